@@ -1,0 +1,218 @@
+//! The ledger: every message and byte, by phase, round, kind and direction.
+//!
+//! It owns integer counters only, so merging ledgers is exact in any order. A message is counted in the round of the
+//! event that caused it and stays in that row until it is delivered, dropped or left in flight at the end.
+
+use crate::ids::{Direction, Round};
+use crate::records::MessageRow;
+use serde::{Deserialize, Serialize};
+
+/// A kind of message: the phase of the protocol it belongs to, and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The phase, as the strategy's message table calls it.
+    pub phase: &'static str,
+    /// The name, unique within the phase.
+    pub name: &'static str,
+}
+
+/// Why a message never arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DropReason {
+    /// The network lost it, and every retry.
+    Loss,
+    /// The receiver was offline.
+    Absent,
+    /// The receiver had left in mid-round.
+    Dropout,
+}
+
+impl DropReason {
+    /// All reasons, in the order of [`Cell::dropped`].
+    pub const ALL: [DropReason; 3] = [DropReason::Loss, DropReason::Absent, DropReason::Dropout];
+
+    /// The word used in `summary.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DropReason::Loss => "loss",
+            DropReason::Absent => "absent",
+            DropReason::Dropout => "dropout",
+        }
+    }
+}
+
+/// The counters of one (phase, round, kind, direction).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Messages handed to the network, each once; a broadcast counts once per receiver.
+    pub sent: u64,
+    /// Messages that reached their receiver's handler.
+    pub delivered: u64,
+    /// Messages that never will, by [`DropReason`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Messages still under way, or held for an absent receiver, when the run ended.
+    pub in_flight: u64,
+    /// Transmissions beyond the first, over all messages.
+    pub retried: u64,
+    /// Payload bytes put on the wire, retries included.
+    pub payload_bytes: u64,
+    /// Header bytes put on the wire, retries included.
+    pub header_bytes: u64,
+}
+
+impl Cell {
+    /// Messages dropped for any reason.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// Adds another cell's counts.
+    pub fn merge(&mut self, other: &Cell) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        for (mine, theirs) in self.dropped.iter_mut().zip(other.dropped) {
+            *mine += theirs;
+        }
+        self.in_flight += other.in_flight;
+        self.retried += other.retried;
+        self.payload_bytes += other.payload_bytes;
+        self.header_bytes += other.header_bytes;
+    }
+}
+
+/// Counters for every kind of a strategy's messages, by round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ledger {
+    kinds: &'static [Kind],
+    /// One block per round, each `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s order.
+    rounds: Vec<Vec<Cell>>,
+}
+
+impl Ledger {
+    /// An empty ledger for these kinds.
+    pub fn new(kinds: &'static [Kind]) -> Self {
+        Ledger {
+            kinds,
+            rounds: Vec::new(),
+        }
+    }
+
+    /// The kinds it counts, in row order.
+    pub fn kinds(&self) -> &'static [Kind] {
+        self.kinds
+    }
+
+    /// The cell of `kinds[kind]` in `round`, made if missing.
+    ///
+    /// # Panics
+    ///
+    /// When `kind` is not an index into the kinds given to [`Ledger::new`]: the strategy's bug.
+    pub fn cell(&mut self, round: Round, kind: usize, direction: Direction) -> &mut Cell {
+        assert!(
+            kind < self.kinds.len(),
+            "kind {kind} is not one of the strategy's {} kinds",
+            self.kinds.len()
+        );
+        let round = round.0 as usize;
+        if round >= self.rounds.len() {
+            let width = self.kinds.len() * Direction::ALL.len();
+            self.rounds.resize_with(round + 1, || vec![Cell::default(); width]);
+        }
+        &mut self.rounds[round][kind * Direction::ALL.len() + direction as usize]
+    }
+
+    /// Adds another ledger of the same kinds.
+    pub fn merge(&mut self, other: &Ledger) {
+        for (round, cells) in other.rounds.iter().enumerate() {
+            for (i, cell) in cells.iter().enumerate().filter(|(_, cell)| **cell != Cell::default()) {
+                let (kind, direction) = (i / Direction::ALL.len(), Direction::ALL[i % Direction::ALL.len()]);
+                self.cell(Round(round as u32), kind, direction).merge(cell);
+            }
+        }
+    }
+
+    /// Every row that counts something, ordered by phase and kind as the strategy lists them, then round, then
+    /// direction.
+    pub fn rows(&self) -> impl Iterator<Item = (Kind, Round, Direction, &Cell)> {
+        let width = Direction::ALL.len();
+        (0..self.kinds.len() * width).flat_map(move |i| {
+            self.rounds.iter().enumerate().filter_map(move |(round, cells)| {
+                let cell = &cells[i];
+                (*cell != Cell::default()).then(|| {
+                    (
+                        self.kinds[i / width],
+                        Round(round as u32),
+                        Direction::ALL[i % width],
+                        cell,
+                    )
+                })
+            })
+        })
+    }
+
+    /// The rows of `messages.csv`; `expected` gives the count that theory predicts for a row, if it does.
+    pub fn message_rows(&self, expected: impl Fn(Kind, Round, Direction) -> Option<f64>) -> Vec<MessageRow> {
+        self.rows()
+            .map(|(kind, round, direction, cell)| MessageRow {
+                phase: kind.phase.to_owned(),
+                round: round.0,
+                kind: kind.name.to_owned(),
+                direction,
+                sent: cell.sent,
+                delivered: cell.delivered,
+                dropped: cell.dropped_total(),
+                in_flight: cell.in_flight,
+                retried: cell.retried,
+                payload_bytes: cell.payload_bytes,
+                header_bytes: cell.header_bytes,
+                expected_messages: expected(kind, round, direction),
+            })
+            .collect()
+    }
+
+    /// The sum over all rows.
+    pub fn total(&self) -> Cell {
+        let mut total = Cell::default();
+        self.rows().for_each(|(.., cell)| total.merge(cell));
+        total
+    }
+
+    /// The first row in which sent differs from delivered + dropped + in flight, if any: always a bug of the engine.
+    pub fn unbalanced(&self) -> Option<(Kind, Round, Direction)> {
+        self.rows()
+            .find(|(.., cell)| cell.sent != cell.delivered + cell.dropped_total() + cell.in_flight)
+            .map(|(kind, round, direction, _)| (kind, round, direction))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: &[Kind] = &[Kind { phase: "a", name: "x" }, Kind { phase: "b", name: "y" }];
+
+    #[test]
+    fn merging_adds_every_counter_in_its_row() {
+        let mut left = Ledger::new(KINDS);
+        left.cell(Round(0), 1, Direction::Peer).sent = 2;
+        let mut right = Ledger::new(KINDS);
+        right.cell(Round(3), 1, Direction::Peer).sent = 5;
+        right.cell(Round(0), 1, Direction::Peer).dropped[DropReason::Loss as usize] = 1;
+        left.merge(&right);
+        let rows: Vec<_> = left
+            .rows()
+            .map(|(kind, round, _, cell)| (kind.name, round.0, cell.sent))
+            .collect();
+        assert_eq!(rows, [("y", 0, 2), ("y", 3, 5)]);
+        assert_eq!(left.total().dropped_total(), 1);
+    }
+
+    #[test]
+    fn a_row_that_loses_a_message_is_found() {
+        let mut ledger = Ledger::new(KINDS);
+        ledger.cell(Round(0), 0, Direction::Uplink).sent = 1;
+        assert_eq!(ledger.unbalanced(), Some((KINDS[0], Round(0), Direction::Uplink)));
+        ledger.cell(Round(0), 0, Direction::Uplink).in_flight = 1;
+        assert_eq!(ledger.unbalanced(), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! What a run measures, and where it is written.
+//!
+//! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
+//! - [`ledger`]: every message and byte by phase, round, kind and direction.
+//! - [`records`]: the rows of the run directory's tables.
+//!
+//! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
+//! number of threads.
+//!
+//! ```
+//! use folkmoot_metrics::{Direction, Kind, Ledger, Round};
+//!
+//! const KINDS: &[Kind] = &[Kind { phase: "train", name: "update" }];
+//! let mut ledger = Ledger::new(KINDS);
+//! let row = ledger.cell(Round(1), 0, Direction::Uplink);
+//! row.sent += 1;
+//! row.delivered += 1;
+//! row.payload_bytes += 40;
+//! assert!(ledger.unbalanced().is_none());
+//! ```
+
+pub mod ids;
+pub mod ledger;
+pub mod records;
+
+pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
+pub use ledger::{Cell, DropReason, Kind, Ledger};
+pub use records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};

@@ -1,0 +1,1 @@
+//! Scenario files: format, checks, registry, sweeps.

@@ -1,0 +1,1 @@
+//! Graphs, data-set readers, generators and partitioners.

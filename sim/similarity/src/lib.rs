@@ -1,0 +1,1 @@
+//! Distances and kernels between graphs.

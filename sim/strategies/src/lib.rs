@@ -1,0 +1,1 @@
+//! The federated systems, as plug-ins of the engine.
