@@ -1,0 +1,324 @@
+//! What every part of the population has: a queue, the contents of its events, a ledger, and outboxes to the others.
+//!
+//! A part is the server or a share of the clients (`client % n_parts`). Parts run in parallel within a window and hand
+//! over what they sent when it ends. Event keys name the sender and its own counter, so the way clients are shared out
+//! changes nothing.
+
+use crate::job::Job;
+use crate::queue::{EventKey, Queue, QueuedEvent};
+use crate::rng::{Purpose, StreamName, Streams};
+use crate::store::Store;
+use crate::strategy::{Absence, Strategy, StrategyError, TimerId};
+use crate::wire::{DecodeError, Wire};
+use crate::world::{AccessRates, Link, World};
+use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use std::sync::Arc;
+
+/// The unchanging surroundings of a run, shared by all parts.
+pub(crate) struct Env<'env, 'scope, S: Strategy> {
+    pub(crate) strategy: &'scope S,
+    pub(crate) world: &'env World,
+    pub(crate) streams: Streams,
+    pub(crate) n_clients: u32,
+    pub(crate) n_parts: u32,
+    pub(crate) lookahead: SimSpan,
+    pub(crate) wire_check: bool,
+    pub(crate) scope: &'env rayon::Scope<'scope>,
+}
+
+/// The engine's own account of one party.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    /// Events caused so far: the next sequence number.
+    pub(crate) seq: u32,
+    /// Events handled so far: the counter of its random streams.
+    pub(crate) handled: u64,
+    /// When its access link is free again, each way.
+    pub(crate) up_free: SimTime,
+    pub(crate) down_free: SimTime,
+    /// When its processor is free again.
+    pub(crate) cpu_free: SimTime,
+    pub(crate) rates: AccessRates,
+    pub(crate) uplink_bytes: u64,
+    pub(crate) downlink_bytes: u64,
+    pub(crate) peer_bytes: u64,
+    pub(crate) compute: SimSpan,
+    pub(crate) rounds_joined: u64,
+}
+
+/// A message under way.
+pub(crate) struct Envelope<M> {
+    pub(crate) sent_at: SimTime,
+    /// It has passed the receiver's access link.
+    pub(crate) linked: bool,
+    pub(crate) message: M,
+}
+
+/// What an event carries.
+pub(crate) enum Content<S: Strategy> {
+    Start,
+    Message(Envelope<S::Message>),
+    Done(Arc<Job<S>>),
+    Timer(TimerId),
+    Undelivered {
+        to: Party,
+        message: S::Message,
+        why: DropReason,
+    },
+}
+
+/// An event's content and the round of what caused it.
+pub(crate) struct Entry<S: Strategy> {
+    pub(crate) round: Round,
+    pub(crate) content: Content<S>,
+}
+
+/// An event for another part.
+pub(crate) struct Outgoing<S: Strategy> {
+    pub(crate) key: EventKey,
+    pub(crate) to: u32,
+    pub(crate) entry: Entry<S>,
+}
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The strategy gave up.
+    Strategy(StrategyError),
+    /// A message did not survive its encoding: a bug of the strategy's messages, found by `--wire-check`.
+    Wire {
+        /// The kind's name.
+        kind: &'static str,
+        /// What failed.
+        error: DecodeError,
+    },
+    /// One party caused 2^32 events.
+    TooManyEvents,
+}
+
+pub(crate) struct Core<S: Strategy> {
+    /// Which part this is: 0 is the server's.
+    index: usize,
+    pub(crate) queue: Queue,
+    pub(crate) store: Store<Entry<S>>,
+    pub(crate) ledger: Ledger,
+    /// What was sent to each part in this window.
+    pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
+    /// By round, then counter.
+    pub(crate) counters: Vec<Vec<u64>>,
+    pub(crate) handled: u64,
+    /// The first fault by event key.
+    pub(crate) fault: Option<(EventKey, Party, Fault)>,
+    encoded: Vec<u8>,
+}
+
+impl<S: Strategy> Core<S> {
+    pub(crate) fn new(index: usize, n_parts: u32) -> Self {
+        Core {
+            index,
+            queue: Queue::new(),
+            store: Store::new(),
+            ledger: Ledger::new(S::Message::KINDS),
+            outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
+            counters: Vec::new(),
+            handled: 0,
+            fault: None,
+            encoded: Vec::new(),
+        }
+    }
+
+    /// Queues an event of this part.
+    #[inline]
+    pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
+        let slot = self.store.insert(entry);
+        self.queue.push(QueuedEvent { key, to, slot });
+    }
+
+    /// Queues an event wherever its party is.
+    #[inline]
+    pub(crate) fn post(&mut self, n_parts: u32, key: EventKey, to: Party, entry: Entry<S>) {
+        let part = part_of(to, n_parts);
+        if part == self.index {
+            self.schedule(key, to.index(), entry);
+        } else {
+            self.outboxes[part].push(Outgoing {
+                key,
+                to: to.index(),
+                entry,
+            });
+        }
+    }
+
+    /// Sends a message: counts it, asks the network for its fate and posts what follows.
+    pub(crate) fn send(
+        &mut self,
+        env: &Env<'_, '_, S>,
+        account: &mut Account,
+        (from, now, round): (Party, SimTime, Round),
+        to: Party,
+        message: S::Message,
+    ) -> Result<(), Fault> {
+        let (seq, kind) = (next_seq(account)?, message.kind());
+        let payload = message.encoded_len() as u64;
+        let size = Bytes(payload + u64::from(env.world.header_bytes));
+        let name = StreamName::new(env.streams, Purpose(*b"network "), from, round, u64::from(seq));
+        let verdict = env.world.network.verdict(Link { from, to }, size, name);
+        let attempts = u64::from(verdict.attempts);
+
+        let direction = Direction::between(from, to);
+        let cell = self.ledger.cell(round, kind, direction);
+        cell.sent += 1;
+        cell.retried += attempts - 1;
+        cell.payload_bytes += payload * attempts;
+        cell.header_bytes += u64::from(env.world.header_bytes) * attempts;
+        match direction {
+            Direction::Uplink => account.uplink_bytes += size.0 * attempts,
+            Direction::Peer => account.peer_bytes += size.0 * attempts,
+            Direction::Downlink => {}
+        }
+
+        // Every transmission occupies the sender's access link; repetitions are taken to follow at once.
+        let occupied = AccessRates::transmission(account.rates.up, Bytes(size.0.saturating_mul(attempts)));
+        let departs = now.max(account.up_free) + occupied;
+        account.up_free = departs;
+        match verdict.after {
+            Some(after) => {
+                let arrives = (departs + after).max(now + env.lookahead);
+                let envelope = Envelope {
+                    sent_at: now,
+                    linked: false,
+                    message,
+                };
+                let entry = Entry {
+                    round,
+                    content: Content::Message(envelope),
+                };
+                self.post(env.n_parts, EventKey::new(arrives, from.index(), seq), to, entry);
+            }
+            None => {
+                cell_dropped(&mut self.ledger, round, kind, direction, DropReason::Loss);
+                if let Absence::Tell { after } = env.strategy.absence(&message) {
+                    let key = EventKey::new((now + after).max(departs), from.index(), seq);
+                    let content = Content::Undelivered {
+                        to,
+                        message,
+                        why: DropReason::Loss,
+                    };
+                    self.schedule(key, from.index(), Entry { round, content });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the strategy's policy to a message that found `to` absent. Returns the entry if it is to be held.
+    pub(crate) fn absent(
+        &mut self,
+        env: &Env<'_, '_, S>,
+        account: &mut Account,
+        event: QueuedEvent,
+        entry: Entry<S>,
+        why: DropReason,
+    ) -> Result<Option<Entry<S>>, Fault> {
+        let Entry {
+            round,
+            content: Content::Message(envelope),
+        } = entry
+        else {
+            return Ok(Some(entry));
+        };
+        let policy = env.strategy.absence(&envelope.message);
+        if policy == Absence::Wait {
+            let envelope = Envelope {
+                linked: false,
+                ..envelope
+            };
+            return Ok(Some(Entry {
+                round,
+                content: Content::Message(envelope),
+            }));
+        }
+        let (from, to) = (Party::from_index(event.key.origin()), Party::from_index(event.to));
+        cell_dropped(
+            &mut self.ledger,
+            round,
+            envelope.message.kind(),
+            Direction::between(from, to),
+            why,
+        );
+        if let Absence::Tell { after } = policy {
+            // The sender learns of it by its time-out, and in any case no sooner than anything can reach it.
+            let at = (envelope.sent_at + after).max(event.key.at + env.lookahead);
+            let key = EventKey::new(at, event.to, next_seq(account)?);
+            let content = Content::Undelivered {
+                to,
+                message: envelope.message,
+                why,
+            };
+            self.post(env.n_parts, key, from, Entry { round, content });
+        }
+        Ok(None)
+    }
+
+    /// Counts a message as delivered and, under `--wire-check`, puts it through its encoding.
+    pub(crate) fn deliver(
+        &mut self,
+        wire_check: bool,
+        (from, to, round): (Party, Party, Round),
+        message: S::Message,
+    ) -> Result<S::Message, Fault> {
+        let kind = message.kind();
+        self.ledger.cell(round, kind, Direction::between(from, to)).delivered += 1;
+        if !wire_check {
+            return Ok(message);
+        }
+        self.encoded.clear();
+        message.encode(&mut self.encoded);
+        let fault = |error| Fault::Wire {
+            kind: S::Message::KINDS[kind].name,
+            error,
+        };
+        if self.encoded.len() != message.encoded_len() {
+            return Err(fault(DecodeError::Invalid(
+                "encoded_len differs from the length of the encoding",
+            )));
+        }
+        let decoded = S::Message::decode(kind, &self.encoded).map_err(fault)?;
+        Ok(decoded)
+    }
+
+    /// Raises a counter.
+    pub(crate) fn count(&mut self, round: Round, counter: usize, n: u64) {
+        let round = round.0 as usize;
+        if round >= self.counters.len() {
+            self.counters.resize_with(round + 1, || vec![0; S::COUNTERS.len()]);
+        }
+        self.counters[round][counter] += n;
+    }
+
+    /// Keeps the first fault.
+    pub(crate) fn fail(&mut self, key: EventKey, party: Party, fault: Fault) {
+        if self.fault.is_none() {
+            self.fault = Some((key, party, fault));
+        }
+    }
+}
+
+/// The part that a party belongs to.
+#[inline]
+pub(crate) fn part_of(party: Party, n_parts: u32) -> usize {
+    match party {
+        Party::Server => 0,
+        Party::Client(id) => 1 + (id.0 % n_parts) as usize,
+    }
+}
+
+pub(crate) fn next_seq(account: &mut Account) -> Result<u32, Fault> {
+    let seq = account.seq;
+    account.seq = seq.checked_add(1).ok_or(Fault::TooManyEvents)?;
+    Ok(seq)
+}
+
+fn cell_dropped(ledger: &mut Ledger, round: Round, kind: usize, direction: Direction, why: DropReason) {
+    ledger.cell(round, kind, direction).dropped[why as usize] += 1;
+}

@@ -1,0 +1,62 @@
+//! Work in the background: started when the event that wants it is handled, awaited when its result is due.
+//!
+//! Whoever comes first does it, a pool thread or the handler that needs the result, so a pool of one thread cannot wait
+//! for itself, and what is returned never depends on who did it.
+
+use crate::strategy::Strategy;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// One piece of work and, once done, its result.
+pub(crate) struct Job<S: Strategy> {
+    work: S::Work,
+    progress: Mutex<Progress<S::Done>>,
+    finished: Condvar,
+}
+
+enum Progress<D> {
+    Waiting,
+    Running,
+    Done(D),
+    Taken,
+}
+
+impl<S: Strategy> Job<S> {
+    pub(crate) fn new(work: S::Work) -> Self {
+        Job {
+            work,
+            progress: Mutex::new(Progress::Waiting),
+            finished: Condvar::new(),
+        }
+    }
+
+    /// Does the work unless somebody has begun it.
+    pub(crate) fn run(&self, strategy: &S) {
+        {
+            let mut progress = self.lock();
+            if !matches!(*progress, Progress::Waiting) {
+                return;
+            }
+            *progress = Progress::Running;
+        }
+        let done = strategy.perform(&self.work);
+        *self.lock() = Progress::Done(done);
+        self.finished.notify_all();
+    }
+
+    /// The result, doing the work or waiting for it as need be. Asked for once.
+    pub(crate) fn take(&self, strategy: &S) -> S::Done {
+        self.run(strategy);
+        let mut progress = self.lock();
+        loop {
+            match std::mem::replace(&mut *progress, Progress::Taken) {
+                Progress::Done(done) => return done,
+                before => *progress = before,
+            }
+            progress = self.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Progress<S::Done>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,306 @@
+//! The parts of the population: the server, and shares of the clients.
+
+use crate::context::{Context, Record, ServerContext, Spent};
+use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault};
+use crate::queue::{EventKey, QueuedEvent};
+use crate::strategy::{Event, Strategy};
+use crate::wire::Wire;
+use crate::world::{AccessRates, Presence, PresenceCursor};
+use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, SimTime};
+use std::collections::BTreeMap;
+
+/// The server's part.
+pub(crate) struct ServerPart<S: Strategy> {
+    pub(crate) core: Core<S>,
+    pub(crate) state: S::Server,
+    pub(crate) account: Account,
+    pub(crate) record: Record,
+}
+
+impl<S: Strategy> ServerPart<S> {
+    /// Handles the events before `end`, at most `limit` of them.
+    pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
+        for _ in 0..limit {
+            if self.record.finished_at.is_some() || self.core.fault.is_some() {
+                return;
+            }
+            let Some(event) = self.core.queue.pop_before(end) else {
+                return;
+            };
+            let Some(entry) = self.core.store.take(event.slot) else {
+                continue;
+            };
+            self.handle(env, event.key, entry);
+        }
+    }
+
+    fn handle(&mut self, env: &Env<'_, '_, S>, key: EventKey, entry: Entry<S>) {
+        let round = entry.round;
+        let event = match entry.content {
+            Content::Start => Event::Start,
+            Content::Timer(id) => Event::Timer(id),
+            Content::Done(job) => Event::Done(job.take(env.strategy)),
+            Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
+            Content::Message(Envelope { message, .. }) => {
+                let from = Party::from_index(key.origin());
+                match self.core.deliver(env.wire_check, (from, Party::Server, round), message) {
+                    Ok(message) => Event::Message { from, message },
+                    Err(fault) => return self.core.fail(key, Party::Server, fault),
+                }
+            }
+        };
+        self.dispatch(env, key, round, event);
+    }
+
+    /// Tells the server that nothing is under way any more.
+    pub(crate) fn quiet(&mut self, env: &Env<'_, '_, S>, at: SimTime) {
+        let round = self.record.round;
+        self.dispatch(env, EventKey::new(at, 0, self.account.seq), round, Event::Quiet);
+    }
+
+    fn dispatch(&mut self, env: &Env<'_, '_, S>, key: EventKey, event_round: Round, event: Event<S>) {
+        self.core.handled += 1;
+        let cx = Context {
+            env,
+            core: &mut self.core,
+            account: &mut self.account,
+            spent: &mut [],
+            me: Party::Server,
+            now: key.at,
+            round: self.record.round,
+            event_round,
+            fault: None,
+        };
+        let mut cx = ServerContext {
+            cx,
+            record: &mut self.record,
+        };
+        let result = env.strategy.on_server(&mut self.state, event, &mut cx);
+        let fault = cx.cx.fault.take();
+        self.account.handled += 1;
+        if let Some(fault) = fault.or(result.err().map(Fault::Strategy)) {
+            self.core.fail(key, Party::Server, fault);
+        }
+    }
+}
+
+/// What the engine knows of a client's presence.
+#[derive(Clone, Debug)]
+struct Attendance {
+    cursor: PresenceCursor,
+    /// The latest round that has reached it, and whether any has.
+    round: Round,
+    joined: bool,
+    /// When it leaves that round.
+    leaves_at: SimTime,
+}
+
+/// A share of the clients: those whose id is `offset` modulo the number of shares.
+pub(crate) struct ClientPart<S: Strategy> {
+    pub(crate) core: Core<S>,
+    offset: u32,
+    n_mechanisms: usize,
+    pub(crate) states: Vec<S::Client>,
+    pub(crate) accounts: Vec<Account>,
+    attendance: Vec<Attendance>,
+    /// By client, then mechanism.
+    pub(crate) spent: Vec<Spent>,
+    /// Events held for clients that are away until a later round reaches them.
+    held: BTreeMap<u32, Vec<(QueuedEvent, Entry<S>)>>,
+}
+
+impl<S: Strategy> ClientPart<S> {
+    pub(crate) fn new(env: &Env<'_, '_, S>, offset: u32, n_mechanisms: usize, states: Vec<S::Client>) -> Self {
+        let n = states.len();
+        let mut accounts = vec![Account::default(); n];
+        for (local, account) in accounts.iter_mut().enumerate() {
+            let id = ClientId(local as u32 * env.n_parts + offset);
+            account.rates = env.world.network.access(id, env.streams);
+        }
+        let attendance = Attendance {
+            cursor: PresenceCursor::default(),
+            round: Round(0),
+            joined: false,
+            leaves_at: SimTime::NEVER,
+        };
+        ClientPart {
+            core: Core::new(1 + offset as usize, env.n_parts),
+            offset,
+            n_mechanisms,
+            states,
+            accounts,
+            attendance: vec![attendance; n],
+            spent: vec![Spent::default(); n * n_mechanisms],
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Schedules [`Event::Start`] for every client.
+    pub(crate) fn start(&mut self, n_parts: u32) {
+        for local in 0..self.states.len() {
+            let party = Party::Client(ClientId(local as u32 * n_parts + self.offset));
+            let account = &mut self.accounts[local];
+            let key = EventKey::new(SimTime::ZERO, party.index(), account.seq);
+            account.seq += 1;
+            self.core.schedule(
+                key,
+                party.index(),
+                Entry {
+                    round: Round(0),
+                    content: Content::Start,
+                },
+            );
+        }
+    }
+
+    /// Events held for absent clients.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&QueuedEvent, &Entry<S>)> {
+        self.held.values().flatten().map(|(event, entry)| (event, entry))
+    }
+
+    /// Handles the events before `end`, at most `limit` of them.
+    pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
+        for _ in 0..limit {
+            if self.core.fault.is_some() {
+                return;
+            }
+            let Some(event) = self.core.queue.pop_before(end) else {
+                return;
+            };
+            let Some(entry) = self.core.store.take(event.slot) else {
+                continue;
+            };
+            if let Err(fault) = self.handle(env, event, entry) {
+                self.core.fail(event.key, Party::from_index(event.to), fault);
+            }
+        }
+    }
+
+    fn handle(&mut self, env: &Env<'_, '_, S>, event: QueuedEvent, entry: Entry<S>) -> Result<(), Fault> {
+        let id = ClientId(event.to - 1);
+        let local = (id.0 / env.n_parts) as usize;
+        let newly_joined = self.join(env, id, local, event.key.at, entry.round);
+        let attendance = &mut self.attendance[local];
+        let dropped_out = event.key.at >= attendance.leaves_at;
+        let presence = match dropped_out {
+            true => Presence::Away(None),
+            false => {
+                env.world
+                    .availability
+                    .presence(id, attendance.round, event.key.at, &mut attendance.cursor, env.streams)
+            }
+        };
+        if let Presence::Away(until) = presence {
+            return self.away(env, event, entry, until, dropped_out);
+        }
+        if newly_joined && let Some(held) = self.held.remove(&id.0) {
+            for (mut waiting, entry) in held {
+                waiting.key = EventKey::new(event.key.at, waiting.key.origin(), waiting.key.seq());
+                self.core.schedule(waiting.key, waiting.to, entry);
+            }
+        }
+        self.present(env, event, entry, local)
+    }
+
+    /// Notes that an event of `round` has reached the client. True if that round is new to it.
+    fn join(&mut self, env: &Env<'_, '_, S>, id: ClientId, local: usize, at: SimTime, round: Round) -> bool {
+        let attendance = &mut self.attendance[local];
+        if attendance.joined && round <= attendance.round {
+            return false;
+        }
+        attendance.joined = true;
+        attendance.round = round;
+        self.accounts[local].rounds_joined += 1;
+        attendance.leaves_at = env.world.dropout.leaves_at(id, round, at, env.streams);
+        true
+    }
+
+    /// An event finds its client away: messages go by the strategy's policy, a client's own events wait for it, and
+    /// what a client that left in mid-round had begun is lost.
+    fn away(
+        &mut self,
+        env: &Env<'_, '_, S>,
+        event: QueuedEvent,
+        entry: Entry<S>,
+        until: Option<SimTime>,
+        dropped_out: bool,
+    ) -> Result<(), Fault> {
+        let local = ((event.to - 1) / env.n_parts) as usize;
+        if dropped_out && !matches!(entry.content, Content::Message(_)) {
+            return Ok(());
+        }
+        let why = if dropped_out {
+            DropReason::Dropout
+        } else {
+            DropReason::Absent
+        };
+        let held = self.core.absent(env, &mut self.accounts[local], event, entry, why)?;
+        if let Some(entry) = held {
+            match until {
+                Some(until) => {
+                    let key = EventKey::new(until, event.key.origin(), event.key.seq());
+                    self.core.schedule(key, event.to, entry);
+                }
+                None => self.held.entry(event.to - 1).or_default().push((event, entry)),
+            }
+        }
+        Ok(())
+    }
+
+    fn present(
+        &mut self,
+        env: &Env<'_, '_, S>,
+        event: QueuedEvent,
+        entry: Entry<S>,
+        local: usize,
+    ) -> Result<(), Fault> {
+        let (key, me, round) = (event.key, Party::from_index(event.to), entry.round);
+        let account = &mut self.accounts[local];
+        let event = match entry.content {
+            Content::Start => Event::Start,
+            Content::Timer(id) => Event::Timer(id),
+            Content::Done(job) => Event::Done(job.take(env.strategy)),
+            Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
+            Content::Message(mut envelope) => {
+                let size = envelope.message.encoded_len() as u64 + u64::from(env.world.header_bytes);
+                if !envelope.linked && account.rates.down.is_some() {
+                    // First in, first out: it is through the access link after all that came to it earlier.
+                    let span = AccessRates::transmission(account.rates.down, Bytes(size));
+                    account.down_free = key.at.max(account.down_free) + span;
+                    envelope.linked = true;
+                    if account.down_free > key.at {
+                        let key = EventKey::new(account.down_free, key.origin(), key.seq());
+                        let content = Content::Message(envelope);
+                        self.core.schedule(key, event.to, Entry { round, content });
+                        return Ok(());
+                    }
+                }
+                let from = Party::from_index(key.origin());
+                if from == Party::Server {
+                    account.downlink_bytes += size;
+                }
+                let message = self.core.deliver(env.wire_check, (from, me, round), envelope.message)?;
+                Event::Message { from, message }
+            }
+        };
+        self.core.handled += 1;
+        let mut cx = Context {
+            env,
+            core: &mut self.core,
+            account,
+            spent: &mut self.spent[local * self.n_mechanisms..][..self.n_mechanisms],
+            me,
+            now: key.at,
+            round,
+            event_round: round,
+            fault: None,
+        };
+        let result = env.strategy.on_client(&mut self.states[local], event, &mut cx);
+        let fault = cx.fault.take();
+        account.handled += 1;
+        match fault {
+            Some(fault) => Err(fault),
+            None => result.map_err(Fault::Strategy),
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The run: windows of events handled in parallel, and what comes of them.
+//!
+//! A window reaches from the earliest pending event to just before anything it causes elsewhere can arrive: the network's
+//! least latency. Within it the parts of the population cannot influence each other, so they run in parallel; with
+//! windows off, one event is handled at a time in key order, and every result must be the same.
+
+mod outcome;
+
+use crate::context::Record;
+use crate::core::{Account, Content, Core, Env, Fault, Outgoing};
+use crate::part::{ClientPart, ServerPart};
+use crate::queue::EventKey;
+use crate::rng::Streams;
+use crate::strategy::{Setup, Strategy, StrategyError};
+use crate::world::World;
+use folkmoot_metrics::{ClientId, ClientRow, Ledger, Party, PrivacyRow, Round, RoundRow, ScoreRow, SimSpan, SimTime};
+use rayon::prelude::*;
+use std::fmt;
+
+/// How to run, as opposed to what: no choice here changes a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Threads, at least 1.
+    pub threads: usize,
+    /// Handle windows in parallel; off: one event at a time.
+    pub windows: bool,
+    /// Deliver `decode(encode(message))`.
+    pub wire_check: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 1,
+            windows: true,
+            wire_check: false,
+        }
+    }
+}
+
+/// Told of finished rounds while the run goes on.
+pub trait Observer: Send {
+    /// Called after the window in which rounds ended, with all rounds so far and a way to see the ledger.
+    ///
+    /// # Errors
+    ///
+    /// A message ends the run: results can no longer be saved.
+    fn rounds_done(&mut self, rounds: &[RoundRow], ledger: &mut dyn FnMut() -> Ledger) -> Result<(), String>;
+}
+
+/// Sees nothing.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Ledger) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What a run comes to.
+pub struct Outcome {
+    /// Every message and byte.
+    pub ledger: Ledger,
+    /// One row per finished round.
+    pub rounds: Vec<RoundRow>,
+    /// Scores during the run, then the final ones.
+    pub scores: Vec<ScoreRow>,
+    /// The strategy's summary numbers.
+    pub summary: Vec<(String, f64)>,
+    /// The privacy ledger.
+    pub privacy: Vec<PrivacyRow>,
+    /// One row per client; `shard_size` is for the caller to fill in.
+    pub clients: Vec<ClientRow>,
+    /// The strategy's counters by round: name, then one number per round.
+    pub counters: Vec<(&'static str, Vec<u64>)>,
+    /// Virtual time at the end.
+    pub end: SimTime,
+    /// Events handled.
+    pub handled: u64,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The strategy cannot start.
+    Setup {
+        /// Who could not.
+        party: Party,
+        /// Why.
+        error: StrategyError,
+    },
+    /// A handler failed.
+    Handler {
+        /// When.
+        at: SimTime,
+        /// Whose.
+        party: Party,
+        /// Why.
+        fault: Fault,
+    },
+    /// Nothing is under way, and the server waits for something.
+    Stalled {
+        /// Since when.
+        at: SimTime,
+        /// In which round.
+        round: Round,
+    },
+    /// The observer gave up.
+    Observer(String),
+    /// A row of the ledger does not balance: a bug of the engine.
+    Unbalanced {
+        /// Phase and kind.
+        kind: String,
+        /// The round.
+        round: Round,
+    },
+    /// The thread pool could not be made.
+    Threads(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Setup { party, error } => write!(f, "{party} cannot start: {error}"),
+            RunError::Handler { at, party, fault } => {
+                write!(f, "at {} s of virtual time, {party}: ", at.as_secs())?;
+                match fault {
+                    Fault::Strategy(error) => write!(f, "{error}"),
+                    Fault::Wire { kind, error } => write!(f, "message {kind} does not survive its encoding: {error}"),
+                    Fault::TooManyEvents => {
+                        f.write_str("one party caused 2^32 events; split the run into smaller ones")
+                    }
+                }
+            }
+            RunError::Stalled { at, round } => write!(
+                f,
+                "the run stalls in round {} at {} s of virtual time: nothing is under way, and the server goes on waiting",
+                round.0,
+                at.as_secs()
+            ),
+            RunError::Observer(why) => f.write_str(why),
+            RunError::Unbalanced { kind, round } => {
+                write!(
+                    f,
+                    "the ledger loses messages of kind {kind} in round {}: a bug of the engine",
+                    round.0
+                )
+            }
+            RunError::Threads(why) => write!(f, "cannot start the threads: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Parts per thread: enough to even out a busy share of the clients.
+const PARTS_PER_THREAD: usize = 4;
+/// With fewer pending events, handing them to other threads costs more than it saves.
+const PARALLEL_FROM: usize = 512;
+
+/// Runs `strategy` with `n_clients` clients in `world` until the server finishes, nothing is left to happen, or the
+/// world's horizon is reached.
+///
+/// # Errors
+///
+/// See [`RunError`].
+///
+/// # Determinism
+///
+/// The outcome depends on the strategy, the number of clients, the world and the seed; not on `options`.
+pub fn run<S: Strategy>(
+    strategy: &S,
+    n_clients: u32,
+    world: &World,
+    seed: u64,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads.max(1))
+        .build()
+        .map_err(|error| RunError::Threads(error.to_string()))?;
+    let n_parts = match options.threads {
+        0 | 1 => 1,
+        n => (n * PARTS_PER_THREAD).min(n_clients.max(1) as usize) as u32,
+    };
+    pool.install(|| {
+        rayon::scope(|scope| {
+            let env = Env {
+                strategy,
+                world,
+                streams: Streams::new(seed),
+                n_clients,
+                n_parts,
+                lookahead: world.network.lookahead().max(SimSpan(1)),
+                wire_check: options.wire_check,
+                scope,
+            };
+            let mut run = Run::new(&env)?;
+            run.start();
+            run.drive(options, observer)?;
+            run.finish()
+        })
+    })
+}
+
+/// What one part is sent in a window: a box from each part.
+type Inbox<S> = Vec<Vec<Outgoing<S>>>;
+
+struct Run<'a, 'env, 'scope, S: Strategy> {
+    env: &'a Env<'env, 'scope, S>,
+    server: ServerPart<S>,
+    parts: Vec<ClientPart<S>>,
+    /// The time of the last event handled or window begun.
+    now: SimTime,
+    rounds_seen: usize,
+}
+
+impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
+    fn new(env: &'a Env<'env, 'scope, S>) -> Result<Self, RunError> {
+        let setup = Setup {
+            n_clients: env.n_clients,
+            streams: env.streams,
+            world: env.world,
+        };
+        let state = env.strategy.server(&setup).map_err(|error| RunError::Setup {
+            party: Party::Server,
+            error,
+        })?;
+        let n_mechanisms = env.strategy.mechanisms().len();
+        let parts: Vec<ClientPart<S>> = (0..env.n_parts)
+            .into_par_iter()
+            .map(|offset| {
+                let states = (offset..env.n_clients)
+                    .step_by(env.n_parts as usize)
+                    .map(|id| env.strategy.client(ClientId(id), &setup).map_err(|error| (id, error)))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(ClientPart::new(env, offset, n_mechanisms, states))
+            })
+            .collect::<Vec<Result<_, (u32, StrategyError)>>>()
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|(id, error)| RunError::Setup {
+                party: Party::Client(ClientId(id)),
+                error,
+            })?;
+        let server = ServerPart {
+            core: Core::new(0, env.n_parts),
+            state,
+            account: Account::default(),
+            record: Record::default(),
+        };
+        Ok(Run {
+            env,
+            server,
+            parts,
+            now: SimTime::ZERO,
+            rounds_seen: 0,
+        })
+    }
+
+    fn start(&mut self) {
+        let key = EventKey::new(SimTime::ZERO, 0, self.server.account.seq);
+        self.server.account.seq += 1;
+        let entry = crate::core::Entry {
+            round: Round(0),
+            content: Content::Start,
+        };
+        self.server.core.schedule(key, 0, entry);
+        if self.env.strategy.starts_clients() {
+            self.parts.iter_mut().for_each(|part| part.start(self.env.n_parts));
+        }
+    }
+
+    /// Handles windows until the end.
+    fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let horizon = SimTime::ZERO + self.env.world.horizon;
+        let mut was_quiet = false;
+        loop {
+            // What happens within one latency of the server's end could not have known of it, so it still happens.
+            let stop = self
+                .server
+                .record
+                .finished_at
+                .map_or(SimTime::NEVER, |at| at + self.env.lookahead);
+            let next = self.next_at();
+            if next >= stop.min(horizon) {
+                if next == SimTime::NEVER && stop == SimTime::NEVER && self.now < horizon {
+                    if std::mem::replace(&mut was_quiet, true) {
+                        return Err(RunError::Stalled {
+                            at: self.now,
+                            round: self.server.record.round,
+                        });
+                    }
+                    self.server.quiet(self.env, self.now);
+                    self.exchange();
+                    self.after_window(observer)?;
+                    continue;
+                }
+                if next >= horizon && stop == SimTime::NEVER {
+                    self.now = horizon;
+                }
+                return Ok(());
+            }
+            was_quiet = false;
+            self.now = next;
+            let end = (next + self.env.lookahead).min(stop).min(horizon);
+            match options.windows {
+                true => self.window(end),
+                false => self.one_event(),
+            }
+            self.exchange();
+            self.after_window(observer)?;
+        }
+    }
+
+    fn next_at(&mut self) -> SimTime {
+        let server = match self.server.record.finished_at {
+            None => self.server.core.queue.next_at(),
+            Some(_) => SimTime::NEVER,
+        };
+        self.parts
+            .iter_mut()
+            .map(|part| part.core.queue.next_at())
+            .fold(server, SimTime::min)
+    }
+
+    fn window(&mut self, end: SimTime) {
+        let env = self.env;
+        let pending: usize = self.parts.iter().map(|part| part.core.queue.len()).sum();
+        if env.n_parts == 1 || pending < PARALLEL_FROM {
+            self.server.run_until(env, end, usize::MAX);
+            self.parts
+                .iter_mut()
+                .for_each(|part| part.run_until(env, end, usize::MAX));
+        } else {
+            let (server, parts) = (&mut self.server, &mut self.parts);
+            rayon::join(
+                || server.run_until(env, end, usize::MAX),
+                || {
+                    parts
+                        .par_iter_mut()
+                        .for_each(|part| part.run_until(env, end, usize::MAX))
+                },
+            );
+        }
+    }
+
+    /// Handles the one event with the smallest key.
+    fn one_event(&mut self) {
+        let server = match self.server.record.finished_at {
+            None => self.server.core.queue.next_key(),
+            Some(_) => None,
+        };
+        let first = self
+            .parts
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(i, part)| Some((part.core.queue.next_key()?, i + 1)))
+            .chain(server.map(|key| (key, 0)))
+            .min();
+        match first {
+            Some((_, 0)) => self.server.run_until(self.env, SimTime::NEVER, 1),
+            Some((_, i)) => self.parts[i - 1].run_until(self.env, SimTime::NEVER, 1),
+            None => {}
+        }
+    }
+
+    /// Hands over what the parts sent each other.
+    fn exchange(&mut self) {
+        let n = self.parts.len() + 1;
+        let mut inboxes: Vec<Inbox<S>> = (0..n).map(|_| Vec::with_capacity(n)).collect();
+        let mut total = 0;
+        for core in self.cores_mut() {
+            for (inbox, outbox) in inboxes.iter_mut().zip(&mut core.outboxes) {
+                total += outbox.len();
+                inbox.push(std::mem::take(outbox));
+            }
+        }
+        let take = |(core, inbox): (&mut Core<S>, &mut Inbox<S>)| {
+            for outgoing in inbox.iter_mut().flat_map(|letters| letters.drain(..)) {
+                core.schedule(outgoing.key, outgoing.to, outgoing.entry);
+            }
+        };
+        if total < PARALLEL_FROM {
+            self.cores_mut().zip(&mut inboxes).for_each(take);
+        } else {
+            let (server, clients) = inboxes.split_at_mut(1);
+            take((&mut self.server.core, &mut server[0]));
+            self.parts
+                .par_iter_mut()
+                .map(|part| &mut part.core)
+                .zip(clients.par_iter_mut())
+                .for_each(take);
+        }
+        // The emptied boxes go back to be filled again.
+        for (to, inbox) in inboxes.into_iter().enumerate() {
+            for (core, empty) in self.cores_mut().zip(inbox) {
+                core.outboxes[to] = empty;
+            }
+        }
+    }
+
+    fn cores_mut(&mut self) -> impl Iterator<Item = &mut Core<S>> {
+        std::iter::once(&mut self.server.core).chain(self.parts.iter_mut().map(|part| &mut part.core))
+    }
+
+    fn after_window(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let faults = std::iter::once(&self.server.core.fault).chain(self.parts.iter().map(|part| &part.core.fault));
+        if let Some((key, party, fault)) = faults.flatten().min_by_key(|(key, ..)| *key).cloned() {
+            return Err(RunError::Handler {
+                at: key.at,
+                party,
+                fault,
+            });
+        }
+        if self.server.record.rounds.len() > self.rounds_seen {
+            self.rounds_seen = self.server.record.rounds.len();
+            let (server, parts) = (&self.server, &self.parts);
+            observer
+                .rounds_done(&server.record.rounds, &mut || merged_ledger(server, parts))
+                .map_err(RunError::Observer)?;
+        }
+        Ok(())
+    }
+}
+
+fn merged_ledger<S: Strategy>(server: &ServerPart<S>, parts: &[ClientPart<S>]) -> Ledger {
+    let mut ledger = server.core.ledger.clone();
+    parts.iter().for_each(|part| ledger.merge(&part.core.ledger));
+    ledger
+}

@@ -1,0 +1,60 @@
+//! The world around the clients: network, devices, availability, dropout, cohorts and deadlines, each a separate axis
+//! with an ideal twin.
+//!
+//! It owns no state of a run: every answer is computed from its settings and the named streams, so two runs of one seed
+//! live in the same world whatever the strategies do.
+
+pub mod availability;
+pub mod cohort;
+pub mod devices;
+pub mod dist;
+pub mod dropout;
+pub mod network;
+
+pub use availability::{Availability, AvailabilitySpec, Presence, PresenceCursor};
+pub use cohort::CohortSpec;
+pub use devices::{DeviceSpec, Devices};
+pub use dist::Dist;
+pub use dropout::DropoutSpec;
+pub use network::{AccessRates, Link, Network, NetworkSpec, Verdict};
+
+use folkmoot_metrics::SimSpan;
+
+/// A rule that a setting breaks: the field's path below the setting, and the rule with the way out.
+pub type Breach = (String, String);
+
+/// Everything around the clients.
+pub struct World {
+    /// How messages travel.
+    pub network: Box<dyn Network>,
+    /// How fast clients compute.
+    pub devices: Box<dyn Devices>,
+    /// When clients are online.
+    pub availability: Box<dyn Availability>,
+    /// Who leaves in mid-round.
+    pub dropout: DropoutSpec,
+    /// Who is asked to take part in a round.
+    pub cohort: CohortSpec,
+    /// How long a round may take; without one the server waits for everybody.
+    pub deadline: Option<SimSpan>,
+    /// When the run ends at the latest.
+    pub horizon: SimSpan,
+    /// Header bytes of every transmission.
+    pub header_bytes: u32,
+}
+
+impl World {
+    /// The ideal world: messages take the least possible time, nobody is ever away, and headers are free.
+    pub fn ideal() -> Self {
+        World {
+            network: NetworkSpec::Ideal.build(),
+            devices: DeviceSpec::Ideal.build(),
+            availability: AvailabilitySpec::Always.build(),
+            dropout: DropoutSpec::default(),
+            cohort: CohortSpec::default(),
+            deadline: None,
+            horizon: SimSpan::FOREVER,
+            header_bytes: 0,
+        }
+    }
+}

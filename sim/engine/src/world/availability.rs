@@ -1,0 +1,282 @@
+//! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
+
+use super::Breach;
+use crate::rng::{self, Purpose, Streams};
+use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+const PURPOSE: Purpose = Purpose(*b"presence");
+
+/// Whether a client can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It can.
+    Online,
+    /// It can't, until then; `None`: until a later round reaches it.
+    Away(Option<SimTime>),
+}
+
+/// Where the last question about a client ended, so that the next one, which is never about an earlier time, goes on from
+/// there. It is a cache: every answer is a function of the client and the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PresenceCursor {
+    until: SimTime,
+    toggles: u32,
+    online: bool,
+}
+
+/// When clients are online.
+pub trait Availability: Send + Sync {
+    /// The presence of `client` at `at`, as seen in `round`. For one cursor, `at` never decreases.
+    fn presence(
+        &self,
+        client: ClientId,
+        round: Round,
+        at: SimTime,
+        cursor: &mut PresenceCursor,
+        streams: Streams,
+    ) -> Presence;
+
+    /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
+    fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
+}
+
+/// The card's `availability`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum AvailabilitySpec {
+    /// Everybody is always online.
+    #[default]
+    Always,
+    /// In each round a client is online with this probability, independently.
+    Bernoulli {
+        /// In (0, 1].
+        online_prob: f64,
+    },
+    /// Alternating exponential spans, in equilibrium at the start.
+    OnOff {
+        /// Mean online span, seconds, > 0.
+        mean_on_s: f64,
+        /// Mean offline span, seconds, > 0.
+        mean_off_s: f64,
+    },
+}
+
+impl AvailabilitySpec {
+    /// Every rule it breaks.
+    pub fn check(&self) -> Vec<Breach> {
+        let mut breaches = Vec::new();
+        match *self {
+            AvailabilitySpec::Always => {}
+            AvailabilitySpec::Bernoulli { online_prob } => {
+                if !(online_prob > 0.0 && online_prob <= 1.0) {
+                    breaches.push((
+                        "online_prob".to_owned(),
+                        format!("must lie in (0, 1], got {online_prob}"),
+                    ));
+                }
+            }
+            AvailabilitySpec::OnOff { mean_on_s, mean_off_s } => {
+                for (field, value) in [("mean_on_s", mean_on_s), ("mean_off_s", mean_off_s)] {
+                    if !(1e-3..=1e9).contains(&value) {
+                        breaches.push((field.to_owned(), format!("must lie in 0.001..=1e9, got {value}")));
+                    }
+                }
+            }
+        }
+        breaches
+    }
+
+    /// The availability it describes.
+    pub fn build(&self) -> Box<dyn Availability> {
+        match *self {
+            AvailabilitySpec::Always => Box::new(Always),
+            AvailabilitySpec::Bernoulli { online_prob } => Box::new(Bernoulli(online_prob)),
+            AvailabilitySpec::OnOff { mean_on_s, mean_off_s } => Box::new(OnOff { mean_on_s, mean_off_s }),
+        }
+    }
+}
+
+/// Everybody is always online.
+struct Always;
+
+impl Availability for Always {
+    fn presence(&self, _: ClientId, _: Round, _: SimTime, _: &mut PresenceCursor, _: Streams) -> Presence {
+        Presence::Online
+    }
+
+    fn online(&self, _: ClientId, rounds: &[(Round, SimTime)], _: Streams) -> SimSpan {
+        rounds.last().map_or(SimSpan::ZERO, |&(_, end)| end - SimTime::ZERO)
+    }
+}
+
+/// A coin per client and round.
+struct Bernoulli(f64);
+
+impl Bernoulli {
+    /// Word `round` of the client's stream decides, so any round is found without the ones before.
+    fn is_online(&self, client: ClientId, round: Round, streams: Streams) -> bool {
+        let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
+        rng.set_word_pos(u128::from(round.0));
+        f64::from(rng.next_u32()) < self.0 * 4_294_967_296.0
+    }
+}
+
+impl Availability for Bernoulli {
+    fn presence(
+        &self,
+        client: ClientId,
+        round: Round,
+        _: SimTime,
+        cursor: &mut PresenceCursor,
+        streams: Streams,
+    ) -> Presence {
+        if cursor.toggles != round.0 + 1 {
+            *cursor = PresenceCursor {
+                until: SimTime::NEVER,
+                toggles: round.0 + 1,
+                online: self.is_online(client, round, streams),
+            };
+        }
+        if cursor.online {
+            Presence::Online
+        } else {
+            Presence::Away(None)
+        }
+    }
+
+    fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
+        let mut start = SimTime::ZERO;
+        let mut online = SimSpan::ZERO;
+        for &(round, end) in rounds {
+            if self.is_online(client, round, streams) {
+                online += end - start;
+            }
+            start = end;
+        }
+        online
+    }
+}
+
+/// A two-state Markov process in continuous time.
+struct OnOff {
+    mean_on_s: f64,
+    mean_off_s: f64,
+}
+
+impl OnOff {
+    /// Moves `cursor` to the span that contains `at`, adding the online time passed over.
+    fn advance(&self, client: ClientId, at: SimTime, cursor: &mut PresenceCursor, streams: Streams) -> SimSpan {
+        let mut passed = SimSpan::ZERO;
+        if cursor.toggles > 0 && cursor.until > at {
+            return passed;
+        }
+        let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
+        if cursor.toggles == 0 {
+            let online = rng::unit(&mut rng) * (self.mean_on_s + self.mean_off_s) < self.mean_on_s;
+            // The equilibrium: an exponential span has no memory, so the first one is drawn like any other.
+            cursor.online = !online;
+        }
+        rng.set_word_pos(2 * (u128::from(cursor.toggles) + 1));
+        while cursor.toggles == 0 || cursor.until <= at {
+            let start = cursor.until;
+            cursor.online = !cursor.online;
+            cursor.toggles += 1;
+            let mean = if cursor.online { self.mean_on_s } else { self.mean_off_s };
+            // One nanosecond at least, so that time moves.
+            cursor.until = start + SimSpan::from_secs(mean * rng::exponential(&mut rng)).max(SimSpan(1));
+            if cursor.online {
+                passed += cursor.until.min(at) - start;
+            }
+        }
+        passed
+    }
+}
+
+impl Availability for OnOff {
+    fn presence(
+        &self,
+        client: ClientId,
+        _: Round,
+        at: SimTime,
+        cursor: &mut PresenceCursor,
+        streams: Streams,
+    ) -> Presence {
+        self.advance(client, at, cursor, streams);
+        if cursor.online {
+            Presence::Online
+        } else {
+            Presence::Away(Some(cursor.until))
+        }
+    }
+
+    fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
+        let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
+        self.advance(client, end, &mut PresenceCursor::default(), streams)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000_000_000;
+
+    #[test]
+    fn on_off_gives_the_same_answer_with_and_without_a_cursor() {
+        let model = AvailabilitySpec::OnOff {
+            mean_on_s: 30.0,
+            mean_off_s: 90.0,
+        }
+        .build();
+        let streams = Streams::new(4);
+        let mut cursor = PresenceCursor::default();
+        let mut online = 0;
+        for step in 0..4_000u64 {
+            let at = SimTime(step * 10_000_000_000);
+            let kept = model.presence(ClientId(9), Round(0), at, &mut cursor, streams);
+            let fresh = model.presence(ClientId(9), Round(0), at, &mut PresenceCursor::default(), streams);
+            assert_eq!(kept, fresh, "at step {step}");
+            online += u32::from(kept == Presence::Online);
+        }
+        assert!(
+            (800..1200).contains(&online),
+            "a quarter of 4000 expected, got {online}"
+        );
+    }
+
+    #[test]
+    fn online_time_is_the_share_of_the_law() {
+        let model = AvailabilitySpec::OnOff {
+            mean_on_s: 30.0,
+            mean_off_s: 90.0,
+        }
+        .build();
+        let total: u64 = (0..200)
+            .map(|c| {
+                model
+                    .online(ClientId(c), &[(Round(0), SimTime(HOUR))], Streams::new(1))
+                    .0
+            })
+            .sum();
+        let share = total as f64 / (200.0 * HOUR as f64);
+        assert!((share - 0.25).abs() < 0.02, "share {share}");
+    }
+
+    #[test]
+    fn bernoulli_is_fixed_within_a_round() {
+        let model = AvailabilitySpec::Bernoulli { online_prob: 0.3 }.build();
+        let streams = Streams::new(1);
+        let is_online = |c, r| {
+            let mut cursor = PresenceCursor::default();
+            model.presence(ClientId(c), Round(r), SimTime(7), &mut cursor, streams) == Presence::Online
+        };
+        let online = (0..10_000).filter(|&c| is_online(c, 5)).count();
+        assert!((2_800..3_200).contains(&online), "{online}");
+        assert!((0..100).any(|r| is_online(1, r)) && (0..100).any(|r| !is_online(1, r)));
+        let rounds = [(Round(0), SimTime(10)), (Round(1), SimTime(30))];
+        let expected = 10 * u64::from(is_online(2, 0)) + 20 * u64::from(is_online(2, 1));
+        assert_eq!(model.online(ClientId(2), &rounds, streams), SimSpan(expected));
+    }
+}

@@ -1,0 +1,354 @@
+//! The network: how long a message takes, and whether it arrives.
+
+use super::{Breach, Dist};
+use crate::rng::{self, Purpose, StreamName, Streams};
+use folkmoot_metrics::{Bytes, ClientId, Direction, Party, Round, SimSpan};
+use serde::{Deserialize, Serialize};
+
+/// The two ends of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The sender.
+    pub from: Party,
+    /// The receiver.
+    pub to: Party,
+}
+
+/// What becomes of a message, decided when it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Transmissions, the first included.
+    pub attempts: u32,
+    /// When the one that succeeds reaches the receiver's access link, counted from the end of its transmission by the
+    /// sender; `None`: all were lost.
+    pub after: Option<SimSpan>,
+}
+
+/// Bytes per second of a client's access link, each way; `None` is unlimited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessRates {
+    /// From the client.
+    pub up: Option<u64>,
+    /// To the client.
+    pub down: Option<u64>,
+}
+
+impl AccessRates {
+    /// How long `size` takes at `rate`, rounded up to whole nanoseconds.
+    pub fn transmission(rate: Option<u64>, size: Bytes) -> SimSpan {
+        match rate {
+            None => SimSpan::ZERO,
+            Some(rate) => {
+                let ns = (u128::from(size.0) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
+                SimSpan(u64::try_from(ns).unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+/// How messages travel.
+pub trait Network: Send + Sync {
+    /// The fate of a message of `size` bytes. Draws come from `name` alone: the sender and its message counter.
+    fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict;
+
+    /// The rates of a client's access link; the same client always gets the same. Messages queue there, first in, first
+    /// out. The server's link is unlimited.
+    fn access(&self, client: ClientId, streams: Streams) -> AccessRates;
+
+    /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes before its effect. It is
+    /// the length of the windows that are handled in parallel.
+    fn lookahead(&self) -> SimSpan;
+}
+
+/// One class of links: uplink, downlink or peer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkClass {
+    /// One-way latency, milliseconds, 0..=1e9. Default 20.
+    pub latency_ms: Dist,
+    /// Probability that a transmission is lost, 0..=1. Default 0.
+    pub loss_prob: f64,
+}
+
+impl Default for LinkClass {
+    fn default() -> Self {
+        LinkClass {
+            latency_ms: Dist::Constant(20.0),
+            loss_prob: 0.0,
+        }
+    }
+}
+
+/// The settings of [`NetworkSpec::Links`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinksSpec {
+    /// Client to server.
+    pub uplink: LinkClass,
+    /// Server to client.
+    pub downlink: LinkClass,
+    /// Client to client.
+    pub peer: LinkClass,
+    /// Rate of a client's access link to the network, bytes per second, drawn once per client. Default unlimited.
+    pub up_bytes_per_s: Option<Dist>,
+    /// Rate of its access link from the network. Default unlimited.
+    pub down_bytes_per_s: Option<Dist>,
+    /// How often a lost transmission is repeated at most, 0..=100. Default 3.
+    pub max_retries: u32,
+    /// How long the sender waits before each repetition, milliseconds. Default 200.
+    pub retry_after_ms: f64,
+}
+
+impl Default for LinksSpec {
+    fn default() -> Self {
+        let class = LinkClass::default();
+        LinksSpec {
+            uplink: class,
+            downlink: class,
+            peer: class,
+            up_bytes_per_s: None,
+            down_bytes_per_s: None,
+            max_retries: 3,
+            retry_after_ms: 200.0,
+        }
+    }
+}
+
+/// The card's `network`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum NetworkSpec {
+    /// Nothing is lost, and every message takes one nanosecond, the least there is.
+    #[default]
+    Ideal,
+    /// Links with latency, bandwidth and loss.
+    Links(LinksSpec),
+}
+
+impl NetworkSpec {
+    /// Every rule it breaks.
+    pub fn check(&self) -> Vec<Breach> {
+        let NetworkSpec::Links(links) = self else {
+            return Vec::new();
+        };
+        let mut breaches = Vec::new();
+        for (name, class) in [
+            ("uplink", links.uplink),
+            ("downlink", links.downlink),
+            ("peer", links.peer),
+        ] {
+            breaches.extend(class.latency_ms.check(&format!("{name}.latency_ms"), 0.0, 1e9));
+            if !(0.0..=1.0).contains(&class.loss_prob) {
+                breaches.push((
+                    format!("{name}.loss_prob"),
+                    format!("must lie in 0..=1, got {}", class.loss_prob),
+                ));
+            }
+        }
+        for (name, rate) in [
+            ("up_bytes_per_s", links.up_bytes_per_s),
+            ("down_bytes_per_s", links.down_bytes_per_s),
+        ] {
+            breaches.extend(rate.iter().flat_map(|dist| dist.check(name, 1.0, 1e15)));
+        }
+        if links.max_retries > 100 {
+            breaches.push((
+                "max_retries".to_owned(),
+                format!("must lie in 0..=100, got {}", links.max_retries),
+            ));
+        }
+        if !(0.0..=1e9).contains(&links.retry_after_ms) {
+            breaches.push((
+                "retry_after_ms".to_owned(),
+                format!("must lie in 0..=1e9, got {}", links.retry_after_ms),
+            ));
+        }
+        breaches
+    }
+
+    /// The network it describes.
+    pub fn build(&self) -> Box<dyn Network> {
+        match *self {
+            NetworkSpec::Ideal => Box::new(Ideal),
+            NetworkSpec::Links(spec) => Box::new(Links(spec)),
+        }
+    }
+}
+
+const LEAST: SimSpan = SimSpan(1);
+
+/// Instant and lossless.
+struct Ideal;
+
+impl Network for Ideal {
+    fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
+        Verdict {
+            attempts: 1,
+            after: Some(LEAST),
+        }
+    }
+
+    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
+        AccessRates::default()
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        LEAST
+    }
+}
+
+/// Latency, bandwidth and loss by link class.
+struct Links(LinksSpec);
+
+impl Links {
+    fn class(&self, link: Link) -> &LinkClass {
+        match Direction::between(link.from, link.to) {
+            Direction::Uplink => &self.0.uplink,
+            Direction::Downlink => &self.0.downlink,
+            Direction::Peer => &self.0.peer,
+        }
+    }
+}
+
+impl Network for Links {
+    fn verdict(&self, link: Link, _: Bytes, name: StreamName) -> Verdict {
+        let class = self.class(link);
+        let mut rng = name.open();
+        // Latency first, so that adding loss moves no latency of a first attempt.
+        let latency = class.latency_ms.draw(&mut rng);
+        let mut attempts = 1;
+        if class.loss_prob > 0.0 {
+            while rng::unit(&mut rng) < class.loss_prob {
+                if attempts > self.0.max_retries {
+                    return Verdict { attempts, after: None };
+                }
+                attempts += 1;
+            }
+        }
+        let waited = SimSpan::from_millis(self.0.retry_after_ms) * u64::from(attempts - 1);
+        Verdict {
+            attempts,
+            after: Some(waited + SimSpan::from_millis(latency).max(LEAST)),
+        }
+    }
+
+    fn access(&self, client: ClientId, streams: Streams) -> AccessRates {
+        let draw = |dist: Option<Dist>, purpose| {
+            dist.map(|dist| (dist.draw(&mut streams.party(purpose, Party::Client(client), Round(0))) as u64).max(1))
+        };
+        AccessRates {
+            up: draw(self.0.up_bytes_per_s, Purpose(*b"rate-up ")),
+            down: draw(self.0.down_bytes_per_s, Purpose(*b"rate-dwn")),
+        }
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        let classes = [self.0.uplink, self.0.downlink, self.0.peer];
+        let least = classes
+            .iter()
+            .map(|class| SimSpan::from_millis(class.latency_ms.min()))
+            .min();
+        least.unwrap_or(LEAST).max(LEAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdicts(spec: LinksSpec, n: u64) -> Vec<Verdict> {
+        let network = NetworkSpec::Links(spec).build();
+        let link = Link {
+            from: Party::Client(ClientId(1)),
+            to: Party::Client(ClientId(2)),
+        };
+        (0..n)
+            .map(|i| {
+                let name = StreamName::new(Streams::new(1), Purpose(*b"network "), link.from, Round(0), i);
+                network.verdict(link, Bytes(10), name)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn retries_and_final_losses_follow_the_geometric_law() {
+        let peer = LinkClass {
+            loss_prob: 0.5,
+            ..LinkClass::default()
+        };
+        let all = verdicts(
+            LinksSpec {
+                peer,
+                max_retries: 2,
+                ..LinksSpec::default()
+            },
+            40_000,
+        );
+        let lost = all.iter().filter(|verdict| verdict.after.is_none()).count() as f64 / 40_000.0;
+        assert!(
+            (lost - 0.125).abs() < 4.0 * (0.125f64 * 0.875 / 40_000.0).sqrt(),
+            "{lost}"
+        );
+        assert!(all.iter().all(|verdict| (1..=3).contains(&verdict.attempts)));
+        let second = all
+            .iter()
+            .find(|verdict| verdict.attempts == 2)
+            .and_then(|verdict| verdict.after);
+        assert_eq!(second, Some(SimSpan::from_millis(220.0)));
+    }
+
+    #[test]
+    fn adding_loss_moves_no_latency_of_a_first_attempt() {
+        let jitter = Dist::LogNormal {
+            median: 40.0,
+            sigma: 0.5,
+            min: 5.0,
+        };
+        let calm = LinkClass {
+            latency_ms: jitter,
+            loss_prob: 0.0,
+        };
+        let lossy = LinkClass {
+            latency_ms: jitter,
+            loss_prob: 0.3,
+        };
+        let calm = verdicts(
+            LinksSpec {
+                peer: calm,
+                ..LinksSpec::default()
+            },
+            200,
+        );
+        let lossy = verdicts(
+            LinksSpec {
+                peer: lossy,
+                ..LinksSpec::default()
+            },
+            200,
+        );
+        for (calm, lossy) in calm.iter().zip(&lossy).filter(|(_, lossy)| lossy.attempts == 1) {
+            assert_eq!(calm, lossy);
+        }
+    }
+
+    #[test]
+    fn the_lookahead_is_the_least_latency_of_all_classes() {
+        let peer = LinkClass {
+            latency_ms: Dist::Exponential { mean: 9.0, min: 2.0 },
+            loss_prob: 0.0,
+        };
+        let network = NetworkSpec::Links(LinksSpec {
+            peer,
+            ..LinksSpec::default()
+        })
+        .build();
+        assert_eq!(network.lookahead(), SimSpan::from_millis(2.0));
+        assert_eq!(NetworkSpec::Ideal.build().lookahead(), SimSpan(1));
+    }
+
+    #[test]
+    fn transmission_rounds_up_and_never_overflows() {
+        assert_eq!(AccessRates::transmission(Some(3), Bytes(1)), SimSpan(333_333_334));
+        assert_eq!(AccessRates::transmission(None, Bytes(1 << 40)), SimSpan::ZERO);
+        assert_eq!(AccessRates::transmission(Some(1), Bytes(u64::MAX)), SimSpan(u64::MAX));
+    }
+}
