@@ -2,7 +2,8 @@
 //!
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
-//! - [`records`]: the rows of the run directory's tables.
+//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
+//! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
 //! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
 //! number of threads.
@@ -19,10 +20,18 @@
 //! assert!(ledger.unbalanced().is_none());
 //! ```
 
+pub mod compare;
 pub mod ids;
 pub mod ledger;
 pub mod records;
+pub mod run_dir;
+pub mod sweep_dir;
+pub mod table;
+#[cfg(test)]
+mod testing;
 
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
+pub use sweep_dir::{SweepDir, SweepWriter};

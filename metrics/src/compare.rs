@@ -1,0 +1,229 @@
+//! The first difference between two run directories, as `folkmoot compare` tells it.
+
+use crate::run_dir::{ReadError, RunDir, SUMMARY, result_files};
+use crate::run_dir::{encode_summary, read_bytes};
+use crate::table::decode_cells;
+use std::fmt;
+use std::path::Path;
+
+/// The first place where two run directories differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The file, by its path below the directories.
+    pub file: String,
+    /// The line in that file, counted from 1; `None` when the file as a whole differs.
+    pub line: Option<u64>,
+    /// The column of a table, or the name in the summary.
+    pub column: Option<String>,
+    /// What the first directory has there; `None` if nothing.
+    pub a: Option<String>,
+    /// What the second directory has there; `None` if nothing.
+    pub b: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ": line {line}")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, ", {column}")?;
+        }
+        let (a, b) = (
+            self.a.as_deref().unwrap_or("nothing"),
+            self.b.as_deref().unwrap_or("nothing"),
+        );
+        write!(f, ": {a} against {b}")
+    }
+}
+
+/// The first difference between the results in `a` and `b`, or `None` if they are equal.
+///
+/// Compared are the files of the fingerprint, in its order: the tables cell by cell, the summary name by name, artifacts
+/// by size and first differing byte. The scenario, the manifest and the timing are not results.
+///
+/// # Errors
+///
+/// When either is no run directory or is damaged.
+pub fn compare(a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
+    let dirs = [RunDir::open(a)?, RunDir::open(b)?];
+    let names = [result_files(a)?, result_files(b)?];
+    let mut all: Vec<&String> = names[0].iter().collect();
+    // Artifacts that only the second has come last; the tables are in both lists.
+    all.extend(names[1].iter().filter(|name| !names[0].contains(name)));
+    for name in all {
+        let found = if name == SUMMARY {
+            compare_summaries(&dirs[0], &dirs[1])
+        } else if name.ends_with(".csv") && !name.contains('/') {
+            compare_tables(name, a, b)?
+        } else {
+            compare_bytes(name, a, b)?
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+fn compare_tables(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
+    let ((header, left), (_, right)) = (cells(name, a)?, cells(name, b)?);
+    for row in 0..left.len().max(right.len()) {
+        let (Some((line, a)), Some((_, b))) = (left.get(row), right.get(row)) else {
+            let text = |row: Option<&(u64, csv::StringRecord)>| {
+                row.map(|(_, record)| record.iter().collect::<Vec<_>>().join(","))
+            };
+            let line = left.get(row).or(right.get(row)).map(|(line, _)| *line);
+            let (a, b) = (text(left.get(row)), text(right.get(row)));
+            return Ok(Some(Difference {
+                file: name.to_owned(),
+                line,
+                column: None,
+                a,
+                b,
+            }));
+        };
+        if let Some(column) = (0..header.len()).find(|&column| a.get(column) != b.get(column)) {
+            return Ok(Some(Difference {
+                file: name.to_owned(),
+                line: Some(*line),
+                column: Some(header[column].clone()),
+                a: a.get(column).map(str::to_owned),
+                b: b.get(column).map(str::to_owned),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// A table's cells; none where an unfinished run has not written the table yet.
+fn cells(name: &str, dir: &Path) -> Result<crate::table::Cells, ReadError> {
+    let path = dir.join(name);
+    if !path.exists() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    decode_cells(&read_bytes(&path)?).map_err(|error| ReadError::Table { path, error })
+}
+
+fn compare_summaries(a: &RunDir, b: &RunDir) -> Option<Difference> {
+    // The text is compared, not the number, so that two NaN are equal and 0 differs from -0.
+    let text = |dir: &RunDir, name: &String| dir.summary.get(name).map(|value| crate::table::number_text(*value));
+    let names: std::collections::BTreeSet<&String> = a.summary.keys().chain(b.summary.keys()).collect();
+    let name = names.into_iter().find(|name| text(a, name) != text(b, name))?;
+    let summary = if a.summary.contains_key(name) {
+        &a.summary
+    } else {
+        &b.summary
+    };
+    let lines = String::from_utf8_lossy(&encode_summary(summary)).into_owned();
+    let key = format!("  {}:", serde_json::Value::from(name.as_str()));
+    let line = lines
+        .lines()
+        .position(|line| line.starts_with(&key))
+        .map(|idx| idx as u64 + 1);
+    let (a, b) = (text(a, name), text(b, name));
+    Some(Difference {
+        file: SUMMARY.to_owned(),
+        line,
+        column: Some(name.clone()),
+        a,
+        b,
+    })
+}
+
+fn compare_bytes(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
+    let bytes = |dir: &Path| {
+        let path = dir.join(name);
+        if path.exists() {
+            read_bytes(&path).map(Some)
+        } else {
+            Ok(None)
+        }
+    };
+    let (left, right) = (bytes(a)?, bytes(b)?);
+    if left == right {
+        return Ok(None);
+    }
+    let at = match (&left, &right) {
+        (Some(left), Some(right)) => left.iter().zip(right).position(|(a, b)| a != b),
+        _ => None,
+    };
+    let text = |bytes: Option<Vec<u8>>| {
+        bytes.map(|bytes| match at.and_then(|at| Some((at, bytes.get(at)?))) {
+            Some((at, byte)) => format!("byte {byte} at {at}"),
+            None => format!("{} bytes", bytes.len()),
+        })
+    };
+    Ok(Some(Difference {
+        file: name.to_owned(),
+        line: None,
+        column: None,
+        a: text(left),
+        b: text(right),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_dir::{RunResult, RunWriter};
+    use crate::testing::{TempDir, manifest, result};
+
+    fn difference(change: impl Fn(&mut RunResult)) -> Option<String> {
+        let temp = TempDir::new();
+        let (a, b) = (temp.path().join("a"), temp.path().join("b"));
+        let mut changed = result(3);
+        changed.timing.clear();
+        change(&mut changed);
+        RunWriter::create(&a, "s", manifest())
+            .unwrap()
+            .finish(&result(3))
+            .unwrap();
+        RunWriter::create(&b, "s", manifest())
+            .unwrap()
+            .finish(&changed)
+            .unwrap();
+        compare(&a, &b).unwrap().map(|difference| difference.to_string())
+    }
+
+    #[test]
+    fn the_first_difference_is_told_by_file_line_and_column() {
+        assert_eq!(difference(|_| ()), None);
+        let told = |change: &dyn Fn(&mut RunResult)| difference(change).unwrap();
+        assert_eq!(
+            told(&|result| {
+                result.messages[1].sent = 9;
+                result.summary.clear();
+            }),
+            "messages.csv: line 3, sent: 4 against 9"
+        );
+        assert_eq!(
+            told(&|result| result.scores.truncate(1)),
+            "scores.csv: line 3: 2,0.5,test,accuracy,0.3333333333333333,100 against nothing"
+        );
+        assert_eq!(
+            told(&|result| {
+                result.summary.insert("payload_bytes".into(), 1.0);
+            }),
+            "summary.json: line 3, payload_bytes: 800 against 1"
+        );
+        assert_eq!(
+            told(&|result| result.artifacts[0].bytes[1] = b'x'),
+            "artifacts/tree.json: byte 125 at 1 against byte 120 at 1"
+        );
+        assert_eq!(
+            told(&|result| result.artifacts.truncate(1)),
+            "artifacts/embeddings/last.npy: 3 bytes against nothing"
+        );
+    }
+
+    #[test]
+    fn a_folder_without_a_manifest_is_an_error() {
+        let temp = TempDir::new();
+        assert!(matches!(
+            compare(temp.path(), temp.path()),
+            Err(ReadError::NotOne { .. })
+        ));
+    }
+}

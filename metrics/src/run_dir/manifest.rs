@@ -1,0 +1,172 @@
+//! `manifest.json` and `summary.json`, and the fingerprint of a result.
+
+use super::error::ReadError;
+use crate::table::{number_text, parse_number};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What `manifest.json` says of a run: what was run, by what, and whether it came to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The scenario's name.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// The target it was built for; results are promised equal within one target.
+    pub target: String,
+    /// The seed.
+    pub seed: u64,
+    /// The fingerprint of each data set, in hexadecimal.
+    pub data_fingerprints: BTreeMap<String, String>,
+    /// The fingerprint of the result, in hexadecimal, once finished: see [`fingerprint`].
+    pub result_fingerprint: Option<String>,
+    /// Whether the run came to its end.
+    pub finished: bool,
+    /// The command that repeats the run.
+    pub command: String,
+    /// What a reader of the numbers should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What went otherwise than the scenario hoped.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// `value` as indented JSON with a line feed at the end; keys in the order of the fields.
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("plain structs with text keys always have a JSON form");
+    text.push(b'\n');
+    text
+}
+
+/// The value of a JSON file's bytes; `path` is named in the error.
+pub(crate) fn from_json<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T, ReadError> {
+    serde_json::from_slice(bytes).map_err(|error| ReadError::json(path, &error))
+}
+
+/// The text of `summary.json`: one number a line, sorted by name; `inf`, `-inf` and `nan` as strings, since JSON has no
+/// such numbers.
+pub fn encode_summary(summary: &BTreeMap<String, f64>) -> Vec<u8> {
+    let lines: Vec<String> = summary
+        .iter()
+        .map(|(name, &value)| {
+            let name = serde_json::Value::from(name.as_str());
+            let number = number_text(value);
+            if value.is_finite() {
+                format!("  {name}: {number}")
+            } else {
+                format!("  {name}: \"{number}\"")
+            }
+        })
+        .collect();
+    if lines.is_empty() {
+        b"{}\n".to_vec()
+    } else {
+        format!("{{\n{}\n}}\n", lines.join(",\n")).into_bytes()
+    }
+}
+
+/// The inverse of [`encode_summary`]; `path` is named in the error.
+pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, f64>, ReadError> {
+    let values: BTreeMap<String, serde_json::Value> = from_json(path, bytes)?;
+    values
+        .into_iter()
+        .map(|(name, value)| {
+            let number = match &value {
+                serde_json::Value::Number(number) => number.as_f64(),
+                serde_json::Value::String(text) => parse_number(text).filter(|number| !number.is_finite()),
+                _ => None,
+            };
+            match number {
+                Some(number) => Ok((name, number)),
+                None => {
+                    let key = serde_json::Value::from(name.as_str()).to_string();
+                    let text = String::from_utf8_lossy(bytes);
+                    let line = text
+                        .lines()
+                        .position(|line| line.contains(&key))
+                        .map_or(1, |idx| idx + 1);
+                    let rule = format!("{name}: must be a number, \"inf\", \"-inf\" or \"nan\", got {value}");
+                    Err(ReadError::Json {
+                        path: path.to_owned(),
+                        line,
+                        rule,
+                    })
+                }
+            }
+        })
+        .collect()
+}
+
+/// The fingerprint of a result: BLAKE3, in hexadecimal, over its files in the order given.
+///
+/// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
+/// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
+/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Left out are
+/// `timing.csv`, which may differ; the figures and the report, which are drawn from these files; the checkpoint and the
+/// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
+pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (name, bytes) in files {
+        hasher.update(&(name.len() as u64).to_le_bytes());
+        hasher.update(name.as_bytes());
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_summary_has_a_number_a_line_and_no_needless_fraction() {
+        let summary = BTreeMap::from([
+            ("b_s".to_owned(), 0.5),
+            ("a \"x\"".to_owned(), 3.0),
+            ("c".to_owned(), f64::INFINITY),
+        ]);
+        let text = encode_summary(&summary);
+        assert_eq!(
+            String::from_utf8_lossy(&text),
+            "{\n  \"a \\\"x\\\"\": 3,\n  \"b_s\": 0.5,\n  \"c\": \"inf\"\n}\n"
+        );
+        assert_eq!(decode_summary(Path::new("summary.json"), &text).unwrap(), summary);
+        assert_eq!(
+            decode_summary(Path::new("summary.json"), &encode_summary(&BTreeMap::new())).unwrap(),
+            BTreeMap::new()
+        );
+    }
+
+    #[test]
+    fn a_summary_value_that_is_no_number_is_refused_with_its_line() {
+        let error = decode_summary(Path::new("summary.json"), b"{\n \"a\": 1,\n \"b\": \"much\"\n}").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "summary.json: line 3: b: must be a number, \"inf\", \"-inf\" or \"nan\", got \"much\""
+        );
+    }
+
+    #[test]
+    fn a_byte_cannot_move_between_files_unnoticed() {
+        let whole = fingerprint([("a", b"xy".as_slice()), ("b", b"".as_slice())]);
+        assert_ne!(whole, fingerprint([("a", b"x".as_slice()), ("b", b"y".as_slice())]));
+        assert_ne!(whole, fingerprint([("ax", b"y".as_slice()), ("b", b"".as_slice())]));
+        assert_eq!(whole.len(), 64);
+    }
+
+    proptest! {
+        #[test]
+        fn summaries_round_trip_bit_for_bit(summary in proptest::collection::btree_map(".*", any::<f64>(), 0..20)) {
+            let text = encode_summary(&summary);
+            let back = decode_summary(Path::new("summary.json"), &text).unwrap();
+            prop_assert_eq!(text, encode_summary(&back));
+            for (name, value) in &summary {
+                prop_assert!(value.is_nan() || back[name].to_bits() == value.to_bits());
+            }
+        }
+    }
+}

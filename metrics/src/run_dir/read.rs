@@ -1,0 +1,174 @@
+//! Reading a run directory back.
+
+use super::error::ReadError;
+use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
+use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
+use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::table::{Row, TimingRow, decode};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A run directory, read whole but for its artifacts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunDir {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// `scenario.ron`, as text.
+    pub scenario: String,
+    /// `manifest.json`.
+    pub manifest: Manifest,
+    /// `rounds.csv`.
+    pub rounds: Vec<RoundRow>,
+    /// `messages.csv`.
+    pub messages: Vec<MessageRow>,
+    /// `scores.csv`.
+    pub scores: Vec<ScoreRow>,
+    /// `privacy.csv`.
+    pub privacy: Vec<PrivacyRow>,
+    /// `clients.csv`.
+    pub clients: Vec<ClientRow>,
+    /// `summary.json`.
+    pub summary: BTreeMap<String, f64>,
+    /// `timing.csv`.
+    pub timing: Vec<TimingRow>,
+    /// The paths below `artifacts/`, sorted, with `/` between their parts.
+    pub artifacts: Vec<String>,
+}
+
+impl RunDir {
+    /// Reads the run directory at `path`. In one that is not finished, tables that were never saved are empty.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::NotOne`] without a manifest; [`ReadError::Io`], [`ReadError::Table`] or [`ReadError::Json`] naming
+    /// the file, and the line and the rule where its content is to blame.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let manifest = read_manifest(path)?;
+        let partial = !manifest.finished;
+        let summary = path.join(SUMMARY);
+        Ok(RunDir {
+            scenario: String::from_utf8_lossy(&read_bytes(&path.join(SCENARIO))?).into_owned(),
+            rounds: read_table(path, partial)?,
+            messages: read_table(path, partial)?,
+            scores: read_table(path, partial)?,
+            privacy: read_table(path, partial)?,
+            clients: read_table(path, partial)?,
+            timing: read_table(path, partial)?,
+            summary: match read_optional(&summary, partial)? {
+                Some(bytes) => decode_summary(&summary, &bytes)?,
+                None => BTreeMap::new(),
+            },
+            artifacts: list_artifacts(path)?,
+            path: path.to_owned(),
+            manifest,
+        })
+    }
+
+    /// The content of one of [`RunDir::artifacts`].
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`].
+    pub fn artifact(&self, name: &str) -> Result<Vec<u8>, ReadError> {
+        read_bytes(&self.path.join(ARTIFACTS).join(name))
+    }
+
+    /// The fingerprint of the files as they lie on the disk now; equal to the manifest's unless one was changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] when a file is missing, as in a run that is not finished.
+    pub fn fingerprint(&self) -> Result<String, ReadError> {
+        let files: Vec<(String, Vec<u8>)> = result_files(&self.path)?
+            .into_iter()
+            .map(|name| Ok((name.clone(), read_bytes(&self.path.join(name))?)))
+            .collect::<Result<_, ReadError>>()?;
+        Ok(fingerprint(
+            files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())),
+        ))
+    }
+}
+
+/// The names of the files that make up a run's result, in the fingerprint's order.
+pub(crate) fn result_files(dir: &Path) -> Result<Vec<String>, ReadError> {
+    let tables = [
+        RoundRow::FILE,
+        MessageRow::FILE,
+        ScoreRow::FILE,
+        PrivacyRow::FILE,
+        ClientRow::FILE,
+        SUMMARY,
+    ];
+    let artifacts = list_artifacts(dir)?
+        .into_iter()
+        .map(|name| format!("{ARTIFACTS}/{name}"));
+    Ok(tables.into_iter().map(str::to_owned).chain(artifacts).collect())
+}
+
+pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
+    let path = dir.join(MANIFEST);
+    match fs::read(&path) {
+        Ok(bytes) => from_json(&path, &bytes),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(ReadError::NotOne {
+                path: dir.to_owned(),
+                what: "run",
+                missing: MANIFEST,
+            })
+        }
+        Err(source) => Err(ReadError::Io { path, source }),
+    }
+}
+
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    fs::read(path).map_err(|source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The file's bytes; `None` if it is missing and `may_lack` allows that.
+fn read_optional(path: &Path, may_lack: bool) -> Result<Option<Vec<u8>>, ReadError> {
+    match read_bytes(path) {
+        Err(ReadError::Io { source, .. }) if may_lack && source.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// A table of the run directory `dir`; empty if it is missing and `may_lack` allows that.
+pub(crate) fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadError> {
+    let path = dir.join(R::FILE);
+    match read_optional(&path, may_lack)? {
+        Some(bytes) => decode(&bytes).map_err(|error| ReadError::Table { path, error }),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The paths below `artifacts/`, sorted bytewise.
+fn list_artifacts(dir: &Path) -> Result<Vec<String>, ReadError> {
+    let mut found = Vec::new();
+    let mut open = vec![(dir.join(ARTIFACTS), String::new())];
+    while let Some((path, prefix)) = open.pop() {
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => break,
+            Err(source) => return Err(ReadError::Io { path, source }),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|source| ReadError::Io {
+                path: path.clone(),
+                source,
+            })?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if entry.path().is_dir() {
+                open.push((entry.path(), format!("{name}/")));
+            } else {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,283 @@
+//! Writing a run directory, from the first check that it can be written to the fingerprint.
+
+use super::disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
+use super::error::WriteError;
+use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
+use super::read::RunDir;
+use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
+use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::table::{Row, TimingRow, encode};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// A file that a strategy leaves for reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// Its path below `artifacts/`, with `/` between the parts, such as `embeddings/round-5.npy`.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// All that a finished run leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunResult {
+    /// `rounds.csv`.
+    pub rounds: Vec<RoundRow>,
+    /// `messages.csv`.
+    pub messages: Vec<MessageRow>,
+    /// `scores.csv`.
+    pub scores: Vec<ScoreRow>,
+    /// `privacy.csv`.
+    pub privacy: Vec<PrivacyRow>,
+    /// `clients.csv`.
+    pub clients: Vec<ClientRow>,
+    /// `summary.json`: names in lower case, units last; `metric@label` is a reference for `metric`.
+    pub summary: BTreeMap<String, f64>,
+    /// Files below `artifacts/`, in any order.
+    pub artifacts: Vec<Artifact>,
+    /// `timing.csv`.
+    pub timing: Vec<TimingRow>,
+    /// Added to the manifest's notes.
+    pub notes: Vec<String>,
+    /// Added to the manifest's warnings.
+    pub warnings: Vec<String>,
+}
+
+/// An open run directory. Dropping it before [`RunWriter::finish`] gives the run up: the directory stays, unfinished,
+/// if a finished round or a checkpoint has reached the disk, and is removed otherwise.
+pub struct RunWriter {
+    dir: PathBuf,
+    manifest: Manifest,
+    disk: Box<dyn Disk>,
+    /// The directories made for this run, outermost first, to be removed with it.
+    created: Vec<PathBuf>,
+    /// Whether the directory holds something worth keeping.
+    keep: bool,
+    /// The hash of each table as last saved, so that only what changed is written again.
+    saved: BTreeMap<&'static str, blake3::Hash>,
+}
+
+impl RunWriter {
+    /// Makes the run directory `dir`, with missing parents, and writes `scenario.ron` and an unfinished `manifest.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Exists`] when something lies at `dir`; [`WriteError::Io`] when the folder cannot be written. Then
+    /// nothing is left behind.
+    pub fn create(dir: &Path, scenario_text: &str, manifest: Manifest) -> Result<Self, WriteError> {
+        RunWriter::create_on(Box::new(Files), dir, scenario_text, manifest)
+    }
+
+    pub(crate) fn create_on(
+        disk: Box<dyn Disk>,
+        dir: &Path,
+        scenario_text: &str,
+        manifest: Manifest,
+    ) -> Result<Self, WriteError> {
+        // A dangling link counts as something that lies there, too.
+        if fs::symlink_metadata(dir).is_ok() {
+            return Err(WriteError::Exists { path: dir.to_owned() });
+        }
+        let created = create_dirs(&*disk, dir)?;
+        if created.last().is_none_or(|last| last != dir) {
+            // Someone else made it between the check and now.
+            remove_empty_dirs(&created);
+            return Err(WriteError::Exists { path: dir.to_owned() });
+        }
+        let manifest = Manifest {
+            finished: false,
+            result_fingerprint: None,
+            ..manifest
+        };
+        let run = RunWriter {
+            dir: dir.to_owned(),
+            manifest,
+            disk,
+            created,
+            keep: false,
+            saved: BTreeMap::new(),
+        };
+        run.commit(vec![
+            (SCENARIO.to_owned(), scenario_text.as_bytes().to_vec()),
+            (MANIFEST.to_owned(), to_json(&run.manifest)),
+        ])?;
+        Ok(run)
+    }
+
+    /// Opens the unfinished run directory `dir` again, to go on with a run from its checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Read`] when it is no run directory or is damaged, [`WriteError::Finished`] when there is nothing
+    /// left to do. The directory is left as it is.
+    pub fn resume(dir: &Path) -> Result<Self, WriteError> {
+        let manifest = RunDir::open(dir)?.manifest;
+        if manifest.finished {
+            return Err(WriteError::Finished { path: dir.to_owned() });
+        }
+        let disk = Box::new(Files);
+        Ok(RunWriter {
+            dir: dir.to_owned(),
+            manifest,
+            disk,
+            created: vec![],
+            keep: true,
+            saved: BTreeMap::new(),
+        })
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether the directory will stay if the run ends now.
+    pub fn is_kept(&self) -> bool {
+        self.keep
+    }
+
+    /// Rewrites the tables of finished rounds; a table that has not changed since is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`]; the tables on the disk are then those saved before, or, when renaming failed, a mixture of
+    /// old and new whole files.
+    pub fn save_progress(
+        &mut self,
+        rounds: &[RoundRow],
+        messages: &[MessageRow],
+        scores: &[ScoreRow],
+    ) -> Result<(), WriteError> {
+        let tables = [table(rounds), table(messages), table(scores)];
+        let changed: Vec<_> = tables
+            .into_iter()
+            .map(|(name, bytes)| (name, blake3::hash(&bytes), bytes))
+            .filter(|(name, hash, _)| self.saved.get(name) != Some(hash))
+            .collect();
+        let hashes: Vec<_> = changed.iter().map(|(name, hash, _)| (*name, *hash)).collect();
+        let placed = self.commit(
+            changed
+                .into_iter()
+                .map(|(name, _, bytes)| (name.to_owned(), bytes))
+                .collect(),
+        );
+        // Renaming may have failed after the rounds were in place: then they are saved all the same.
+        self.keep |= !rounds.is_empty() && self.dir.join(RoundRow::FILE).is_file();
+        placed?;
+        self.saved.extend(hashes);
+        Ok(())
+    }
+
+    /// Writes one file of a checkpoint, named by its path below `checkpoint/`. From now on the directory stays.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::BadName`], [`WriteError::Io`].
+    pub fn save_checkpoint(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        check_name(name)?;
+        self.commit(vec![(format!("{CHECKPOINT}/{name}"), bytes.to_vec())])?;
+        self.keep = true;
+        Ok(())
+    }
+
+    /// Writes everything and marks the run as finished, with the fingerprint of its result, which it returns. The
+    /// checkpoint, of no use any more, is removed.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::BadName`], [`WriteError::Io`]. The directory then stays, unfinished, if a finished round is on the
+    /// disk, and is removed otherwise.
+    pub fn finish(mut self, result: &RunResult) -> Result<String, WriteError> {
+        let mut artifacts: Vec<(String, Vec<u8>)> = Vec::with_capacity(result.artifacts.len());
+        for artifact in &result.artifacts {
+            check_name(&artifact.path)?;
+            artifacts.push((format!("{ARTIFACTS}/{}", artifact.path), artifact.bytes.clone()));
+        }
+        artifacts.sort_by(|a, b| a.0.cmp(&b.0));
+        if let Some(twins) = artifacts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(WriteError::BadName {
+                name: twins[0].0.clone(),
+                rule: "must be given once, got it twice",
+            });
+        }
+        self.save_progress(&result.rounds, &result.messages, &result.scores)?;
+        let mut files: Vec<(String, Vec<u8>)> = [
+            table(&result.rounds),
+            table(&result.messages),
+            table(&result.scores),
+            table(&result.privacy),
+            table(&result.clients),
+            (SUMMARY, encode_summary(&result.summary)),
+        ]
+        .map(|(name, bytes)| (name.to_owned(), bytes))
+        .into();
+        files.append(&mut artifacts);
+        let print = fingerprint(files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
+        let (name, bytes) = table(&result.timing);
+        files.push((name.to_owned(), bytes));
+        files.retain(|(name, _)| !self.saved.contains_key(name.as_str()));
+        self.commit(files)?;
+        // The manifest comes last: whoever reads `finished: true` finds everything else in place.
+        let mut manifest = self.manifest.clone();
+        manifest.notes.extend(result.notes.iter().cloned());
+        manifest.warnings.extend(result.warnings.iter().cloned());
+        manifest.finished = true;
+        manifest.result_fingerprint = Some(print.clone());
+        self.commit(vec![(MANIFEST.to_owned(), to_json(&manifest))])?;
+        self.keep = true;
+        // Left over, it would only be ignored: a finished run is not resumed.
+        let _ = fs::remove_dir_all(self.dir.join(CHECKPOINT));
+        Ok(print)
+    }
+
+    fn commit(&self, files: Vec<(String, Vec<u8>)>) -> Result<(), WriteError> {
+        let files: Vec<_> = files
+            .into_iter()
+            .map(|(name, bytes)| (self.dir.join(name), bytes))
+            .collect();
+        commit(&*self.disk, &files)
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Only directories that this run made; a failure to remove them must not hide why the run ended.
+            let _ = fs::remove_dir_all(&self.dir);
+            remove_empty_dirs(&self.created);
+        }
+    }
+}
+
+fn table<R: Row>(rows: &[R]) -> (&'static str, Vec<u8>) {
+    (R::FILE, encode(rows))
+}
+
+/// A name must stay inside the directory and be spelled alike on every system.
+fn check_name(name: &str) -> Result<(), WriteError> {
+    let bad = |rule| {
+        Err(WriteError::BadName {
+            name: name.to_owned(),
+            rule,
+        })
+    };
+    if name.is_empty() || name.contains('\\') || name.contains('\0') {
+        return bad("must be a path of plain names with / between them");
+    }
+    if !Path::new(name)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
+    {
+        return bad("must be a relative path without ..");
+    }
+    if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+        return bad("must have no empty part and no part that starts with a dot");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;

@@ -1,0 +1,295 @@
+use super::super::disk::write_whole;
+use super::super::writer::{Record, Writer};
+use super::*;
+use crate::run_dir::ReadError;
+use crate::testing::{TempDir, manifest, result, round};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A disk whose `n`-th step fails; a failing write leaves half of the bytes, as a full disk does.
+struct Failing {
+    left: Arc<AtomicUsize>,
+}
+
+impl Failing {
+    fn after(steps: usize) -> (Box<dyn Disk>, Arc<AtomicUsize>) {
+        let left = Arc::new(AtomicUsize::new(steps));
+        (
+            Box::new(Failing {
+                left: Arc::clone(&left),
+            }),
+            left,
+        )
+    }
+
+    fn step(&self) -> io::Result<()> {
+        let more = |left: usize| left.checked_sub(1);
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::ErrorKind::StorageFull.into()),
+        }
+    }
+}
+
+impl Disk for Failing {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.step()?;
+        fs::create_dir(path)
+    }
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.step() {
+            fs::write(path, &bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
+        fs::write(path, bytes)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step()?;
+        fs::rename(from, to)
+    }
+}
+
+fn tree(dir: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        match path.is_dir() {
+            true => names.extend(tree(&path).into_iter().map(|below| format!("{name}/{below}"))),
+            false => names.push(name),
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn a_finished_run_reads_back_as_written() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("runs/a");
+    let run = RunWriter::create(&dir, "Scenario()\n", manifest()).unwrap();
+    let written = result(3);
+    let print = run.finish(&written).unwrap();
+    let back = RunDir::open(&dir).unwrap();
+    assert_eq!(back.manifest.result_fingerprint.as_ref(), Some(&print));
+    assert_eq!(back.fingerprint().unwrap(), print);
+    assert!(back.manifest.finished);
+    assert_eq!(back.manifest.notes, ["a note"]);
+    assert_eq!(back.scenario, "Scenario()\n");
+    assert_eq!((&back.rounds, &back.messages), (&written.rounds, &written.messages));
+    assert_eq!((&back.scores, &back.privacy), (&written.scores, &written.privacy));
+    assert_eq!(
+        (&back.clients, &back.summary, &back.timing),
+        (&written.clients, &written.summary, &written.timing)
+    );
+    assert_eq!(back.artifacts, ["embeddings/last.npy", "tree.json"]);
+    assert_eq!(back.artifact("embeddings/last.npy").unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn equal_results_have_equal_fingerprints_whatever_the_timing() {
+    let temp = TempDir::new();
+    let print = |name: &str, change: &dyn Fn(&mut RunResult)| {
+        let mut result = result(2);
+        change(&mut result);
+        RunWriter::create(&temp.path().join(name), "s", manifest())
+            .unwrap()
+            .finish(&result)
+            .unwrap()
+    };
+    let first = print("a", &|_| ());
+    assert_eq!(first, print("b", &|result| result.timing[0].seconds = 9.0));
+    assert_eq!(first, print("c", &|result| result.artifacts.reverse()));
+    assert_ne!(first, print("d", &|result| result.messages[0].sent += 1));
+    assert_ne!(first, print("e", &|result| result.artifacts[0].bytes.push(0)));
+}
+
+#[test]
+fn an_existing_path_is_never_written_over() {
+    let temp = TempDir::new();
+    let error = RunWriter::create(temp.path(), "s", manifest()).err().unwrap();
+    assert!(matches!(error, WriteError::Exists { .. }));
+    assert!(
+        error
+            .to_string()
+            .ends_with("already exists and is never overwritten; choose another --out"),
+        "{error}"
+    );
+    assert!(temp.path().is_dir());
+}
+
+#[test]
+fn a_file_in_the_way_is_found_at_the_start() {
+    let temp = TempDir::new();
+    fs::write(temp.path().join("file"), "x").unwrap();
+    let error = RunWriter::create(&temp.path().join("file/run"), "s", manifest())
+        .err()
+        .unwrap();
+    assert!(
+        error.to_string().contains("a file is in the way of a folder"),
+        "{error}"
+    );
+    assert_eq!(tree(temp.path()), ["file"]);
+}
+
+#[test]
+fn a_run_given_up_before_its_first_round_leaves_nothing() {
+    let temp = TempDir::new();
+    let run = RunWriter::create(&temp.path().join("new/run"), "s", manifest()).unwrap();
+    assert_eq!(tree(temp.path()), ["new/run/manifest.json", "new/run/scenario.ron"]);
+    drop(run);
+    assert!(!temp.path().join("new").exists());
+}
+
+#[test]
+fn a_run_given_up_later_keeps_its_finished_rounds() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("run");
+    let mut run = RunWriter::create(&dir, "s", manifest()).unwrap();
+    run.save_progress(&[round(0)], &[], &[]).unwrap();
+    drop(run);
+    let back = RunDir::open(&dir).unwrap();
+    assert!(!back.manifest.finished);
+    assert_eq!((back.rounds, back.clients), (vec![round(0)], vec![]));
+    let run = RunWriter::resume(&dir).unwrap();
+    run.finish(&result(2)).unwrap();
+    assert!(matches!(RunWriter::resume(&dir), Err(WriteError::Finished { .. })));
+}
+
+/// Whatever step fails, every file left is whole, no temporary file stays, and the directory stays only with a round.
+#[test]
+fn no_failing_step_leaves_half_a_file() {
+    let whole = result(3);
+    let mut n_failures = 0;
+    for steps in 0.. {
+        let temp = TempDir::new();
+        let dir = temp.path().join("run");
+        let (disk, left) = Failing::after(steps);
+        let outcome = RunWriter::create_on(disk, &dir, "scenario", manifest()).and_then(|mut run| {
+            run.save_progress(&whole.rounds[..1], &whole.messages[..1], &[])?;
+            run.finish(&whole)
+        });
+        let Err(error) = outcome else {
+            assert_eq!(left.load(Ordering::Relaxed), 0);
+            break;
+        };
+        n_failures += 1;
+        assert!(
+            error.to_string().contains("the disk is full; free some space"),
+            "{error}"
+        );
+        if !dir.exists() {
+            assert_eq!(tree(temp.path()), Vec::<String>::new());
+            continue;
+        }
+        assert!(
+            tree(&dir).iter().all(|name| !name.ends_with(".tmp")),
+            "{:?}",
+            tree(&dir)
+        );
+        let back = RunDir::open(&dir).unwrap();
+        assert!(!back.manifest.finished && !back.rounds.is_empty());
+        assert!(back.rounds == whole.rounds || back.rounds == whole.rounds[..1]);
+        assert!(back.clients.is_empty() || back.clients == whole.clients);
+        assert!(back.summary.is_empty() || back.summary == whole.summary);
+    }
+    assert!(n_failures > 20);
+}
+
+#[test]
+fn the_writer_thread_brings_its_error_back() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("run");
+    let (disk, left) = Failing::after(usize::MAX);
+    let mut writer = Writer::spawn(RunWriter::create_on(disk, &dir, "s", manifest()).unwrap()).unwrap();
+    writer.send(Record::Round(round(0))).unwrap();
+    writer.send(Record::Save).unwrap();
+    while !dir.join("rounds.csv").exists() {
+        std::thread::yield_now();
+    }
+    left.store(0, Ordering::Relaxed);
+    let mut sends = (0..).map(|n| {
+        writer.send(if n % 2 == 0 {
+            Record::Round(round(n))
+        } else {
+            Record::Save
+        })
+    });
+    let error = sends.find_map(Result::err).unwrap();
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    assert!(dir.join("rounds.csv").exists());
+}
+
+#[test]
+fn the_writer_thread_writes_what_the_writer_would() {
+    let temp = TempDir::new();
+    let direct = RunWriter::create(&temp.path().join("a"), "s", manifest())
+        .unwrap()
+        .finish(&result(4))
+        .unwrap();
+    let run = RunWriter::create(&temp.path().join("b"), "s", manifest()).unwrap();
+    let mut writer = Writer::spawn(run).unwrap();
+    for row in result(4).rounds {
+        writer.send(Record::Round(row)).unwrap();
+        writer.send(Record::Save).unwrap();
+    }
+    writer.send_checkpoint("state.bin", vec![1]).unwrap();
+    assert_eq!(writer.finish(result(4)).unwrap(), direct);
+    assert_eq!(tree(&temp.path().join("a")), tree(&temp.path().join("b")));
+    let run = RunWriter::create(&temp.path().join("c"), "s", manifest()).unwrap();
+    Writer::spawn(run).unwrap().abandon().unwrap();
+    assert!(!temp.path().join("c").exists());
+}
+
+#[test]
+fn artifact_names_stay_inside_the_directory() {
+    for name in ["", "../x", "/x", "a//b", "a/.b", "a/../b", "a\\b", "./a", "a/"] {
+        assert!(check_name(name).is_err(), "{name}");
+    }
+    assert!(check_name("a/b.npy").is_ok());
+    let temp = TempDir::new();
+    let mut twice = result(1);
+    twice.artifacts.push(twice.artifacts[0].clone());
+    let error = RunWriter::create(&temp.path().join("r"), "s", manifest())
+        .unwrap()
+        .finish(&twice)
+        .unwrap_err();
+    assert!(error.to_string().contains("must be given once"), "{error}");
+    assert_eq!(tree(temp.path()), Vec::<String>::new());
+}
+
+#[test]
+fn damaged_directories_are_refused_by_file_and_line() {
+    let temp = TempDir::new();
+    let error = RunDir::open(temp.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("is not a run directory: it has no manifest.json"),
+        "{error}"
+    );
+    let dir = temp.path().join("run");
+    RunWriter::create(&dir, "s", manifest())
+        .unwrap()
+        .finish(&result(2))
+        .unwrap();
+    let text = fs::read_to_string(dir.join("messages.csv")).unwrap();
+    write_whole(&dir.join("messages.csv"), text.replace("uplink", "sideways").as_bytes()).unwrap();
+    let error = RunDir::open(&dir).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("messages.csv: line 2, column direction: must be uplink, downlink or peer, got \"sideways\""),
+        "{error}"
+    );
+    write_whole(&dir.join("messages.csv"), text.as_bytes()).unwrap();
+    fs::remove_file(dir.join("clients.csv")).unwrap();
+    assert!(matches!(RunDir::open(&dir), Err(ReadError::Io { .. })));
+    write_whole(&dir.join("manifest.json"), b"{\n\"name\": 3\n}").unwrap();
+    let error = RunDir::open(&dir).unwrap_err();
+    assert!(
+        error.to_string().contains("manifest.json: line 2: invalid type"),
+        "{error}"
+    );
+}

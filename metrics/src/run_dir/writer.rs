@@ -1,0 +1,137 @@
+//! The thread that writes a run directory while the simulation goes on.
+//!
+//! Finished records travel over one bounded channel with one sender and one receiver, so they arrive in order, and a
+//! disk that falls far behind slows the run instead of filling the memory. The first error ends the thread; it comes back
+//! at the next call.
+
+use super::error::WriteError;
+use super::write::{RunResult, RunWriter};
+use crate::records::{MessageRow, RoundRow, ScoreRow};
+use crossbeam::channel::{Receiver, Sender, bounded};
+use std::thread::JoinHandle;
+
+/// How many records may wait for the disk.
+const CAPACITY: usize = 1024;
+
+/// Something that is finished and may be saved.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// A finished round, added to `rounds.csv`.
+    Round(RoundRow),
+    /// A score, added to `scores.csv`.
+    Score(ScoreRow),
+    /// The whole of `messages.csv` so far: a message of an old round may still arrive, so its rows change.
+    Messages(Vec<MessageRow>),
+    /// Asks to bring the tables on the disk up to date. How often is the caller's choice, by counting rounds.
+    Save,
+}
+
+enum Job {
+    Record(Record),
+    Checkpoint(String, Vec<u8>),
+    Finish(Box<RunResult>),
+}
+
+/// A [`RunWriter`] on its own thread. Dropping it before [`Writer::finish`] waits for what was sent and then gives the
+/// run up as dropping a [`RunWriter`] does.
+pub struct Writer {
+    sender: Option<Sender<Job>>,
+    thread: Option<JoinHandle<Result<Option<String>, WriteError>>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`] when the system gives no thread.
+    pub fn spawn(run: RunWriter) -> Result<Self, WriteError> {
+        let (sender, receiver) = bounded(CAPACITY);
+        let dir = run.dir().to_owned();
+        let thread = std::thread::Builder::new()
+            .name("run-directory".to_owned())
+            .spawn(move || serve(run, &receiver))
+            .map_err(|source| WriteError::io(&dir, source))?;
+        Ok(Writer {
+            sender: Some(sender),
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands a record over; waits only if many records wait for the disk already.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong with an earlier record. The run cannot go on.
+    pub fn send(&mut self, record: Record) -> Result<(), WriteError> {
+        self.submit(Job::Record(record))
+    }
+
+    /// Hands over one file of a checkpoint, named by its path below `checkpoint/`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::send`].
+    pub fn send_checkpoint(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), WriteError> {
+        self.submit(Job::Checkpoint(name.to_owned(), bytes))
+    }
+
+    /// Writes the whole result, as [`RunWriter::finish`], and returns its fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong now or earlier.
+    pub fn finish(mut self, result: RunResult) -> Result<String, WriteError> {
+        self.submit(Job::Finish(Box::new(result)))?;
+        self.join()?.ok_or(WriteError::WriterLost)
+    }
+
+    /// Ends the run early: waits for what was sent; the directory stays if it holds a finished round or a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong earlier.
+    pub fn abandon(mut self) -> Result<(), WriteError> {
+        self.join().map(|_| ())
+    }
+
+    fn submit(&mut self, job: Job) -> Result<(), WriteError> {
+        match &self.sender {
+            Some(sender) if sender.send(job).is_ok() => Ok(()),
+            // The thread only hangs up after an error, which it returns.
+            _ => Err(self.join().err().unwrap_or(WriteError::WriterLost)),
+        }
+    }
+
+    fn join(&mut self) -> Result<Option<String>, WriteError> {
+        self.sender = None;
+        match self.thread.take() {
+            Some(thread) => thread.join().unwrap_or(Err(WriteError::WriterLost)),
+            None => Err(WriteError::WriterLost),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            // Whoever drops the writer has an error of their own to report.
+            let _ = self.join();
+        }
+    }
+}
+
+fn serve(mut run: RunWriter, receiver: &Receiver<Job>) -> Result<Option<String>, WriteError> {
+    let (mut rounds, mut messages, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+    for job in receiver {
+        match job {
+            Job::Record(Record::Round(row)) => rounds.push(row),
+            Job::Record(Record::Score(row)) => scores.push(row),
+            Job::Record(Record::Messages(rows)) => messages = rows,
+            Job::Record(Record::Save) => run.save_progress(&rounds, &messages, &scores)?,
+            Job::Checkpoint(name, bytes) => run.save_checkpoint(&name, &bytes)?,
+            Job::Finish(result) => return run.finish(&result).map(Some),
+        }
+    }
+    Ok(None)
+}
