@@ -1,1 +1,137 @@
-//! Figures from a run directory.
+//! Figures from a run or sweep directory, and from nothing else.
+//!
+//! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
+//!   messages, what privacy was spent.
+//! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
+//!
+//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give equal bytes; a figure
+//! whose data are absent or all zero is not drawn. Curves differ in colour, marker and dash; theory is dashed; intervals
+//! are bands; legends lie off the data. The font comes with the crate, so nothing is asked of the system.
+//!
+//! ```no_run
+//! for file in folkmoot_plots::draw_run("runs/fedwalk".as_ref())? {
+//!     assert!(file.starts_with("runs/fedwalk/figures"));
+//! }
+//! # Ok::<(), folkmoot_plots::PlotError>(())
+//! ```
+
+mod draw;
+mod figure;
+mod font;
+mod names;
+mod render;
+mod run;
+mod scale;
+mod scene;
+mod stats;
+mod sweep;
+
+use figure::Figure;
+use folkmoot_metrics::run_dir::{FIGURES, write_whole};
+use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why figures could not be drawn. Those drawn before stay.
+#[derive(Debug)]
+pub enum PlotError {
+    /// The directory cannot be read.
+    Read(ReadError),
+    /// A figure cannot be written.
+    Write(WriteError),
+    /// A figure cannot be drawn: a bug.
+    Draw {
+        /// The figure's name.
+        figure: String,
+        /// What the drawing library said.
+        reason: String,
+    },
+}
+
+impl fmt::Display for PlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlotError::Read(error) => error.fmt(f),
+            PlotError::Write(error) => error.fmt(f),
+            PlotError::Draw { figure, reason } => {
+                write!(f, "figure {figure} cannot be drawn: {reason}; please report it")
+            }
+        }
+    }
+}
+
+impl Error for PlotError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            PlotError::Read(error) => Some(error),
+            PlotError::Write(error) => Some(error),
+            PlotError::Draw { .. } => None,
+        }
+    }
+}
+
+impl From<ReadError> for PlotError {
+    fn from(error: ReadError) -> Self {
+        PlotError::Read(error)
+    }
+}
+
+impl From<WriteError> for PlotError {
+    fn from(error: WriteError) -> Self {
+        PlotError::Write(error)
+    }
+}
+
+/// Draws the standard figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a run that
+/// is not finished, what there is is drawn, with a note that says so.
+///
+/// # Errors
+///
+/// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
+pub fn draw_run(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+    save(dir, &run::figures(&RunDir::open(dir)?))
+}
+
+/// Draws the figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
+/// missing are left out, with a note that says so.
+///
+/// # Errors
+///
+/// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
+pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+    save(dir, &sweep::figures(&SweepDir::open(dir)?))
+}
+
+fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {
+    let mut files = Vec::new();
+    for figure in figures {
+        let failed = |reason| PlotError::Draw {
+            figure: figure.name.clone(),
+            reason,
+        };
+        let scene = draw::lay_out(figure);
+        let forms = [
+            ("svg", render::svg(&scene).map_err(failed)?),
+            ("png", render::png(&scene).map_err(failed)?),
+        ];
+        for (ending, bytes) in forms {
+            let path = dir.join(FIGURES).join(format!("{}.{ending}", figure.name));
+            write_whole(&path, &bytes)?;
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// A text as part of a file name: what is not a letter or a digit becomes a hyphen.
+fn file_part(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(plain).take(80).collect()
+}

@@ -1,0 +1,35 @@
+//! Writes made-up run and sweep directories below the folder given and draws all their figures, to be looked at:
+//! `cargo run -p folkmoot-plots --example gallery -- target/gallery`.
+
+mod synthetic;
+
+use folkmoot_plots::{draw_run, draw_sweep};
+use std::error::Error;
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let out = std::env::args_os()
+        .nth(1)
+        .map(PathBuf::from)
+        .ok_or("name a folder to write to")?;
+    let runs = [
+        ("walks", synthetic::walks()),
+        ("averaging", synthetic::averaging(1_000)),
+        ("one-round", synthetic::averaging(1)),
+        ("twelve-kinds", synthetic::twelve_kinds(30)),
+        ("twelve-kinds-once", synthetic::twelve_kinds(1)),
+        ("nothing", synthetic::nothing()),
+    ];
+    for (name, result) in &runs {
+        let dir = out.join(name);
+        synthetic::write_run(&dir, name, result)?;
+        draw_run(&dir)?;
+    }
+    synthetic::sweep_numbers(&out.join("sweep-numbers"))?;
+    synthetic::sweep_decades(&out.join("sweep-decades"))?;
+    synthetic::sweep_words(&out.join("sweep-words"))?;
+    for name in ["sweep-numbers", "sweep-decades", "sweep-words"] {
+        draw_sweep(&out.join(name))?;
+    }
+    Ok(())
+}

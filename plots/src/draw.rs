@@ -1,0 +1,133 @@
+//! Laying out a figure: title, notes, panels side by side.
+//!
+//! A panel is 1600 pixels wide, which stands for a column of 85 mm: the text is then 6 pt high in print. Legends lie
+//! below the axes and never on the data; every text is measured before it is placed, and wrapped or cut to its room.
+
+mod bars;
+mod legend;
+mod lines;
+
+use crate::figure::{Figure, Panel};
+use crate::font::{LEADING, wrap};
+use crate::scale::Scale;
+use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
+
+/// The width of a panel.
+const PANEL: f64 = 1600.0;
+/// The size of ordinary text.
+const TEXT: f64 = 42.0;
+/// The size of notes and of values beside bars.
+const SMALL: f64 = 36.0;
+/// The size of the title.
+const TITLE: f64 = 48.0;
+/// The room at every side.
+const EDGE: f64 = 32.0;
+/// The length of a tick.
+const TICK: f64 = 12.0;
+/// The room between an axis, its tick labels and its label.
+const GAP: f64 = 16.0;
+
+/// The broken lines of measured curves; theory's differ by being thin and without markers.
+const DATA_DASHES: [Dash; 4] = [
+    &[],
+    &[8.0, 10.0],
+    &[44.0, 12.0, 8.0, 12.0],
+    &[24.0, 8.0, 8.0, 8.0, 8.0, 8.0],
+];
+/// The broken lines of theory.
+const THEORY_DASHES: [Dash; 3] = [&[28.0, 16.0], &[12.0, 12.0], &[44.0, 14.0, 10.0, 14.0]];
+
+const DATA_WIDTH: f64 = 6.0;
+const THEORY_WIDTH: f64 = 5.0;
+const MARKER: f64 = 12.0;
+
+fn data_color(index: usize) -> Color {
+    PALETTE[index % PALETTE.len()]
+}
+
+fn data_dash(index: usize) -> Dash {
+    DATA_DASHES[index % DATA_DASHES.len()]
+}
+
+fn theory_dash(index: usize) -> Dash {
+    THEORY_DASHES[index % THEORY_DASHES.len()]
+}
+
+/// A darker shade, for theory drawn over the curve it belongs to.
+fn darker(Color(r, g, b): Color) -> Color {
+    let half = |c: u8| (f64::from(c) * 0.5) as u8;
+    Color(half(r), half(g), half(b))
+}
+
+/// Lays a figure out.
+pub(crate) fn lay_out(figure: &Figure) -> Scene {
+    let mut scene = Scene::default();
+    let n_columns = figure.panels.len().clamp(1, 2);
+    let width = PANEL * n_columns as f64;
+    let mut y = EDGE;
+    for line in wrap(&figure.title, TITLE, width - 2.0 * EDGE, 2) {
+        scene.text((EDGE, y + TITLE * LEADING / 2.0), Anchor::Start, TITLE, BLACK, line);
+        y += TITLE * LEADING;
+    }
+    let mut notes = figure.notes.clone();
+    let left_out = |panel: &Panel| match panel {
+        Panel::Lines(lines) => lines::scales(lines).iter().any(|scale| scale.left_out),
+        Panel::Bars(_) => false,
+    };
+    if figure.panels.iter().any(left_out) {
+        notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
+    }
+    for line in notes.iter().flat_map(|note| wrap(note, SMALL, width - 2.0 * EDGE, 2)) {
+        scene.text((EDGE, y + SMALL * LEADING / 2.0), Anchor::Start, SMALL, GREY, line);
+        y += SMALL * LEADING;
+    }
+    y += GAP;
+    for row in figure.panels.chunks(n_columns) {
+        let heights = row.iter().enumerate().map(|(column, panel)| {
+            let origin = (PANEL * column as f64, y);
+            match panel {
+                Panel::Lines(lines) => lines::draw(&mut scene, lines, origin),
+                Panel::Bars(bars) => bars::draw(&mut scene, bars, origin),
+            }
+        });
+        y += heights.fold(0.0, f64::max) + EDGE;
+    }
+    scene.width = width as u32;
+    scene.height = y.ceil() as u32;
+    scene
+}
+
+/// The horizontal axis below a plot from `(left, _)` to `(right, bottom)`: grid, ticks, labels; returns where it ends.
+fn x_axis(scene: &mut Scene, scale: &Scale, (left, top): Point, (right, bottom): Point) -> f64 {
+    let place = |value: f64| scale.place(value).map(|place| left + place * (right - left));
+    for x in scale.minor.iter().filter_map(|value| place(*value)) {
+        scene.line(vec![(x, bottom), (x, bottom + TICK / 2.0)], BLACK, 3.0);
+    }
+    let mut free_from = 0.0;
+    for (value, text) in &scale.ticks {
+        let Some(x) = place(*value).filter(|x| (left - 1.0..=right + 1.0).contains(x)) else {
+            continue;
+        };
+        scene.line(vec![(x, top), (x, bottom)], GRID, 2.0);
+        scene.line(vec![(x, bottom), (x, bottom + TICK)], BLACK, 3.0);
+        let half = crate::font::width(text, TEXT) / 2.0;
+        // A label that would touch its neighbour is left out; its tick says enough.
+        if x - half >= free_from {
+            scene.text(
+                (x, bottom + TICK + GAP / 2.0 + TEXT / 2.0),
+                Anchor::Middle,
+                TEXT,
+                BLACK,
+                text.clone(),
+            );
+            free_from = x + half + TEXT / 2.0;
+        }
+    }
+    let mut y = bottom + TICK + GAP / 2.0 + TEXT + GAP;
+    for line in wrap(&scale.label, TEXT, (right - left).max(PANEL * 0.6), 2) {
+        let middle = f64::midpoint(left, right);
+        scene.text((middle, y + TEXT / 2.0), Anchor::Middle, TEXT, BLACK, line);
+        y += TEXT * LEADING;
+    }
+    y
+}

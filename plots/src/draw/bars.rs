@@ -1,0 +1,219 @@
+//! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says nothing.
+
+use super::legend::{self, Sample};
+use super::{EDGE, GAP, MARKER, PANEL, SMALL, TEXT, THEORY_WIDTH, data_color, theory_dash, x_axis};
+use crate::figure::{Bar, Bars, Row};
+use crate::font::{fit, width, wrap};
+use crate::names::value_text;
+use crate::scale::Scale;
+use crate::scene::{Anchor, BLACK, Color, GREY, Point, Scene, WHITE};
+
+/// The height of one bar.
+const THICK: f64 = 46.0;
+/// The room between two rows.
+const APART: f64 = 34.0;
+/// The height of a line of a row's label over its size: tighter than text, so that the label holds together.
+const LINE: f64 = 1.1;
+
+/// Draws the panel at `origin` and returns its height.
+pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
+    let all = || bars.rows.iter().flat_map(|row| &row.bars);
+    let mut values: Vec<f64> = all()
+        .flat_map(|bar| bar.value.into_iter().chain(bar.references.iter().copied().flatten()))
+        .filter(|value| value.is_finite())
+        .collect();
+    let mut scale = Scale::fit(&bars.x, &values, 5);
+    if !scale.log {
+        values.extend(all().filter_map(|bar| bar.interval).flat_map(|(lo, hi)| [lo, hi]));
+        let axis = crate::figure::Axis {
+            log_beyond: None,
+            from_zero: true,
+            ..bars.x.clone()
+        };
+        scale = Scale::fit(&axis, &values, 5);
+    }
+    let room = PANEL * 0.34;
+    let labels: Vec<Vec<String>> = bars.rows.iter().map(|row| wrap(&row.label, TEXT, room, 2)).collect();
+    let left = origin.0
+        + EDGE
+        + labels
+            .iter()
+            .flatten()
+            .map(|text| width(text, TEXT))
+            .fold(0.0, f64::max)
+        + GAP;
+    let texts: Vec<Vec<String>> = bars.rows.iter().map(|row| side_texts(bars, row)).collect();
+    let widest = texts
+        .iter()
+        .flatten()
+        .map(|text| width(text, SMALL))
+        .fold(TEXT, f64::max);
+    let right = origin.0 + PANEL - EDGE - widest - GAP;
+    let n_slots = if bars.stacked { 1 } else { bars.groups.len().max(1) };
+    let n_lines = labels.iter().map(Vec::len).max().unwrap_or(1);
+    let pitch = (n_slots as f64 * THICK).max(n_lines as f64 * TEXT * LINE) + APART;
+    let top = origin.1 + GAP;
+    let bottom = top + pitch * bars.rows.len() as f64 + APART / 2.0;
+    let mut y = x_axis(scene, &scale, (left, top), (right, bottom));
+    let painter = Painter {
+        scale: &scale,
+        left,
+        right,
+    };
+    for (i, (row, label)) in bars.rows.iter().zip(labels).enumerate() {
+        let middle = top + APART / 4.0 + pitch * (i as f64 + 0.5);
+        let first = middle - n_slots as f64 * THICK / 2.0;
+        let above = (label.len() as f64 - 1.0) / 2.0;
+        for (line, text) in label.into_iter().enumerate() {
+            let y = middle + (line as f64 - above) * TEXT * LINE;
+            scene.text((left - GAP, y), Anchor::End, TEXT, BLACK, text);
+        }
+        let mut start = 0.0;
+        for (group, bar) in row.bars.iter().enumerate() {
+            let y0 = if bars.stacked {
+                first
+            } else {
+                first + THICK * group as f64
+            };
+            painter.bar(scene, bar, group, start, (y0 + 3.0, y0 + THICK - 3.0));
+            start += if bars.stacked { bar.value.unwrap_or(0.0) } else { 0.0 };
+        }
+        let step = n_slots as f64 * THICK / texts[i].len().max(1) as f64;
+        for (slot, text) in texts[i].iter().enumerate() {
+            let at = (right + GAP, first + step * (slot as f64 + 0.5));
+            scene.text(at, Anchor::Start, SMALL, GREY, text.clone());
+        }
+    }
+    scene.frame((left, top), (right, bottom), BLACK, 3.0);
+    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y));
+    y - origin.1
+}
+
+/// What stands behind a row: its remark, or each bar's value.
+fn side_texts(bars: &Bars, row: &Row) -> Vec<String> {
+    match &row.remark {
+        Some(remark) => vec![fit(remark, SMALL, PANEL * 0.34)],
+        None => row
+            .bars
+            .iter()
+            .map(|bar| bar.value.map_or(String::new(), |x| value_text(bars.x.unit, x)))
+            .collect(),
+    }
+}
+
+fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
+    let mut entries: Vec<(String, Sample<'_>)> = Vec::new();
+    let drawn = |group: usize| {
+        bars.rows
+            .iter()
+            .any(|row| row.bars[group].value.is_some_and(|value| value != 0.0))
+    };
+    let named = |(group, name): &(usize, &String)| !name.is_empty() && (!bars.stacked || drawn(*group));
+    for (group, name) in bars.groups.iter().enumerate().filter(named) {
+        let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
+            if dots {
+                scene.marker(
+                    (f64::midpoint(x0, x1), f64::midpoint(y0, y1)),
+                    group,
+                    data_color(group),
+                    MARKER,
+                );
+            } else {
+                filled(scene, (x0, y0 + 8.0), (x1 - 10.0, y1 - 8.0), group);
+            }
+        };
+        entries.push((name.clone(), Box::new(sample)));
+    }
+    for (index, name) in bars.references.iter().enumerate() {
+        let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
+            let y = f64::midpoint(y0, y1);
+            scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), BLACK, THEORY_WIDTH);
+        };
+        entries.push((name.clone(), Box::new(sample)));
+    }
+    entries
+}
+
+/// A box in the colour and the pattern of a group, so that it is known without its colour, too.
+fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, group: usize) {
+    let color = data_color(group);
+    let stripes = |scene: &mut Scene, ink: Color, rising: bool, step: f64| {
+        let height = y1 - y0;
+        let n = ((x1 - x0 + height) / step) as usize;
+        for start in (0..=n).map(|i| x0 - height + step * i as f64) {
+            // From (start, one edge) to (start + height, the other), cut to the box.
+            let (from, to) = (start.max(x0), (start + height).min(x1));
+            let y = |x: f64| if rising { y1 - (x - start) } else { y0 + (x - start) };
+            if from < to {
+                scene.line(vec![(from, y(from)), (to, y(to))], ink, 4.0);
+            }
+        }
+    };
+    match group % 4 {
+        0 => scene.rect((x0, y0), (x1, y1), color),
+        1 => {
+            scene.rect((x0, y0), (x1, y1), color);
+            stripes(scene, WHITE, true, 20.0);
+        }
+        2 => {
+            scene.rect((x0, y0), (x1, y1), WHITE);
+            stripes(scene, color, false, 14.0);
+        }
+        _ => scene.rect((x0, y0), (x1, y1), WHITE),
+    }
+    scene.frame((x0, y0), (x1, y1), color, 4.0);
+}
+
+struct Painter<'a> {
+    scale: &'a Scale,
+    left: f64,
+    right: f64,
+}
+
+impl Painter<'_> {
+    fn x(&self, value: f64) -> f64 {
+        self.left + self.scale.place_clamped(value) * (self.right - self.left)
+    }
+
+    /// Draws a bar of `group` from `start` on between two heights.
+    fn bar(&self, scene: &mut Scene, bar: &Bar, group: usize, start: f64, (y0, y1): (f64, f64)) {
+        let middle = f64::midpoint(y0, y1);
+        if let Some(value) = bar.value.filter(|value| value.is_finite()) {
+            let (from, to) = (self.x(start), self.x(start + value));
+            if self.scale.log && value > 0.0 {
+                scene.marker((to, middle), group, data_color(group), MARKER);
+            } else if !self.scale.log && (to - from).abs() >= 0.5 {
+                filled(scene, (from.min(to), y0), (from.max(to), y1), group);
+            }
+        }
+        if let Some((lo, hi)) = bar.interval {
+            let (lo, hi) = (self.x(lo), self.x(hi));
+            scene.line(vec![(lo, middle), (hi, middle)], WHITE, THEORY_WIDTH + 5.0);
+            scene.line(vec![(lo, middle), (hi, middle)], BLACK, THEORY_WIDTH);
+            for x in [lo, hi] {
+                scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], BLACK, THEORY_WIDTH);
+            }
+        }
+        for (index, reference) in bar.references.iter().enumerate() {
+            if let Some(value) = reference.filter(|value| value.is_finite()) {
+                let x = self.x(value);
+                scene.line(vec![(x, y0 - 8.0), (x, y1 + 8.0)], WHITE, THEORY_WIDTH + 5.0);
+                scene.dashed(
+                    &[(x, y0 - 8.0), (x, y1 + 8.0)],
+                    reference_dash(index),
+                    BLACK,
+                    THEORY_WIDTH,
+                );
+            }
+        }
+    }
+}
+
+/// A reference across a bar is short, so its dashes are, too.
+fn reference_dash(index: usize) -> &'static [f64] {
+    if index.is_multiple_of(2) {
+        &[14.0, 8.0]
+    } else {
+        &[5.0, 5.0]
+    }
+}

@@ -1,0 +1,42 @@
+//! The legend: a grid of samples and names below a panel.
+
+use super::{EDGE, GAP, PANEL, TEXT};
+use crate::font::{LEADING, fit, width};
+use crate::scene::{Anchor, BLACK, Point, Scene};
+
+/// How a sample is drawn into the box given by its upper left and lower right.
+pub(super) type Sample<'a> = Box<dyn Fn(&mut Scene, Point, Point) + 'a>;
+
+/// The width of a sample.
+const SAMPLE: f64 = 90.0;
+
+/// Draws `entries` in columns below `top`; returns where the legend ends.
+pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, top): Point) -> f64 {
+    if entries.is_empty() {
+        return top;
+    }
+    let room = PANEL - 2.0 * EDGE;
+    let texts: Vec<String> = entries
+        .iter()
+        .map(|(text, _)| fit(text, TEXT, room - SAMPLE - GAP))
+        .collect();
+    let widest = texts.iter().map(|text| width(text, TEXT)).fold(0.0, f64::max);
+    let cell = SAMPLE + GAP + widest + 2.5 * GAP;
+    let n_columns = (((room + 2.5 * GAP) / cell) as usize).clamp(1, 4);
+    let n_rows = entries.len().div_ceil(n_columns);
+    let row_height = TEXT * LEADING;
+    for (i, ((_, sample), text)) in entries.iter().zip(texts).enumerate() {
+        // Down the columns, so that what belongs together stays together.
+        let (column, row) = (i / n_rows, i % n_rows);
+        let (x, y) = (left + EDGE + column as f64 * cell, top + GAP + row as f64 * row_height);
+        sample(scene, (x, y), (x + SAMPLE, y + row_height));
+        scene.text(
+            (x + SAMPLE + GAP, y + row_height / 2.0),
+            Anchor::Start,
+            TEXT,
+            BLACK,
+            text,
+        );
+    }
+    top + GAP + n_rows as f64 * row_height
+}

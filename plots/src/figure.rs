@@ -1,0 +1,134 @@
+//! What a figure shows, before it is laid out.
+
+use crate::names::Unit;
+
+/// One file: panels side by side under a title.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figure {
+    /// The file's name without its ending.
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) panels: Vec<Panel>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Panel {
+    Lines(Lines),
+    Bars(Bars),
+}
+
+/// What an axis measures, and how it prefers to be drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Axis {
+    pub(crate) label: String,
+    pub(crate) unit: Unit,
+    /// Only whole numbers make sense.
+    pub(crate) whole: bool,
+    /// A linear axis starts at zero.
+    pub(crate) from_zero: bool,
+    /// Logarithmic where the positive values span more than this many decades; never, if `None`.
+    pub(crate) log_beyond: Option<f64>,
+    /// Where the ticks belong, if there are natural places.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    pub(crate) fn new(label: impl Into<String>, unit: Unit) -> Self {
+        Axis {
+            label: label.into(),
+            unit,
+            log_beyond: Some(3.0),
+            ..Axis::default()
+        }
+    }
+
+    /// A count or an amount: no less than zero, and zero is where it starts.
+    pub(crate) fn amount(label: impl Into<String>, unit: Unit) -> Self {
+        Axis {
+            from_zero: true,
+            ..Axis::new(label, unit)
+        }
+    }
+
+    /// Rounds: whole numbers on a linear axis.
+    pub(crate) fn rounds() -> Self {
+        Axis {
+            label: "Round".to_owned(),
+            whole: true,
+            ..Axis::default()
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) series: Vec<Series>,
+}
+
+/// What a curve stands for, which decides how it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The n-th of the measured curves: solid or dotted, with markers.
+    Data(usize),
+    /// What theory predicts for the n-th measured curve: dashed, in its colour.
+    TheoryOf(usize),
+    /// The n-th prediction for the panel as a whole: dashed, black.
+    Theory(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) role: Role,
+    /// Points by ascending x; one that is not finite is a gap.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// (x, low, high) where an interval is known.
+    pub(crate) band: Vec<(f64, f64, f64)>,
+    /// Drawn as stairs, without markers: a distribution.
+    pub(crate) stairs: bool,
+}
+
+impl Series {
+    pub(crate) fn new(label: impl Into<String>, role: Role, points: Vec<(f64, f64)>) -> Self {
+        Series {
+            label: label.into(),
+            role,
+            points,
+            band: Vec::new(),
+            stairs: false,
+        }
+    }
+}
+
+/// Horizontal bars: rows of one bar per group, beside each other or stacked to a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Bars {
+    pub(crate) x: Axis,
+    pub(crate) groups: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+    /// The groups add up to one bar.
+    pub(crate) stacked: bool,
+    /// The names of [`Bar::references`].
+    pub(crate) references: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    /// One per group.
+    pub(crate) bars: Vec<Bar>,
+    /// Written behind the row; takes the place of the values.
+    pub(crate) remark: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bar {
+    /// The value; none draws nothing.
+    pub(crate) value: Option<f64>,
+    pub(crate) interval: Option<(f64, f64)>,
+    /// What theory predicts, one per reference.
+    pub(crate) references: Vec<Option<f64>>,
+}

@@ -1,0 +1,115 @@
+//! The one font of all figures: how wide a text is, and how to break or cut it.
+//!
+//! The font comes with the program, because a bare machine has none. Text widths are measured in it; an SVG names it
+//! first among common families, and since it is a wide one, a viewer that lacks it shows narrower text in the same place.
+
+use ab_glyph::{Font, FontRef, Glyph, ScaleFont, point};
+use std::sync::OnceLock;
+
+/// DejaVu Sans 2.37; its licence lies beside it.
+static BYTES: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
+
+/// The families an SVG asks for, in order.
+pub(crate) const FAMILIES: &str = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif";
+
+/// The height of a line of text over its size.
+pub(crate) const LEADING: f64 = 1.3;
+
+fn font() -> &'static FontRef<'static> {
+    static FONT: OnceLock<FontRef<'static>> = OnceLock::new();
+    FONT.get_or_init(|| FontRef::try_from_slice(BYTES).expect("the font shipped with the crate is a valid one"))
+}
+
+/// Scales so that `size` is that of an em, as in CSS.
+fn px_scale(size: f64) -> f32 {
+    let font = font();
+    let em = font.units_per_em().unwrap_or(2048.0);
+    size as f32 * font.height_unscaled() / em
+}
+
+/// The width of `text` at `size` pixels an em.
+pub(crate) fn width(text: &str, size: f64) -> f64 {
+    glyphs(text, size).1
+}
+
+/// The glyphs of `text` with their places on a baseline that starts at the origin, and the width of it all.
+pub(crate) fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
+    let font = font().as_scaled(px_scale(size));
+    let mut x = 0.0_f32;
+    let mut last = None;
+    let mut glyphs = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        let id = font.glyph_id(c);
+        x += last.map_or(0.0, |last| font.kern(last, id));
+        glyphs.push(id.with_scale_and_position(font.scale(), point(x, 0.0)));
+        x += font.h_advance(id);
+        last = Some(id);
+    }
+    (glyphs, f64::from(x))
+}
+
+/// Calls `pixel(x, y, coverage)` for each pixel of a glyph, relative to the baseline's origin.
+pub(crate) fn draw_glyph(glyph: Glyph, mut pixel: impl FnMut(i32, i32, f64)) {
+    if let Some(outline) = font().outline_glyph(glyph) {
+        let bounds = outline.px_bounds();
+        let (left, top) = (bounds.min.x as i32, bounds.min.y as i32);
+        outline.draw(|x, y, coverage| pixel(left + x as i32, top + y as i32, f64::from(coverage)));
+    }
+}
+
+/// `text` without signs that no figure can show, cut with an ellipsis where it is wider than `limit`.
+pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if width(&text, size) <= limit {
+        return text;
+    }
+    let mut kept: Vec<char> = text.chars().collect();
+    loop {
+        kept.pop();
+        let short: String = kept.iter().collect::<String>().trim_end().to_owned() + "…";
+        if kept.is_empty() || width(&short, size) <= limit {
+            return short;
+        }
+    }
+}
+
+/// `text` in at most `max_lines` lines of at most `limit` pixels, broken at spaces; the last is cut if need be.
+pub(crate) fn wrap(text: &str, size: f64, limit: f64, max_lines: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let full = lines.len() >= max_lines;
+        match lines.last_mut() {
+            Some(line) if full || width(&format!("{line} {word}"), size) <= limit => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| fit(line, size, limit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_fits_is_left_alone_and_one_that_does_not_ends_in_an_ellipsis() {
+        assert_eq!(fit("ε = 1", 40.0, 1000.0), "ε = 1");
+        let cut = fit("a very long label of an axis", 40.0, 200.0);
+        assert!(cut.ends_with('…') && width(&cut, 40.0) <= 200.0);
+        assert_eq!(fit("a\nb", 40.0, 1000.0), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn wrapping_keeps_every_word_unless_it_must_cut() {
+        let lines = wrap("bytes sent by all clients", 40.0, 300.0, 3);
+        assert!(lines.len() > 1);
+        assert_eq!(lines.join(" "), "bytes sent by all clients");
+        let lines = wrap("bytes sent by all clients of the population", 40.0, 300.0, 2);
+        assert!(lines.len() == 2 && lines[1].ends_with('…'));
+    }
+}

@@ -1,0 +1,317 @@
+//! The standard figures of one run.
+
+mod clients;
+mod scores;
+
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::names::{Unit, si};
+use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many points a curve that stays level is drawn with, about.
+const LEVEL_POINTS: usize = 2_000;
+
+/// What all curves of theory are called in a legend; each has the colour of its own curve.
+const THEORY: &str = "theory (in its curve's colour)";
+
+/// All figures for which the run has data.
+pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    figures.extend(by_round(
+        run,
+        "messages-by-round",
+        "Messages",
+        Unit::Count,
+        &|row| row.sent as f64,
+        true,
+    ));
+    figures.extend(by_round(
+        run,
+        "bytes-by-round",
+        "Bytes on the wire",
+        Unit::Bytes,
+        &bytes,
+        false,
+    ));
+    figures.extend(cumulative_bytes(run));
+    figures.extend(scores::scores(run));
+    figures.extend(participation(run));
+    figures.extend(fate(run));
+    figures.extend(clients::clients(run));
+    figures.extend(clients::epsilon(run));
+    let unfinished = format!("The run is not finished: {} rounds so far.", run.rounds.len());
+    for figure in &mut figures {
+        let mut letters = figure.title.chars();
+        figure.title = letters
+            .next()
+            .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
+        if !run.manifest.name.is_empty() {
+            figure.title = format!("{}: {}", run.manifest.name, figure.title);
+        }
+        if !run.manifest.finished {
+            figure.notes.push(unfinished.clone());
+        }
+    }
+    figures
+}
+
+fn bytes(row: &MessageRow) -> f64 {
+    row.payload_bytes as f64 + row.header_bytes as f64
+}
+
+fn figure(name: &str, title: &str, panel: Panel) -> Figure {
+    Figure {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        notes: Vec::new(),
+        panels: vec![panel],
+    }
+}
+
+/// Kinds in the order of the table, each with its rows; named with their phase where one name stands in two phases.
+fn kinds(run: &RunDir) -> Vec<(String, Vec<&MessageRow>)> {
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    let mut rows: BTreeMap<(&str, &str), Vec<&MessageRow>> = BTreeMap::new();
+    for row in &run.messages {
+        let key = (row.phase.as_str(), row.kind.as_str());
+        let of_kind = rows.entry(key).or_default();
+        if of_kind.is_empty() {
+            order.push(key);
+        }
+        of_kind.push(row);
+    }
+    let phases: BTreeSet<&str> = order.iter().map(|(phase, _)| *phase).collect();
+    let named = |(phase, kind): (&str, &str)| {
+        if phases.len() > 1 && phase != kind {
+            format!("{phase}: {kind}")
+        } else {
+            kind.to_owned()
+        }
+    };
+    order
+        .into_iter()
+        .map(|key| (named(key), rows.remove(&key).unwrap_or_default()))
+        .collect()
+}
+
+/// The sum of `value` by round, from the first round of `rows` to the last; rounds without a row count zero.
+fn sums(rows: &[&MessageRow], value: &dyn Fn(&MessageRow) -> f64) -> Vec<(f64, f64)> {
+    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+    for row in rows {
+        *sums.entry(row.round).or_default() += value(row);
+    }
+    let (Some(first), Some(last)) = (sums.keys().next(), sums.keys().next_back()) else {
+        return Vec::new();
+    };
+    // A table may name round four billion in a row of its own; zeros are only filled in where that is a drawing.
+    if (last - first) as usize > 100 * sums.len() + 10_000 {
+        return sums.into_iter().map(|(round, sum)| (f64::from(round), sum)).collect();
+    }
+    (*first..=*last)
+        .map(|round| (f64::from(round), sums.get(&round).copied().unwrap_or(0.0)))
+        .collect()
+}
+
+/// What theory expects by round, where it expects anything.
+fn expected(rows: &[&MessageRow]) -> Vec<(f64, f64)> {
+    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+    for (round, count) in rows.iter().filter_map(|row| Some((row.round, row.expected_messages?))) {
+        *sums.entry(round).or_default() += count;
+    }
+    sums.into_iter().map(|(round, sum)| (f64::from(round), sum)).collect()
+}
+
+/// A curve per kind over rounds; bars where all is in one round.
+fn by_round(
+    run: &RunDir,
+    name: &str,
+    label: &str,
+    unit: Unit,
+    value: &dyn Fn(&MessageRow) -> f64,
+    theory: bool,
+) -> Option<Figure> {
+    let kinds: Vec<_> = kinds(run)
+        .into_iter()
+        .filter(|(_, rows)| rows.iter().any(|row| value(row) > 0.0))
+        .collect();
+    let rounds: BTreeSet<u32> = kinds
+        .iter()
+        .flat_map(|(_, rows)| rows.iter().map(|row| row.round))
+        .collect();
+    if rounds.len() == 1 {
+        let round = rounds.first().copied().unwrap_or_default();
+        let row = |(label, rows): &(String, Vec<&MessageRow>)| {
+            let predicted = expected(rows).first().map(|(_, count)| *count).filter(|_| theory);
+            let sum = sums(rows, value).first().map(|(_, sum)| *sum);
+            Row {
+                label: label.clone(),
+                bars: vec![Bar {
+                    value: sum,
+                    interval: None,
+                    references: vec![predicted],
+                }],
+                remark: None,
+            }
+        };
+        let rows: Vec<Row> = kinds.iter().map(row).collect();
+        let predicted = rows
+            .iter()
+            .any(|row| row.bars.iter().any(|bar| bar.references.iter().any(Option::is_some)));
+        let bars = Bars {
+            x: Axis::amount(label, unit),
+            groups: vec![String::new()],
+            rows,
+            stacked: false,
+            references: if predicted {
+                vec!["theory".to_owned()]
+            } else {
+                Vec::new()
+            },
+        };
+        return Some(figure(name, &format!("{label} of round {round}"), Panel::Bars(bars)));
+    }
+    let mut series = Vec::new();
+    for (index, (label, rows)) in kinds.iter().enumerate() {
+        series.push(Series::new(label.clone(), Role::Data(index), sums(rows, value)));
+    }
+    for (index, (_, rows)) in kinds.iter().enumerate().filter(|_| theory) {
+        let points = expected(rows);
+        if !points.is_empty() {
+            let label = if kinds.len() == 1 { "theory" } else { THEORY };
+            series.push(Series::new(label, Role::TheoryOf(index), points));
+        }
+    }
+    let lines = Lines {
+        x: Axis::rounds(),
+        y: Axis::amount(label, unit),
+        series,
+    };
+    (!lines.series.is_empty()).then(|| figure(name, &format!("{label} by round"), Panel::Lines(lines)))
+}
+
+fn cumulative_bytes(run: &RunDir) -> Option<Figure> {
+    let mut series = Vec::new();
+    let last = run.messages.iter().map(|row| row.round).max().unwrap_or(0);
+    for (label, rows) in kinds(run) {
+        let mut sum = 0.0;
+        let mut points = sums(&rows, &bytes);
+        for point in &mut points {
+            sum += point.1;
+            point.1 = sum;
+        }
+        // After the last row of this kind, the sum stays level to the end.
+        let level_from = rows.iter().map(|row| row.round).max().unwrap_or(last);
+        let step = ((last - level_from) as usize / LEVEL_POINTS + 1).max(1);
+        points.extend(
+            (level_from..=last)
+                .step_by(step)
+                .skip(1)
+                .map(|round| (f64::from(round), sum)),
+        );
+        if sum > 0.0 {
+            series.push(Series::new(label, Role::Data(series.len()), points));
+        }
+    }
+    let more_than_one = run.messages.iter().any(|row| row.round != last);
+    // A sum starts near zero whatever it is; only totals decades apart are worth a logarithmic axis.
+    let totals = || {
+        series
+            .iter()
+            .filter_map(|series: &Series| series.points.last())
+            .map(|(_, total)| *total)
+    };
+    let apart = totals().fold(0.0, f64::max) > 1e3 * totals().fold(f64::INFINITY, f64::min);
+    let y = Axis {
+        log_beyond: apart.then_some(3.0),
+        ..Axis::amount("Bytes so far", Unit::Bytes)
+    };
+    let lines = Lines {
+        x: Axis::rounds(),
+        y,
+        series,
+    };
+    (more_than_one && !lines.series.is_empty()).then(|| {
+        figure(
+            "cumulative-bytes",
+            "bytes on the wire, summed over rounds",
+            Panel::Lines(lines),
+        )
+    })
+}
+
+/// Who was asked, who answered in time, who did not.
+fn participation(run: &RunDir) -> Option<Figure> {
+    type Column = (&'static str, fn(&RoundRow) -> u64);
+    let columns: [Column; 4] = [
+        ("asked", |row| row.cohort),
+        ("in time", |row| row.completed),
+        ("given up", |row| row.dropped),
+        ("late", |row| row.late),
+    ];
+    let mut series = Vec::new();
+    for (index, (label, column)) in columns.into_iter().enumerate() {
+        if run.rounds.iter().any(|row| column(row) > 0) {
+            let points = run
+                .rounds
+                .iter()
+                .map(|row| (f64::from(row.round), column(row) as f64))
+                .collect();
+            series.push(Series::new(label, Role::Data(index), points));
+        }
+    }
+    let lines = Lines {
+        x: Axis::rounds(),
+        y: Axis::amount("Results", Unit::Count),
+        series,
+    };
+    (!lines.series.is_empty()).then(|| figure("participation", "results asked for and received", Panel::Lines(lines)))
+}
+
+/// A count to three significant digits, for a remark.
+fn rounded(count: f64) -> f64 {
+    let step = libm::pow(10.0, (libm::log10(count.max(1.0)).floor() - 2.0).max(0.0));
+    (count / step).round() * step
+}
+
+/// What became of the messages of each kind, as shares of those sent.
+fn fate(run: &RunDir) -> Option<Figure> {
+    let rows: Vec<Row> = kinds(run)
+        .into_iter()
+        .filter_map(|(label, rows)| {
+            let sum = |count: fn(&MessageRow) -> u64| rows.iter().map(|row| count(row) as f64).sum::<f64>();
+            let (sent, retried) = (sum(|row| row.sent), sum(|row| row.retried));
+            let share = |count: f64| Bar {
+                value: Some(count / sent),
+                ..Bar::default()
+            };
+            let bars = vec![
+                share(sum(|row| row.delivered)),
+                share(sum(|row| row.dropped)),
+                share(sum(|row| row.in_flight)),
+            ];
+            let retries = if retried > 0.0 {
+                format!(", {} retries", si(rounded(retried)))
+            } else {
+                String::new()
+            };
+            (sent > 0.0).then(|| Row {
+                label,
+                bars,
+                remark: Some(format!("{} sent{retries}", si(rounded(sent)))),
+            })
+        })
+        .collect();
+    let groups = ["delivered", "dropped", "in flight"].map(str::to_owned).into();
+    let x = Axis {
+        log_beyond: None,
+        ..Axis::amount("Share of the messages sent", Unit::Percent)
+    };
+    let bars = Bars {
+        x,
+        groups,
+        rows,
+        stacked: true,
+        references: Vec::new(),
+    };
+    (!bars.rows.is_empty()).then(|| figure("message-fate", "what became of the messages", Panel::Bars(bars)))
+}

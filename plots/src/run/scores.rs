@@ -1,0 +1,117 @@
+//! Scores by round, by virtual time and by bytes spent.
+
+use super::{bytes, figure};
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::file_part;
+use crate::names::{Unit, words};
+use folkmoot_metrics::{RunDir, ScoreRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// For each metric its values by round, by virtual time and by bytes spent.
+pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
+    let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
+    for row in &run.messages {
+        *spent.entry(row.round).or_default() += bytes(row);
+    }
+    let mut sum = 0.0;
+    for round in spent.values_mut() {
+        sum += *round;
+        *round = sum;
+    }
+    let spent_until = |round: u32| spent.range(..=round).next_back().map_or(0.0, |(_, sum)| *sum);
+    let by_round = |row: &ScoreRow| f64::from(row.round);
+    let by_time = |row: &ScoreRow| row.virtual_s;
+    let by_bytes = |row: &ScoreRow| spent_until(row.round);
+    let linear = |label: &str, unit| Axis {
+        log_beyond: None,
+        ..Axis::new(label, unit)
+    };
+    type Measure<'a> = (&'a str, &'a str, Axis, &'a dyn Fn(&ScoreRow) -> f64);
+    let measures: [Measure<'_>; 3] = [
+        ("round", "round", Axis::rounds(), &by_round),
+        ("time", "virtual time", linear("Virtual time", Unit::Seconds), &by_time),
+        (
+            "bytes",
+            "bytes spent",
+            linear("Bytes on the wire so far", Unit::Bytes),
+            &by_bytes,
+        ),
+    ];
+    let mut metrics: Vec<&str> = Vec::new();
+    for row in &run.scores {
+        if !metrics.contains(&row.metric.as_str()) {
+            metrics.push(&row.metric);
+        }
+    }
+    let mut figures = Vec::new();
+    for metric in metrics {
+        let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.metric == metric).collect();
+        let (title, unit) = words(metric);
+        for (suffix, against, x, measure) in &measures {
+            let places: BTreeSet<u64> = rows.iter().map(|row| measure(row).to_bits()).collect();
+            let seen = rows.iter().any(|row| row.value.is_finite() && measure(row).is_finite());
+            // A single point says something by round; on another axis it only says where the end was.
+            if !seen || (places.len() < 2 && *suffix != "round") {
+                continue;
+            }
+            let series = splits(&rows, measure);
+            let name = format!("score-{}-by-{suffix}", file_part(metric));
+            if places.len() == 1 && series.iter().all(|series| series.points.len() == 1) {
+                let title = format!("{title} at round {}", rows[0].round);
+                figures.push(figure(&name, &title, Panel::Bars(final_scores(metric, &series))));
+                continue;
+            }
+            let lines = Lines {
+                x: x.clone(),
+                y: Axis::new(title.clone(), unit),
+                series,
+            };
+            figures.push(figure(&name, &format!("{title} by {against}"), Panel::Lines(lines)));
+        }
+    }
+    figures
+}
+
+/// A bar per part of the data, for a score that was taken once.
+fn final_scores(metric: &str, series: &[Series]) -> Bars {
+    let row = |series: &Series| {
+        let value = series
+            .points
+            .first()
+            .map(|(_, value)| *value)
+            .filter(|value| !value.is_nan());
+        Row {
+            label: series.label.clone(),
+            bars: vec![Bar {
+                value,
+                ..Bar::default()
+            }],
+            remark: None,
+        }
+    };
+    let (label, unit) = words(metric);
+    let x = Axis {
+        log_beyond: None,
+        ..Axis::amount(label, unit)
+    };
+    Bars {
+        x,
+        groups: vec![String::new()],
+        rows: series.iter().map(row).collect(),
+        stacked: false,
+        references: vec![],
+    }
+}
+
+/// A curve per part of the data.
+fn splits(rows: &[&ScoreRow], measure: &dyn Fn(&ScoreRow) -> f64) -> Vec<Series> {
+    let mut series: Vec<Series> = Vec::new();
+    for row in rows {
+        let point = (measure(row), row.value);
+        match series.iter_mut().find(|series| series.label == row.split) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series::new(row.split.clone(), Role::Data(series.len()), vec![point])),
+        }
+    }
+    series
+}

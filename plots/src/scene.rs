@@ -1,0 +1,197 @@
+//! A figure as a list of shapes, laid out once and rendered twice, as SVG and as PNG.
+
+/// A colour, red, green and blue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Color(pub(crate) u8, pub(crate) u8, pub(crate) u8);
+
+pub(crate) const BLACK: Color = Color(0, 0, 0);
+pub(crate) const WHITE: Color = Color(255, 255, 255);
+pub(crate) const GREY: Color = Color(90, 90, 90);
+pub(crate) const GRID: Color = Color(222, 222, 222);
+
+/// The palette of Okabe and Ito without black, which is left to theory, and with its yellow darkened to show on white.
+pub(crate) const PALETTE: [Color; 7] = [
+    Color(0, 114, 178),
+    Color(213, 94, 0),
+    Color(0, 158, 115),
+    Color(204, 121, 167),
+    Color(230, 159, 0),
+    Color(86, 180, 233),
+    Color(150, 135, 20),
+];
+
+/// A point in pixels, from the upper left.
+pub(crate) type Point = (f64, f64);
+
+/// Which end of a text lies at its position; its middle height always does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shape {
+    Line {
+        points: Vec<Point>,
+        color: Color,
+        width: f64,
+    },
+    Polygon {
+        points: Vec<Point>,
+        color: Color,
+        alpha: f64,
+    },
+    Text {
+        at: Point,
+        anchor: Anchor,
+        size: f64,
+        upwards: bool,
+        color: Color,
+        text: String,
+    },
+}
+
+/// How a line is broken up: lengths drawn and left out, in turn.
+pub(crate) type Dash = &'static [f64];
+
+/// A laid-out figure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scene {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+impl Scene {
+    pub(crate) fn line(&mut self, points: Vec<Point>, color: Color, width: f64) {
+        if points.len() > 1 {
+            self.shapes.push(Shape::Line { points, color, width });
+        }
+    }
+
+    /// A line broken up by `dash`; whole where that is empty.
+    pub(crate) fn dashed(&mut self, points: &[Point], dash: Dash, color: Color, width: f64) {
+        if dash.is_empty() {
+            return self.line(points.to_vec(), color, width);
+        }
+        let (mut part, mut left) = (0, dash[0]);
+        let mut stroke: Vec<Point> = points.iter().take(1).copied().collect();
+        for pair in points.windows(2) {
+            let ((x, y), (x1, y1)) = (pair[0], pair[1]);
+            let length = libm::hypot(x1 - x, y1 - y);
+            let mut done = 0.0;
+            while length - done > left {
+                done += left;
+                let at = (x + (x1 - x) * done / length, y + (y1 - y) * done / length);
+                stroke.push(at);
+                if part % 2 == 0 {
+                    self.line(std::mem::take(&mut stroke), color, width);
+                }
+                part = (part + 1) % dash.len();
+                left = dash[part];
+                stroke = vec![at];
+            }
+            left -= length - done;
+            stroke.push((x1, y1));
+        }
+        if part % 2 == 0 {
+            self.line(stroke, color, width);
+        }
+    }
+
+    pub(crate) fn polygon(&mut self, points: Vec<Point>, color: Color, alpha: f64) {
+        if points.len() > 2 {
+            self.shapes.push(Shape::Polygon { points, color, alpha });
+        }
+    }
+
+    pub(crate) fn rect(&mut self, (x0, y0): Point, (x1, y1): Point, color: Color) {
+        self.polygon(vec![(x0, y0), (x1, y0), (x1, y1), (x0, y1)], color, 1.0);
+    }
+
+    pub(crate) fn frame(&mut self, (x0, y0): Point, (x1, y1): Point, color: Color, width: f64) {
+        self.line(vec![(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], color, width);
+    }
+
+    pub(crate) fn text(&mut self, at: Point, anchor: Anchor, size: f64, color: Color, text: impl Into<String>) {
+        self.shapes.push(Shape::Text {
+            at,
+            anchor,
+            size,
+            upwards: false,
+            color,
+            text: text.into(),
+        });
+    }
+
+    /// Text that reads from below.
+    pub(crate) fn text_upwards(&mut self, at: Point, size: f64, text: impl Into<String>) {
+        let (anchor, text) = (Anchor::Middle, text.into());
+        self.shapes.push(Shape::Text {
+            at,
+            anchor,
+            size,
+            upwards: true,
+            color: BLACK,
+            text,
+        });
+    }
+
+    /// The marker of data series `index`: six shapes, filled for the first six series and hollow for the next six.
+    pub(crate) fn marker(&mut self, (x, y): Point, index: usize, color: Color, radius: f64) {
+        let around = |n: usize, turn: f64, r: f64| -> Vec<Point> {
+            let angle = |i: usize| (i as f64 / n as f64 + turn) * std::f64::consts::TAU;
+            (0..n)
+                .map(|i| (x + r * libm::sin(angle(i)), y - r * libm::cos(angle(i))))
+                .collect()
+        };
+        let outline = match index % 6 {
+            0 => around(24, 0.0, radius),
+            1 => around(4, 0.125, radius * 1.25),
+            2 => around(3, 0.0, radius * 1.4),
+            3 => around(4, 0.0, radius * 1.35),
+            4 => around(3, 0.5, radius * 1.4),
+            _ => {
+                let arm = |turn: f64| around(2, turn, radius * 1.3);
+                self.line(arm(0.125), color, radius * 0.6);
+                return self.line(arm(0.375), color, radius * 0.6);
+            }
+        };
+        let hollow = (index / 6) % 2 == 1;
+        self.polygon(outline.clone(), if hollow { WHITE } else { color }, 1.0);
+        let closed = outline.iter().chain(&outline[..2]).copied().collect();
+        self.line(
+            closed,
+            if hollow { color } else { WHITE },
+            if hollow { 5.0 } else { 2.0 },
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_cover_their_share_of_a_line_round_corners() {
+        let mut scene = Scene::default();
+        scene.dashed(&[(0.0, 0.0), (50.0, 0.0), (50.0, 50.0)], &[10.0, 10.0], BLACK, 1.0);
+        let length = |points: &[Point]| -> f64 {
+            points
+                .windows(2)
+                .map(|pair| libm::hypot(pair[1].0 - pair[0].0, pair[1].1 - pair[0].1))
+                .sum()
+        };
+        let lengths: Vec<f64> = scene
+            .shapes
+            .iter()
+            .map(|shape| match shape {
+                Shape::Line { points, .. } => length(points),
+                _ => 0.0,
+            })
+            .collect();
+        assert_eq!(lengths, [10.0; 5]);
+    }
+}

@@ -1,0 +1,346 @@
+//! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
+
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::file_part;
+use crate::names::{minus, words};
+use crate::stats::{Mean, mean};
+use folkmoot_metrics::SweepDir;
+use folkmoot_metrics::sweep_dir::PointRow;
+use std::collections::BTreeSet;
+
+/// Between a metric's name and that of a prediction for it.
+const REFERENCE: char = '@';
+
+/// From how many decades on a numeric axis of a sweep is logarithmic.
+const X_DECADES: f64 = 1.4;
+
+/// All figures for which the sweep has data: the headline first, then one a metric.
+pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
+    let Some(view) = View::new(sweep) else {
+        return Vec::new();
+    };
+    let mut figures = Vec::new();
+    let classic = ["peer_messages_per_walk", "payload_bytes"];
+    let (name, headline): (&str, Vec<&str>) = if sweep.manifest.headline.is_empty() {
+        ("messages-and-bytes", classic.to_vec())
+    } else {
+        ("headline", sweep.manifest.headline.iter().map(String::as_str).collect())
+    };
+    let complete = !sweep.manifest.headline.is_empty() || headline.iter().all(|metric| view.has(metric));
+    let panels: Vec<Panel> = headline
+        .into_iter()
+        .filter(|_| complete)
+        .filter_map(|metric| view.panel(metric))
+        .collect();
+    if !panels.is_empty() {
+        figures.push(view.figure(name, "", panels));
+    }
+    for metric in view.metrics() {
+        if let Some(panel) = view.panel(metric).filter(|_| view.varies(metric)) {
+            figures.push(view.figure(&format!("sweep-{}", file_part(metric)), &words(metric).0, vec![panel]));
+        }
+    }
+    figures
+}
+
+/// A sweep, and which of its axes goes where.
+struct View<'a> {
+    sweep: &'a SweepDir,
+    /// The axis along x, or down the rows of bars.
+    main: usize,
+    /// Whether that axis' values are numbers.
+    numeric: bool,
+    /// The other axes with more than one value: a curve for each combination.
+    others: Vec<usize>,
+}
+
+impl<'a> View<'a> {
+    /// `None` where no axis has two values: then there is nothing to compare.
+    fn new(sweep: &'a SweepDir) -> Option<Self> {
+        let axes = &sweep.manifest.axes;
+        let varied = |axis: &usize| {
+            let values: BTreeSet<&String> = sweep
+                .points
+                .iter()
+                .filter_map(|point| point.values.get(*axis))
+                .collect();
+            values.len() > 1
+        };
+        let varied: Vec<usize> = (0..axes.len()).filter(varied).collect();
+        let numeric = |axis: &usize| axes[*axis].values.iter().all(|value| number(value).is_some());
+        let main = varied.iter().copied().find(numeric);
+        let is_numeric = main.is_some();
+        let main = main.or(varied.first().copied())?;
+        let others = varied.into_iter().filter(|axis| *axis != main).collect();
+        Some(View {
+            sweep,
+            main,
+            numeric: is_numeric,
+            others,
+        })
+    }
+
+    fn points(&self) -> &'a [PointRow] {
+        &self.sweep.points
+    }
+
+    /// Every metric of the sweep, without predictions.
+    fn metrics(&self) -> BTreeSet<&'a str> {
+        let names = self.points().iter().flat_map(|point| point.summary.keys());
+        names
+            .map(String::as_str)
+            .filter(|name| !name.contains(REFERENCE))
+            .collect()
+    }
+
+    fn has(&self, metric: &str) -> bool {
+        self.points().iter().any(|point| point.summary.contains_key(metric))
+    }
+
+    /// The names of the predictions for a metric, with their labels.
+    fn references(&self, metric: &str) -> Vec<(&'a str, &'a str)> {
+        let names: BTreeSet<&str> = self
+            .points()
+            .iter()
+            .flat_map(|point| point.summary.keys())
+            .map(String::as_str)
+            .collect();
+        let split = |name: &'a str| name.split_once(REFERENCE).map(|(of, label)| (name, of, label));
+        names
+            .into_iter()
+            .filter_map(split)
+            .filter(|(_, of, _)| *of == metric)
+            .map(|(name, _, label)| (name, label))
+            .collect()
+    }
+
+    /// Whether a metric or a prediction for it has two values that a figure could show.
+    fn varies(&self, metric: &str) -> bool {
+        let names = [metric]
+            .into_iter()
+            .chain(self.references(metric).into_iter().map(|(name, _)| name));
+        names.into_iter().any(|name| {
+            let values = self
+                .points()
+                .iter()
+                .filter_map(|point| point.summary.get(name))
+                .filter(|x| x.is_finite());
+            values.map(|x| x.to_bits()).collect::<BTreeSet<u64>>().len() > 1
+        })
+    }
+
+    /// The combinations of the other axes' values in the order of the points, each with its points.
+    fn arms(&self) -> Vec<(Vec<&'a str>, Vec<&'a PointRow>)> {
+        let mut arms: Vec<(Vec<&str>, Vec<&PointRow>)> = Vec::new();
+        for point in self.points() {
+            let key: Vec<&str> = self.others.iter().map(|&axis| point.values[axis].as_str()).collect();
+            match arms.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, points)) => points.push(point),
+                None => arms.push((key, vec![point])),
+            }
+        }
+        arms
+    }
+
+    fn arm_label(&self, key: &[&str]) -> String {
+        let parts = self.others.iter().zip(key).map(|(&axis, value)| match number(value) {
+            Some(_) => format!(
+                "{} = {}",
+                words(&self.sweep.manifest.axes[axis].path).0.to_lowercase(),
+                minus(value)
+            ),
+            None => (*value).to_owned(),
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The values of the main axis in their order, each with the mean of `name` over its points.
+    fn means(&self, points: &[&PointRow], name: &str) -> Vec<(&'a str, Mean)> {
+        let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
+        for value in &self.sweep.manifest.axes[self.main].values {
+            let at = points.iter().filter(|point| point.values[self.main] == *value);
+            // A number that is not finite has no place on an axis, nor has a mean that contains it: a gap.
+            values.push((value, at.filter_map(|point| point.summary.get(name).copied()).collect()));
+        }
+        let mut means: Vec<_> = values.iter().map(|(value, numbers)| (*value, mean(numbers))).collect();
+        if self.numeric {
+            means.sort_by(|a, b| number(a.0).unwrap_or(0.0).total_cmp(&number(b.0).unwrap_or(0.0)));
+        }
+        means
+    }
+
+    /// The panel of a metric, if there is a finite number to show.
+    fn panel(&self, metric: &str) -> Option<Panel> {
+        let seen = self
+            .points()
+            .iter()
+            .any(|point| point.summary.get(metric).is_some_and(|value| value.is_finite()));
+        let panel = || {
+            if self.numeric {
+                self.lines(metric)
+            } else {
+                self.bars(metric)
+            }
+        };
+        seen.then(panel)
+    }
+
+    fn lines(&self, metric: &str) -> Panel {
+        let mut series = Vec::new();
+        let arms = self.arms();
+        let at = |value: &str| number(value).unwrap_or(f64::NAN);
+        for (index, (key, points)) in arms.iter().enumerate() {
+            let means = self.means(points, metric);
+            let label = if arms.len() == 1 {
+                "simulated".to_owned()
+            } else {
+                self.arm_label(key)
+            };
+            let curve = means.iter().map(|(value, mean)| (at(value), mean.mean)).collect();
+            let band = means.iter().map(|(value, mean)| {
+                let (lo, hi) = mean.interval.unwrap_or((f64::NAN, f64::NAN));
+                (at(value), lo, hi)
+            });
+            series.push(Series {
+                band: band.collect(),
+                ..Series::new(label, Role::Data(index), curve)
+            });
+        }
+        for (index, (name, label)) in self.references(metric).into_iter().enumerate() {
+            let curves: Vec<Vec<(f64, f64)>> = arms
+                .iter()
+                .map(|(_, points)| {
+                    self.means(points, name)
+                        .iter()
+                        .map(|(value, mean)| (at(value), mean.mean))
+                        .collect()
+                })
+                .collect();
+            // A prediction that does not depend on the other axes is one curve, not one in each arm.
+            let same = curves.iter().all(|curve| alike(curve, &curves[0]));
+            for curve in curves.into_iter().take(if same { 1 } else { usize::MAX }) {
+                series.push(Series::new(label, Role::Theory(index), curve));
+            }
+        }
+        if series.len() == 1 {
+            series[0].label.clear();
+        }
+        let (label, unit) = words(metric);
+        Panel::Lines(Lines {
+            x: self.x_axis(),
+            y: Axis::new(label, unit),
+            series,
+        })
+    }
+
+    fn x_axis(&self) -> Axis {
+        let axis = &self.sweep.manifest.axes[self.main];
+        let (label, unit) = words(&axis.path);
+        let mut values: Vec<(f64, String)> = axis
+            .values
+            .iter()
+            .filter_map(|value| Some((number(value)?, minus(value))))
+            .collect();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        values.dedup_by(|a, b| a.0 == b.0);
+        let plain = values
+            .iter()
+            .all(|(value, text)| value.abs() < 1e5 && text.chars().count() < 7);
+        let label = match unit {
+            // The ticks are the card's own numbers, in base units.
+            crate::names::Unit::Bytes if plain => format!("{label} (bytes)"),
+            crate::names::Unit::Seconds if plain => format!("{label} (s)"),
+            _ => label,
+        };
+        let unit = if plain { crate::names::Unit::Number } else { unit };
+        let ticks = if plain && values.len() <= 10 {
+            values
+        } else {
+            Vec::new()
+        };
+        Axis {
+            log_beyond: Some(X_DECADES),
+            ticks,
+            ..Axis::new(label, unit)
+        }
+    }
+
+    fn bars(&self, metric: &str) -> Panel {
+        let arms = self.arms();
+        let references = self.references(metric);
+        let per_arm: Vec<Vec<(&str, Mean)>> = arms.iter().map(|(_, points)| self.means(points, metric)).collect();
+        let predicted: Vec<Vec<Vec<(&str, Mean)>>> = arms
+            .iter()
+            .map(|(_, points)| references.iter().map(|(name, _)| self.means(points, name)).collect())
+            .collect();
+        let rows = self.sweep.manifest.axes[self.main]
+            .values
+            .iter()
+            .enumerate()
+            .map(|(at, value)| {
+                let bar = |arm: usize| {
+                    let mean = per_arm[arm][at].1;
+                    let references = predicted[arm].iter().map(|means| Some(means[at].1.mean)).collect();
+                    Bar {
+                        value: (!mean.mean.is_nan()).then_some(mean.mean),
+                        interval: mean.interval,
+                        references,
+                    }
+                };
+                Row {
+                    label: value.clone(),
+                    bars: (0..arms.len()).map(bar).collect(),
+                    remark: None,
+                }
+            });
+        let (label, unit) = words(metric);
+        let group = |(key, _): &(Vec<&str>, Vec<&PointRow>)| self.arm_label(key);
+        Panel::Bars(Bars {
+            x: Axis::amount(label, unit),
+            groups: arms.iter().map(group).collect(),
+            rows: rows.collect(),
+            stacked: false,
+            references: references.iter().map(|(_, label)| (*label).to_owned()).collect(),
+        })
+    }
+
+    fn figure(&self, name: &str, title: &str, panels: Vec<Panel>) -> Figure {
+        let manifest = &self.sweep.manifest;
+        let parts = [manifest.name.as_str(), title]
+            .into_iter()
+            .filter(|part| !part.is_empty());
+        let title = parts.collect::<Vec<_>>().join(": ");
+        let seeds: BTreeSet<u64> = self.points().iter().map(|point| point.seed).collect();
+        let mut notes = Vec::new();
+        if seeds.len() > 1 {
+            let drawn = if self.numeric { "band" } else { "whiskers" };
+            notes.push(format!(
+                "Mean over {} seeds; {drawn}: 95 % interval (Student's t).",
+                seeds.len()
+            ));
+        }
+        if !manifest.finished {
+            let total = manifest.axes.iter().map(|axis| axis.values.len()).product::<usize>() * manifest.seeds.len();
+            notes.push(format!(
+                "The sweep is not finished: {} of {total} points.",
+                self.points().len()
+            ));
+        }
+        Figure {
+            name: name.to_owned(),
+            title,
+            notes,
+            panels,
+        }
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|x: &f64| x.is_finite())
+}
+
+/// Whether two curves are one in a drawing; sums over seeds in another order may differ in the last bits.
+fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
+    let close = |a: f64, b: f64| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && close(a.1, b.1))
+}
