@@ -7,7 +7,7 @@ mod bars;
 mod legend;
 mod lines;
 
-use crate::figure::{Figure, Panel};
+use crate::figure::{Figure, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
@@ -30,12 +30,12 @@ const GAP: f64 = 16.0;
 /// The broken lines of measured curves; theory's differ by being thin and without markers.
 const DATA_DASHES: [Dash; 4] = [
     &[],
-    &[8.0, 10.0],
+    &[10.0, 10.0],
     &[44.0, 12.0, 8.0, 12.0],
     &[24.0, 8.0, 8.0, 8.0, 8.0, 8.0],
 ];
 /// The broken lines of theory.
-const THEORY_DASHES: [Dash; 3] = [&[28.0, 16.0], &[12.0, 12.0], &[44.0, 14.0, 10.0, 14.0]];
+const THEORY_DASHES: [Dash; 3] = [&[22.0, 12.0], &[10.0, 6.0], &[40.0, 14.0, 8.0, 14.0]];
 
 const DATA_WIDTH: f64 = 6.0;
 const THEORY_WIDTH: f64 = 5.0;
@@ -59,6 +59,26 @@ fn darker(Color(r, g, b): Color) -> Color {
     Color(half(r), half(g), half(b))
 }
 
+/// How many curves or rows a panel shows at most: more could not be told apart, nor printed.
+const MOST: usize = 40;
+
+/// Leaves out what is beyond [`MOST`] and says how much that is.
+fn cut(panel: &mut Panel) -> usize {
+    match panel {
+        Panel::Lines(lines) => {
+            let beyond = |series: &Series| matches!(series.role, Role::Data(n) | Role::TheoryOf(n) | Role::Theory(n) if n >= MOST);
+            let n_hidden = lines
+                .series
+                .iter()
+                .filter(|series| matches!(series.role, Role::Data(_)) && beyond(series))
+                .count();
+            lines.series.retain(|series| !beyond(series));
+            n_hidden
+        }
+        Panel::Bars(bars) => bars.rows.split_off(bars.rows.len().min(MOST)).len(),
+    }
+}
+
 /// Lays a figure out.
 pub(crate) fn lay_out(figure: &Figure) -> Scene {
     let mut scene = Scene::default();
@@ -70,11 +90,16 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
         y += TITLE * LEADING;
     }
     let mut notes = figure.notes.clone();
+    let mut panels = figure.panels.clone();
+    let n_hidden = panels.iter_mut().map(cut).max().unwrap_or(0);
+    if n_hidden > 0 {
+        notes.push(format!("The first {MOST} are drawn; {n_hidden} more are in the table."));
+    }
     let left_out = |panel: &Panel| match panel {
         Panel::Lines(lines) => lines::scales(lines).iter().any(|scale| scale.left_out),
         Panel::Bars(_) => false,
     };
-    if figure.panels.iter().any(left_out) {
+    if panels.iter().any(left_out) {
         notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
     }
     for line in notes.iter().flat_map(|note| wrap(note, SMALL, width - 2.0 * EDGE, 2)) {
@@ -82,7 +107,7 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
         y += SMALL * LEADING;
     }
     y += GAP;
-    for row in figure.panels.chunks(n_columns) {
+    for row in panels.chunks(n_columns) {
         let heights = row.iter().enumerate().map(|(column, panel)| {
             let origin = (PANEL * column as f64, y);
             match panel {

@@ -25,6 +25,8 @@ mod scale;
 mod scene;
 mod stats;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};

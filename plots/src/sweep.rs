@@ -320,7 +320,10 @@ impl<'a> View<'a> {
             ));
         }
         if !manifest.finished {
-            let total = manifest.axes.iter().map(|axis| axis.values.len()).product::<usize>() * manifest.seeds.len();
+            let total = manifest
+                .axes
+                .iter()
+                .fold(manifest.seeds.len(), |n, axis| n.saturating_mul(axis.values.len()));
             notes.push(format!(
                 "The sweep is not finished: {} of {total} points.",
                 self.points().len()

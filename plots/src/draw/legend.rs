@@ -1,6 +1,6 @@
 //! The legend: a grid of samples and names below a panel.
 
-use super::{EDGE, GAP, PANEL, TEXT};
+use super::{EDGE, GAP, PANEL, SMALL, TEXT};
 use crate::font::{LEADING, fit, width};
 use crate::scene::{Anchor, BLACK, Point, Scene};
 
@@ -16,15 +16,17 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, t
         return top;
     }
     let room = PANEL - 2.0 * EDGE;
+    // A long legend is set smaller, so that it does not outgrow the figure.
+    let size = if entries.len() > 6 { SMALL } else { TEXT };
     let texts: Vec<String> = entries
         .iter()
-        .map(|(text, _)| fit(text, TEXT, room - SAMPLE - GAP))
+        .map(|(text, _)| fit(text, size, room - SAMPLE - GAP))
         .collect();
-    let widest = texts.iter().map(|text| width(text, TEXT)).fold(0.0, f64::max);
+    let widest = texts.iter().map(|text| width(text, size)).fold(0.0, f64::max);
     let cell = SAMPLE + GAP + widest + 2.5 * GAP;
     let n_columns = (((room + 2.5 * GAP) / cell) as usize).clamp(1, 4);
     let n_rows = entries.len().div_ceil(n_columns);
-    let row_height = TEXT * LEADING;
+    let row_height = size * LEADING;
     for (i, ((_, sample), text)) in entries.iter().zip(texts).enumerate() {
         // Down the columns, so that what belongs together stays together.
         let (column, row) = (i / n_rows, i % n_rows);
@@ -33,7 +35,7 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, t
         scene.text(
             (x + SAMPLE + GAP, y + row_height / 2.0),
             Anchor::Start,
-            TEXT,
+            size,
             BLACK,
             text,
         );
