@@ -1,1 +1,3 @@
 //! Scenario files: format, checks, registry, sweeps.
+
+pub mod text;

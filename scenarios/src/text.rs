@@ -1,0 +1,77 @@
+//! The text of a scenario card: where its values are written, what is wrong with it, and how `--set` changes it.
+//!
+//! It owns everything that needs the letters of a card and nothing that needs its meaning: the typed format is a type
+//! parameter. A [`Source`] is a card, a part of one, or a card with settings applied; [`parse`] and [`recover`] turn it
+//! into a value with `ron` and report every problem of shape at once; [`Problems::push_at`] gives later checks the same
+//! positions; [`apply`] splices a setting in; [`variant_of`] opens a value whose type is looked up by name;
+//! [`expand_axes`] lays out a sweep.
+//!
+//! It promises that no text makes it panic or recurse, that time and messages stay bounded, and that every position it
+//! prints lies in the file the user wrote. The only input is [`Source::read`], and nothing is printed.
+//!
+//! ```
+//! use folkmoot_scenarios::text::{Source, apply, recover};
+//!
+//! #[derive(Debug, PartialEq, serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Card {
+//!     seed: u64,
+//! }
+//!
+//! let source = Source::new("small.ron", "(seed: 1)").unwrap();
+//! let source = apply(&source, "seed", "7").unwrap();
+//! let (card, mut problems) = recover::<Card>(&source);
+//! assert_eq!(card, Some(Card { seed: 7 }));
+//! problems.push_at("seed", "must be even, got 7");
+//! assert_eq!(problems.to_string(), "error: small.ron has 1 problem\n  --set seed: must be even, got 7");
+//! ```
+
+mod axes;
+mod explain;
+mod parse;
+mod problems;
+mod report;
+mod scan;
+mod set;
+mod source;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use axes::{AxisError, MAX_POINTS, Point, axes_of, expand_axes};
+pub use parse::{MAX_PROBLEMS, parse, recover};
+pub use problems::{MAX_ITEMS, Place, Problem, Problems};
+pub use report::MAX_EXCERPTS;
+pub use scan::MAX_DEPTH;
+pub use set::{apply, apply_axis, apply_setting};
+pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
+pub use suggest::suggest;
+pub use tree::Span;
+
+/// A quoted piece of a user's text is cut to this many characters.
+const MAX_QUOTE: usize = 48;
+/// One message is cut to this many characters.
+const MAX_MESSAGE: usize = 400;
+
+/// `text` in backticks, on one line, without control characters and cut to a bounded length.
+fn quote(text: &str) -> String {
+    format!("`{}`", clip(text, MAX_QUOTE))
+}
+
+/// `text` on one line, without control characters and with at most `max` characters.
+fn clip(text: &str, max: usize) -> String {
+    // Directional marks could make a terminal show another text than the file holds.
+    let is_hidden =
+        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let visible = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() || is_hidden(c) => '\u{fffd}',
+        c => c,
+    };
+    let mut clipped: String = text.chars().take(max).map(visible).collect();
+    if text.chars().nth(max).is_some() {
+        clipped.push('…');
+    }
+    clipped
+}

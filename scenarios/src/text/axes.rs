@@ -1,0 +1,260 @@
+//! The points of a sweep: every combination of its axes' values, under every seed.
+//!
+//! Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
+//! from the text: the author decides which axis is the slowest, and thereby how the points are numbered.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
+
+use super::quote;
+use super::source::Source;
+use super::tree::{bare_key, quoted_part, split_path};
+
+/// A sweep may have this many points: one day of half-second runs on a core or two, and directory names of five digits.
+pub const MAX_POINTS: usize = 100_000;
+/// Longest label in bytes; file systems allow 255 for a name.
+const MAX_LABEL: usize = 120;
+/// Longest part of a label for one value.
+const MAX_VALUE: usize = 24;
+
+/// One run of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Position in the sweep, from 0.
+    pub idx: usize,
+    /// The name of its directory, `0003-predictor_prob=0.1-seed=2`: safe on every file system and at most 120 bytes.
+    pub label: String,
+    /// Paths and value texts, in the order of the axes, for [`super::apply_axis`].
+    pub settings: Vec<(String, String)>,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// Why a sweep cannot be laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisError {
+    /// An axis has no values.
+    NoValues {
+        /// The path that the axis varies.
+        axis: String,
+    },
+    /// Two axes vary the same path.
+    DuplicateAxis {
+        /// The path.
+        axis: String,
+    },
+    /// The key of an axis is no path.
+    BadPath {
+        /// The key as written.
+        axis: String,
+        /// The rule it breaks.
+        why: String,
+    },
+    /// One axis holds the same value twice; numbers count as the same if they are equal.
+    DuplicateValue {
+        /// The path that the axis varies.
+        axis: String,
+        /// The second of the two.
+        value: String,
+    },
+    /// There are no seeds.
+    NoSeeds,
+    /// A seed stands twice.
+    DuplicateSeed {
+        /// The seed.
+        seed: u64,
+    },
+    /// More than [`MAX_POINTS`].
+    TooManyPoints {
+        /// How many there would be; the largest number if it cannot be counted.
+        n_points: usize,
+    },
+}
+
+impl AxisError {
+    /// Where in the sweep's own struct the cause stands, as a path for [`super::Problems::push_at`] after the path of the
+    /// sweep: `axes."strategy.p"`, `seeds`, or empty.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self {
+            Self::NoValues { axis }
+            | Self::DuplicateAxis { axis }
+            | Self::BadPath { axis, .. }
+            | Self::DuplicateValue { axis, .. } => format!("axes.{}", quoted_part(axis)),
+            Self::NoSeeds | Self::DuplicateSeed { .. } => "seeds".to_owned(),
+            Self::TooManyPoints { .. } => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for AxisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoValues { .. } => f.write_str("the axis has no values; give it some or remove it"),
+            Self::DuplicateAxis { .. } => f.write_str("the axis is written twice; put all its values into one list"),
+            Self::BadPath { why, .. } => write!(f, "the axis is no path: {why}"),
+            Self::DuplicateValue { value, .. } => write!(f, "the value {} is listed twice", quote(value)),
+            Self::NoSeeds => f.write_str("needs at least one seed, as in [1]"),
+            Self::DuplicateSeed { seed } => write!(f, "the seed {seed} is listed twice; its runs would be the same"),
+            Self::TooManyPoints { n_points } => {
+                write!(
+                    f,
+                    "has {n_points} points, at most {MAX_POINTS} are allowed; shorten an axis or the seeds"
+                )
+            }
+        }
+    }
+}
+
+impl Error for AxisError {}
+
+/// The axes written in the map at `path`, in the order of the text, with the text of each value.
+///
+/// Empty if there is no such map. An axis whose value is no list counts as one without values; the typed parser has the
+/// better message for it.
+#[must_use]
+pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
+    let (Ok(tree), Some(id)) = (source.tree(), source.node(path)) else {
+        return Vec::new();
+    };
+    let text = source.text();
+    let children = |id: usize| {
+        tree.nodes[tree.content(text, id)]
+            .children
+            .iter()
+            .map(|&id| (id, &tree.nodes[id]))
+    };
+    let values = |id: usize| children(id).map(|(_, item)| item.value.of(text).to_owned()).collect();
+    children(id)
+        .filter_map(|(id, node)| Some((bare_key(node.key?.of(text)).to_owned(), values(id))))
+        .collect()
+}
+
+/// Every combination of the axes' values under every seed; the first axis varies slowest, the seeds fastest.
+///
+/// # Errors
+/// Everything wrong with the axes, at once.
+///
+/// # Determinism
+/// A pure function of its arguments: the same axes give the same indices and labels.
+pub fn expand_axes(axes: Vec<(String, Vec<String>)>, seeds: &[u64]) -> Result<Vec<Point>, Vec<AxisError>> {
+    let errors = check(&axes, seeds);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let sizes = axes.iter().map(|(_, values)| values.len()).chain([seeds.len()]);
+    let n_points = sizes.fold(1_usize, usize::saturating_mul);
+    if n_points > MAX_POINTS {
+        return Err(vec![AxisError::TooManyPoints { n_points }]);
+    }
+    let names = short_names(&axes);
+    let n_digits = (n_points - 1).to_string().len().max(4);
+    let mut points = Vec::with_capacity(n_points);
+    for idx in 0..n_points {
+        // The index read as a number whose digits have the sizes of the axes, the seed being the last.
+        let mut rest = idx / seeds.len();
+        let mut settings = Vec::with_capacity(axes.len());
+        for (axis, values) in axes.iter().rev() {
+            settings.push((axis.clone(), values[rest % values.len()].clone()));
+            rest /= values.len();
+        }
+        settings.reverse();
+        let seed = seeds[idx % seeds.len()];
+        points.push(Point {
+            idx,
+            label: label(idx, n_digits, &names, &settings, seed),
+            settings,
+            seed,
+        });
+    }
+    Ok(points)
+}
+
+fn check(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
+    let mut errors = Vec::new();
+    let mut paths = BTreeSet::new();
+    for (axis, values) in axes {
+        match split_path(axis).map(|parts| paths.insert(parts)) {
+            Ok(true) => {}
+            Ok(false) => errors.push(AxisError::DuplicateAxis { axis: axis.clone() }),
+            Err(why) => errors.push(AxisError::BadPath {
+                axis: axis.clone(),
+                why,
+            }),
+        }
+        if values.is_empty() {
+            errors.push(AxisError::NoValues { axis: axis.clone() });
+        }
+        let mut seen = BTreeSet::new();
+        let twice = values.iter().filter(|value| !seen.insert(canonical(value)));
+        errors.extend(twice.map(|value| AxisError::DuplicateValue {
+            axis: axis.clone(),
+            value: value.clone(),
+        }));
+    }
+    if seeds.is_empty() {
+        errors.push(AxisError::NoSeeds);
+    }
+    let mut seen = BTreeSet::new();
+    errors.extend(
+        seeds
+            .iter()
+            .filter(|&&seed| !seen.insert(seed))
+            .map(|&seed| AxisError::DuplicateSeed { seed }),
+    );
+    errors
+}
+
+/// The same text for numbers that are equal, so that 0.1 and 0.10 count as one value.
+fn canonical(value: &str) -> String {
+    let value = value.trim();
+    match (value.parse::<i128>(), value.parse::<f64>()) {
+        (Ok(whole), _) => whole.to_string(),
+        (_, Ok(number)) => number.to_string(),
+        _ => value.to_owned(),
+    }
+}
+
+/// The last component of each path, or the whole path where two axes share it.
+fn short_names(axes: &[(String, Vec<String>)]) -> Vec<String> {
+    let last = |axis: &str| {
+        split_path(axis)
+            .ok()
+            .and_then(|parts| parts.last().cloned())
+            .unwrap_or_default()
+    };
+    let names: Vec<String> = axes.iter().map(|(axis, _)| last(axis)).collect();
+    let is_shared = |name: &String| names.iter().filter(|other| *other == name).count() > 1 || name == "seed";
+    axes.iter()
+        .zip(&names)
+        .map(|((axis, _), name)| if is_shared(name) { axis.clone() } else { name.clone() })
+        .collect()
+}
+
+fn label(idx: usize, n_digits: usize, names: &[String], settings: &[(String, String)], seed: u64) -> String {
+    let mut label = format!("{idx:0n_digits$}");
+    let seed = format!("-seed={seed}");
+    for (name, (_, value)) in names.iter().zip(settings) {
+        let part = format!("-{}={}", file_safe(name, MAX_LABEL), file_safe(value, MAX_VALUE));
+        // The index tells the points apart; what does not fit is in the point's own card.
+        if label.len() + part.len() + seed.len() > MAX_LABEL {
+            break;
+        }
+        label.push_str(&part);
+    }
+    label + &seed
+}
+
+/// Letters, digits, dots, signs and underscores only, because quotes, slashes and spaces trouble shells and file systems.
+fn file_safe(text: &str, max: usize) -> String {
+    let text = text.trim().trim_matches('"');
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') {
+            c
+        } else {
+            '_'
+        }
+    };
+    text.chars().take(max).map(safe).collect()
+}
