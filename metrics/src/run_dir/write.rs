@@ -190,6 +190,8 @@ impl RunWriter {
     /// [`WriteError::BadName`], [`WriteError::Io`]. The directory then stays, unfinished, if a finished round is on the
     /// disk, and is removed otherwise.
     pub fn finish(mut self, result: &RunResult) -> Result<String, WriteError> {
+        // First of all, so that not even a bug of the strategy costs the rounds.
+        self.save_progress(&result.rounds, &result.messages, &result.scores)?;
         let mut artifacts: Vec<(String, Vec<u8>)> = Vec::with_capacity(result.artifacts.len());
         for artifact in &result.artifacts {
             check_name(&artifact.path)?;
@@ -202,7 +204,6 @@ impl RunWriter {
                 rule: "must be given once, got it twice",
             });
         }
-        self.save_progress(&result.rounds, &result.messages, &result.scores)?;
         let mut files: Vec<(String, Vec<u8>)> = [
             table(&result.rounds),
             table(&result.messages),
