@@ -31,6 +31,7 @@ mod tests;
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -107,18 +108,26 @@ pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
 
 fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
+    let mut taken = BTreeSet::new();
     for figure in figures {
         let failed = |reason| PlotError::Draw {
             figure: figure.name.clone(),
             reason,
         };
+        // Two metrics may differ only in signs that no file name holds.
+        let names = (2..).map(|n| format!("{}-{n}", figure.name));
+        let name = std::iter::once(figure.name.clone())
+            .chain(names)
+            .find(|name| !taken.contains(name));
+        let name = name.unwrap_or_default();
+        taken.insert(name.clone());
         let scene = draw::lay_out(figure);
         let forms = [
             ("svg", render::svg(&scene).map_err(failed)?),
             ("png", render::png(&scene).map_err(failed)?),
         ];
         for (ending, bytes) in forms {
-            let path = dir.join(FIGURES).join(format!("{}.{ending}", figure.name));
+            let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
             write_whole(&path, &bytes)?;
             files.push(path);
         }

@@ -39,7 +39,7 @@ pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
     figures.extend(clients::epsilon(run));
-    let unfinished = format!("The run is not finished: {} rounds so far.", run.rounds.len());
+    let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
     for figure in &mut figures {
         let mut letters = figure.title.chars();
         figure.title = letters

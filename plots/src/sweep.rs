@@ -169,12 +169,12 @@ impl<'a> View<'a> {
         means
     }
 
-    /// The panel of a metric, if there is a finite number to show.
+    /// The panel of a metric, if there is a finite mean to show.
     fn panel(&self, metric: &str) -> Option<Panel> {
-        let seen = self
-            .points()
-            .iter()
-            .any(|point| point.summary.get(metric).is_some_and(|value| value.is_finite()));
+        let finite = |(_, points): &(Vec<&str>, Vec<&PointRow>)| {
+            self.means(points, metric).iter().any(|(_, mean)| mean.mean.is_finite())
+        };
+        let seen = self.arms().iter().any(finite);
         let panel = || {
             if self.numeric {
                 self.lines(metric)

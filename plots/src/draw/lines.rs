@@ -225,7 +225,7 @@ impl Area<'_> {
         }
     }
 
-    fn markers(&self, scene: &mut Scene, series: &Series, taken: &mut Vec<Point>) {
+    fn markers(&self, scene: &mut Scene, series: &Series, taken: &mut Vec<(usize, Point)>) {
         let Role::Data(index) = series.role else { return };
         if series.stairs {
             return;
@@ -240,11 +240,13 @@ impl Area<'_> {
         let first = if every > 1 { index * every / 5 % every } else { 0 };
         for &point in points.iter().skip(first).step_by(every) {
             // Where curves meet, the later marker is smaller, so that the earlier one shows around it.
-            let near = |other: &&Point| libm::hypot(other.0 - point.0, other.1 - point.1) < MARKER * 0.7;
+            let near = |(of, other): &&(usize, Point)| {
+                *of != index && libm::hypot(other.0 - point.0, other.1 - point.1) < MARKER * 0.7
+            };
             let below = taken.iter().filter(near).count();
             let radius = MARKER * [1.0, 0.62, 0.4][below.min(2)];
             scene.marker(point, index, data_color(index), radius);
-            taken.push(point);
+            taken.push((index, point));
         }
     }
 }
