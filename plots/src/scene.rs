@@ -147,6 +147,7 @@ impl Scene {
                 .map(|i| (x + r * libm::sin(angle(i)), y - r * libm::cos(angle(i))))
                 .collect()
         };
+        let hollow = (index / 6) % 2 == 1;
         let outline = match index % 6 {
             0 => around(24, 0.0, radius),
             1 => around(4, 0.125, radius * 1.25),
@@ -155,11 +156,12 @@ impl Scene {
             4 => around(3, 0.5, radius * 1.4),
             _ => {
                 let arm = |turn: f64| around(2, turn, radius * 1.3);
-                self.line(arm(0.125), color, radius * 0.6);
-                return self.line(arm(0.375), color, radius * 0.6);
+                // A cross has no hollow form: it is turned instead.
+                let turn = if hollow { 0.0 } else { 0.125 };
+                self.line(arm(turn), color, radius * 0.6);
+                return self.line(arm(turn + 0.25), color, radius * 0.6);
             }
         };
-        let hollow = (index / 6) % 2 == 1;
         self.polygon(outline.clone(), if hollow { WHITE } else { color }, 1.0);
         let closed = outline.iter().chain(&outline[..2]).copied().collect();
         self.line(
