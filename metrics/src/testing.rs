@@ -1,4 +1,4 @@
-//! Helpers of the tests: a temporary directory of one's own, and a small result.
+//! What the tests share: a temporary directory of one's own, and a small result.
 
 use crate::ids::Direction;
 use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
