@@ -124,7 +124,8 @@ fn message(tree: &Tree, text: &str, error: &Error, node: &Node, offset: usize) -
             format!("expected {}, got {}", plain_type(expected), plain_found(found))
         }
         Error::ExpectedDifferentLength { expected, found } => {
-            format!("expected {}, got {found} of them", plain_type(expected))
+            let plural = if *found == 1 { "" } else { "s" };
+            format!("expected {}, got {found} value{plural}", plain_type(expected))
         }
         Error::ExpectedComma
         | Error::ExpectedMapEnd

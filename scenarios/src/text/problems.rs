@@ -203,8 +203,10 @@ impl Problems {
             Place::Unwritten => {}
             Place::Setting(label) => parts.push(clip(label, MAX_MESSAGE)),
         }
-        // The label of a setting usually ends in the very path.
-        let is_said = parts.first().is_some_and(|label| label.ends_with(&format!(" {path}")));
+        // The label of a setting usually holds the very path.
+        let is_said = parts
+            .first()
+            .is_some_and(|label| label.split(' ').any(|word| word == path));
         if !path.is_empty() && !is_said {
             parts.push(path.clone());
         }

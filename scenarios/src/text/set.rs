@@ -29,7 +29,8 @@ pub fn apply_setting(source: &Source, setting: &str) -> Result<Source, Problems>
 ///
 /// A value that is written is replaced; else the field is added to the deepest struct that is written, with its missing
 /// parents as `(…)`. So `strategy.walk_length` reaches into the variant that the card chose. A list item is named by its
-/// index, a map entry by its key, in double quotes if it holds dots.
+/// index, a map entry by its key, in double quotes if it holds dots. A variant that the card leaves to its default must be
+/// set whole, because its name is not there to take a field: `network=Links(loss_prob: 0.1)`.
 ///
 /// Quotes around text may be left out in two cases, both unambiguous: if the value is a single word and the type of the
 /// field turns out to be text, and if the value is no RON at all and either holds no bracket or quote, or replaces a text.

@@ -6,6 +6,8 @@ mod messages;
 mod settings;
 mod sources;
 
+use std::num::NonZeroU32;
+
 use ron::value::RawValue;
 use serde::Deserialize;
 
@@ -22,6 +24,9 @@ pub(super) struct Card {
     pub(super) cohort: Cohort,
     pub(super) network: Network,
     pub(super) deadline_ms: Option<f64>,
+    pub(super) n_hops: Option<NonZeroU32>,
+    pub(super) drop_prob: Prob,
+    pub(super) area: Option<(f64, f64)>,
     pub(super) sweep: Sweep,
 }
 
@@ -38,7 +43,27 @@ impl Default for Card {
             cohort: Cohort::default(),
             network: Network::Ideal,
             deadline_ms: None,
+            n_hops: None,
+            drop_prob: Prob(0.0),
+            area: None,
             sweep: Sweep::default(),
+        }
+    }
+}
+
+/// A type that checks its own range.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+pub(super) struct Prob(f64);
+
+impl TryFrom<f64> for Prob {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("must lie in 0..=1, got {value}"))
         }
     }
 }

@@ -47,6 +47,11 @@ fn unknown_variants_get_a_suggestion_or_the_list() {
 #[test]
 fn wrong_scalars_are_named_in_users_words() {
     let rows = [
+        (
+            "(n_hops: 0)",
+            "1:10 n_hops: expected a whole number, 1 or greater, got `0`",
+        ),
+        ("(drop_prob: 1.5)", "1:13 drop_prob: must lie in 0..=1, got 1.5"),
         ("(seed: \"one\")", "1:8 seed: expected a whole number, got text"),
         (
             "(seed: 1.5)",
@@ -90,6 +95,8 @@ fn wrong_scalars_are_named_in_users_words() {
 #[test]
 fn wrong_shapes_are_named_in_users_words() {
     let rows = [
+        ("(area: (1))", "1:8 area: expected a tuple of size 2, got 1 value"),
+        ("(area: (1, 2, 3))", "1:15 area.2: `3` is one value too many here"),
         (
             "(sweep: (seeds: 3))",
             "1:17 sweep.seeds: expected a list, as in [a, b], got `3`",

@@ -121,6 +121,12 @@ fn problems_of_settings_carry_their_names() {
         problems("()", &["cohrt.size=3"]),
         ["--set cohrt.size: cohrt: unknown field `cohrt`, did you mean `cohort`?"]
     );
+    assert_eq!(
+        problems("()", &["network.loss_prob=0.1"]),
+        [
+            "--set network.loss_prob: network: expected a name, as in Name or Name(field: value), got fields in parentheses"
+        ]
+    );
     let (_, mut found) = recover::<Card>(&set(WHOLE, &["cohort.size=300", "seed=2"]));
     found.push_at("cohort.size", "must lie in 1..=200 (n_clients), got 300");
     assert_eq!(
@@ -137,7 +143,7 @@ fn problems_of_settings_carry_their_names() {
     let swept = apply_axis(&source(WHOLE), "seed", "x").unwrap();
     assert_eq!(
         lines(&recover::<Card>(&swept).1),
-        ["sweep axis seed = x: seed: expected a whole number, got the name `x`"]
+        ["sweep axis seed = x: expected a whole number, got the name `x`"]
     );
 }
 
