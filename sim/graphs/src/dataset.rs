@@ -1,0 +1,294 @@
+//! A data set after reading: graphs with what is known about their nodes, edges and wholes.
+//!
+//! Nodes of several graphs are numbered through: graph `g` owns the positions [`Dataset::node_range`]`(g)` of features,
+//! labels and splits, and the positions [`Dataset::arc_range`]`(g)` of edge labels. Everything a reader dropped or changed is
+//! in `notes`, with counts, and nothing is dropped without a note.
+
+mod fingerprint;
+
+use std::ops::Range;
+
+use crate::measures::{degree_stats, isolated_nodes, largest_component};
+use crate::{Features, Graph, Labels};
+
+/// One or more graphs and their annotations.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Dataset {
+    /// The name as the card writes it, such as `BlogCatalog`.
+    pub name: String,
+    /// The graphs; exactly one for a node-level set.
+    pub graphs: Vec<Graph>,
+    /// One row per node, over all graphs in order.
+    pub features: Option<Features>,
+    /// The classes of each node, over all graphs in order.
+    pub node_labels: Option<Labels>,
+    /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
+    pub edge_labels: Option<Vec<u32>>,
+    /// The class of each graph; `None` for a node-level set.
+    pub graph_labels: Option<Vec<u32>>,
+    /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0 without a task.
+    pub n_classes: usize,
+    /// The published split, if the files hold one.
+    pub splits: Option<Splits>,
+    /// The ids that the source file gives the nodes, if they are not `0..n_nodes`.
+    pub node_ids: Option<Vec<u32>>,
+    /// What reading or generating changed, with counts, each one sentence.
+    pub notes: Vec<String>,
+}
+
+/// Which nodes (or graphs) train, validate and test; masks of equal length, disjoint but not covering all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splits {
+    /// Whether each item trains.
+    pub train: Vec<bool>,
+    /// Whether each item validates.
+    pub val: Vec<bool>,
+    /// Whether each item tests.
+    pub test: Vec<bool>,
+}
+
+impl Splits {
+    fn select(&self, items: &[u32]) -> Splits {
+        let pick = |mask: &[bool]| items.iter().map(|&item| mask[item as usize]).collect();
+        Splits {
+            train: pick(&self.train),
+            val: pick(&self.val),
+            test: pick(&self.test),
+        }
+    }
+
+    /// The sizes of train, validation and test.
+    pub fn sizes(&self) -> (usize, usize, usize) {
+        let count = |mask: &[bool]| mask.iter().filter(|&&set| set).count();
+        (count(&self.train), count(&self.val), count(&self.test))
+    }
+}
+
+impl Dataset {
+    /// A node-level set without annotations.
+    pub fn of_graph(name: &str, graph: Graph) -> Dataset {
+        Dataset {
+            name: name.to_string(),
+            graphs: vec![graph],
+            ..Dataset::default()
+        }
+    }
+
+    /// The graph of a node-level set (of a graph-level set, its first graph).
+    ///
+    /// # Panics
+    /// If there is no graph at all; readers and generators never return such a set.
+    pub fn graph(&self) -> &Graph {
+        self.graphs.first().expect("a data set has at least one graph")
+    }
+
+    /// Whether the items to divide among clients are whole graphs rather than nodes of one graph.
+    pub fn is_graph_level(&self) -> bool {
+        self.graph_labels.is_some() || self.graphs.len() != 1
+    }
+
+    /// How many items there are to divide: graphs of a graph-level set, nodes of a node-level one.
+    pub fn n_items(&self) -> usize {
+        if self.is_graph_level() {
+            self.graphs.len()
+        } else {
+            self.graph().n_nodes()
+        }
+    }
+
+    /// How many nodes all graphs have together.
+    pub fn n_nodes(&self) -> usize {
+        self.graphs.iter().map(Graph::n_nodes).sum()
+    }
+
+    /// The positions of the nodes of graph `graph_idx` in features, labels and splits.
+    ///
+    /// # Complexity
+    /// O(n_graphs).
+    pub fn node_range(&self, graph_idx: usize) -> Range<usize> {
+        let start = self.graphs[..graph_idx].iter().map(Graph::n_nodes).sum();
+        start..start + self.graphs[graph_idx].n_nodes()
+    }
+
+    /// The positions of the arcs of graph `graph_idx` in `edge_labels`.
+    ///
+    /// # Complexity
+    /// O(n_graphs).
+    pub fn arc_range(&self, graph_idx: usize) -> Range<usize> {
+        let start = self.graphs[..graph_idx].iter().map(Graph::n_arcs).sum();
+        start..start + self.graphs[graph_idx].n_arcs()
+    }
+
+    /// The set on some nodes of its single graph (ascending, distinct); notes stay, and node ids are carried along.
+    ///
+    /// # Panics
+    /// If the set is graph-level or a node does not exist.
+    pub fn restrict(&self, nodes: &[u32]) -> Dataset {
+        assert!(
+            !self.is_graph_level(),
+            "only a node-level set can be cut down to some of its nodes"
+        );
+        let graph = self.graph();
+        let edge_labels = self.edge_labels.as_ref().map(|labels| {
+            let kept = nodes.iter().flat_map(|&u| graph.arc_range(u).zip(graph.neighbours(u)));
+            kept.filter(|(_, v)| nodes.binary_search(v).is_ok())
+                .map(|(at, _)| labels[at])
+                .collect()
+        });
+        let id = |node: u32| self.node_ids.as_ref().map_or(node, |ids| ids[node as usize]);
+        Dataset {
+            name: self.name.clone(),
+            graphs: vec![graph.induced(nodes)],
+            features: self.features.as_ref().map(|features| features.select(nodes)),
+            node_labels: self.node_labels.as_ref().map(|labels| labels.select(nodes)),
+            edge_labels,
+            graph_labels: None,
+            n_classes: self.n_classes,
+            splits: self.splits.as_ref().map(|splits| splits.select(nodes)),
+            node_ids: Some(nodes.iter().map(|&node| id(node)).collect()),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// The set on the largest component of its graph, with a note of what was left out.
+    pub(crate) fn on_largest_component(self) -> Dataset {
+        let nodes = largest_component(self.graph());
+        let note = |left: usize| format!("kept the largest component: {left} nodes outside it were left out");
+        self.keep(nodes, note)
+    }
+
+    /// The set without the nodes that have no edge, with a note.
+    pub(crate) fn without_isolated(self) -> Dataset {
+        let isolated = isolated_nodes(self.graph());
+        let n_nodes = self.graph().n_nodes() as u32;
+        let nodes = (0..n_nodes)
+            .filter(|node| isolated.binary_search(node).is_err())
+            .collect();
+        self.keep(nodes, |left| format!("left out {left} isolated nodes"))
+    }
+
+    fn keep(self, nodes: Vec<u32>, note: impl Fn(usize) -> String) -> Dataset {
+        let left = self.graph().n_nodes() - nodes.len();
+        if left == 0 {
+            return self;
+        }
+        let mut kept = self.restrict(&nodes);
+        kept.notes.push(note(left));
+        kept
+    }
+
+    /// A BLAKE3 hash, in hexadecimal, of everything parsed: graphs, features, labels, splits and ids, but neither name nor notes.
+    ///
+    /// It names the content, not the file: line ends, compression or the order of lines do not change it.
+    pub fn fingerprint(&self) -> String {
+        fingerprint::of(self)
+    }
+
+    /// Rows of (what, value) with the counts that a reader of a paper compares: for `folkmoot show`.
+    pub fn describe(&self) -> Vec<(String, String)> {
+        let mut rows = vec![("name".to_string(), self.name.clone())];
+        let mut row = |what: &str, value: String| rows.push((what.to_string(), value));
+        if self.is_graph_level() {
+            let n_graphs = self.graphs.len().max(1) as f64;
+            let arcs: usize = self.graphs.iter().map(Graph::n_arcs).sum();
+            let edges: usize = self.graphs.iter().map(Graph::n_edges).sum();
+            row("graphs", self.graphs.len().to_string());
+            row("mean nodes", format!("{:.2}", self.n_nodes() as f64 / n_graphs));
+            row("mean edges", format!("{:.2}", edges as f64 / n_graphs));
+            row("mean arcs", format!("{:.2}", arcs as f64 / n_graphs));
+            row(
+                "isolated nodes",
+                self.graphs
+                    .iter()
+                    .map(|g| isolated_nodes(g).len())
+                    .sum::<usize>()
+                    .to_string(),
+            );
+        } else {
+            let graph = self.graph();
+            let stats = degree_stats(graph);
+            row("nodes", graph.n_nodes().to_string());
+            row(
+                if graph.is_directed() { "arcs" } else { "edges" },
+                graph.n_edges().to_string(),
+            );
+            row(
+                "degree",
+                format!(
+                    "{} to {}, mean {:.2}, median {}",
+                    stats.min, stats.max, stats.mean, stats.median
+                ),
+            );
+            row("isolated nodes", stats.isolated.to_string());
+            row("largest component", format!("{} nodes", largest_component(graph).len()));
+            row("weighted", if graph.is_weighted() { "yes" } else { "no" }.to_string());
+        }
+        if let Some(features) = &self.features {
+            row("features", features.n_columns().to_string());
+        }
+        if let Some(labels) = &self.node_labels {
+            row("node classes", labels.n_classes().to_string());
+            row("node labels", labels.n_labels().to_string());
+            row("unlabelled nodes", labels.n_unlabelled().to_string());
+        }
+        if self.graph_labels.is_some() {
+            row("graph classes", self.n_classes.to_string());
+        }
+        if let Some(splits) = &self.splits {
+            let (train, val, test) = splits.sizes();
+            row("train / validation / test", format!("{train} / {val} / {test}"));
+        }
+        row("fingerprint", self.fingerprint());
+        for note in &self.notes {
+            row("note", note.clone());
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Dataset {
+        let graph = Graph::from_edges(4, &[(0, 1), (2, 3), (1, 3)], false).unwrap();
+        let labels = Labels::from_pairs(4, 2, &[(0, 0), (3, 1)]).unwrap();
+        Dataset {
+            node_labels: Some(labels),
+            n_classes: 2,
+            ..Dataset::of_graph("example", graph)
+        }
+    }
+
+    #[test]
+    fn fingerprint_depends_on_content_but_not_on_name_or_notes() {
+        let mut other = example();
+        other.name = "renamed".to_string();
+        other.notes.push("a note".to_string());
+        assert_eq!(other.fingerprint(), example().fingerprint());
+        other.node_labels = None;
+        assert_ne!(other.fingerprint(), example().fingerprint());
+        assert_eq!(example().fingerprint().len(), 64);
+    }
+
+    #[test]
+    fn restricting_carries_labels_and_ids_along() {
+        let part = example().restrict(&[1, 3]).restrict(&[1]);
+        assert_eq!(part.node_ids, Some(vec![3]));
+        assert_eq!(part.node_labels.unwrap().of(0), [1]);
+    }
+
+    #[test]
+    fn description_counts_a_node_level_set() {
+        let rows = example().describe();
+        let value = |what: &str| {
+            rows.iter()
+                .find(|(key, _)| key == what)
+                .map(|(_, value)| value.as_str())
+        };
+        assert_eq!(
+            (value("nodes"), value("edges"), value("unlabelled nodes")),
+            (Some("4"), Some("3"), Some("2"))
+        );
+    }
+}

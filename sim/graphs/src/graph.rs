@@ -1,0 +1,467 @@
+//! Graphs in compressed sparse rows: the one form in which every other part of this crate sees a graph.
+//!
+//! A [`Graph`] owns sorted rows of targets, optional weights parallel to them, and whether it is directed. It promises that
+//! no arc occurs twice, that an undirected graph holds every edge in both rows, and that every id is below `n_nodes`. What
+//! was dropped on the way is counted in [`Cleaned`], so that a reader can report it. Labels and features live in
+//! [`Dataset`](crate::Dataset), because a graph of a million nodes must not pay for what it does not have.
+
+mod rows;
+
+use std::fmt;
+use std::ops::Range;
+
+use rows::Rows;
+
+/// A graph over the nodes `0..n_nodes`, in compressed sparse rows.
+///
+/// The row of node `u` is its list of targets (all neighbours if the graph is undirected), ascending and without repetition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    rows: Rows,
+    directed: bool,
+    n_edges: usize,
+}
+
+/// What [`GraphBuilder`] removed from a list of node pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Pairs `(u, u)`, removed unless the builder keeps them.
+    pub self_loops: usize,
+    /// Pairs that had occurred before in the same direction.
+    pub repeated: usize,
+    /// Distinct pairs `(v, u)` of an undirected graph whose other direction `(u, v)` was listed too: each edge was written twice.
+    pub mirrored: usize,
+}
+
+/// Builds a [`Graph`] from node pairs, and says what it dropped.
+///
+/// ```
+/// use folkmoot_graphs::GraphBuilder;
+/// let (graph, cleaned) = GraphBuilder::new(3).build(&[(0, 1), (1, 0), (2, 2), (0, 1)])?;
+/// assert_eq!((graph.n_edges(), cleaned.self_loops, cleaned.repeated, cleaned.mirrored), (1, 1, 1, 1));
+/// # Ok::<(), folkmoot_graphs::GraphError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct GraphBuilder {
+    n_nodes: u32,
+    directed: bool,
+    keep_self_loops: bool,
+}
+
+impl GraphBuilder {
+    /// An undirected graph of `n_nodes` nodes that drops self loops.
+    pub fn new(n_nodes: u32) -> GraphBuilder {
+        GraphBuilder {
+            n_nodes,
+            directed: false,
+            keep_self_loops: false,
+        }
+    }
+
+    /// Whether a pair `(u, v)` is an arc from `u` to `v` only.
+    pub fn directed(mut self, directed: bool) -> GraphBuilder {
+        self.directed = directed;
+        self
+    }
+
+    /// Whether a pair `(u, u)` stays: control-flow graphs have loops that their papers count.
+    pub fn keep_self_loops(mut self, keep: bool) -> GraphBuilder {
+        self.keep_self_loops = keep;
+        self
+    }
+
+    /// Builds an unweighted graph.
+    ///
+    /// # Errors
+    /// [`GraphError::NodeOutOfRange`] and [`GraphError::TooManyArcs`].
+    ///
+    /// # Complexity
+    /// O(n_nodes + n_pairs log max_degree) time, about 20 bytes a pair at the peak.
+    pub fn build(self, pairs: &[(u32, u32)]) -> Result<(Graph, Cleaned), GraphError> {
+        self.assemble(pairs, None)
+    }
+
+    /// Builds a weighted graph; `weights` is parallel to `pairs`.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and [`GraphError::WeightCount`], [`GraphError::Weight`] for a weight that is not finite, and
+    /// [`GraphError::Conflict`] when one edge is listed with two weights: choosing one would be a guess.
+    pub fn build_weighted(self, pairs: &[(u32, u32)], weights: &[f32]) -> Result<(Graph, Cleaned), GraphError> {
+        if weights.len() != pairs.len() {
+            return Err(GraphError::WeightCount {
+                pairs: pairs.len(),
+                weights: weights.len(),
+            });
+        }
+        if let Some(at) = weights.iter().position(|weight| !weight.is_finite()) {
+            return Err(GraphError::Weight {
+                from: pairs[at].0,
+                to: pairs[at].1,
+                weight: weights[at],
+            });
+        }
+        self.assemble(pairs, Some(weights))
+    }
+
+    fn assemble(self, pairs: &[(u32, u32)], weights: Option<&[f32]>) -> Result<(Graph, Cleaned), GraphError> {
+        // Undirected graphs store both directions, and offsets are 32 bits wide.
+        if pairs.len() > (u32::MAX / 2) as usize {
+            return Err(GraphError::TooManyArcs { pairs: pairs.len() });
+        }
+        if let Some(&(from, to)) = pairs.iter().find(|(u, v)| *u >= self.n_nodes || *v >= self.n_nodes) {
+            return Err(GraphError::NodeOutOfRange {
+                id: from.max(to),
+                n_nodes: self.n_nodes,
+            });
+        }
+        let loops = pairs.iter().filter(|(u, v)| u == v).count();
+        let self_loops = if self.keep_self_loops { 0 } else { loops };
+        let listed = Rows::from_pairs(self.n_nodes as usize, pairs, weights, self.keep_self_loops)?;
+        let mut cleaned = Cleaned {
+            self_loops,
+            repeated: pairs.len() - self_loops - listed.targets.len(),
+            mirrored: 0,
+        };
+        if self.directed {
+            let n_edges = listed.targets.len();
+            return Ok((
+                Graph {
+                    rows: listed,
+                    directed: true,
+                    n_edges,
+                },
+                cleaned,
+            ));
+        }
+        let distinct = listed.targets.len();
+        let rows = listed.merge(&listed.transpose(), |from, to, first, second| {
+            if first == second {
+                Ok(first)
+            } else {
+                Err(GraphError::Conflict {
+                    from,
+                    to,
+                    first,
+                    second,
+                })
+            }
+        })?;
+        let graph = Graph::symmetric(rows);
+        cleaned.mirrored = distinct - graph.n_edges;
+        Ok((graph, cleaned))
+    }
+}
+
+impl Graph {
+    /// Builds a graph from node pairs; repeated pairs and self loops are dropped ([`GraphBuilder::build`] also counts them).
+    ///
+    /// # Errors
+    /// [`GraphError::NodeOutOfRange`] and [`GraphError::TooManyArcs`].
+    pub fn from_edges(n_nodes: u32, edges: &[(u32, u32)], directed: bool) -> Result<Graph, GraphError> {
+        GraphBuilder::new(n_nodes)
+            .directed(directed)
+            .build(edges)
+            .map(|(graph, _)| graph)
+    }
+
+    /// Counts the edges of rows that hold both directions of each.
+    fn symmetric(rows: Rows) -> Graph {
+        let n_nodes = rows.offsets.len() - 1;
+        let loops = (0..n_nodes)
+            .filter(|&u| rows.row(u).binary_search(&(u as u32)).is_ok())
+            .count();
+        let n_edges = (rows.targets.len() + loops) / 2;
+        Graph {
+            rows,
+            directed: false,
+            n_edges,
+        }
+    }
+
+    /// How many nodes there are; their ids are `0..n_nodes`.
+    pub fn n_nodes(&self) -> usize {
+        self.rows.offsets.len() - 1
+    }
+
+    /// How many edges there are: arcs if the graph is directed, otherwise unordered pairs, each counted once.
+    pub fn n_edges(&self) -> usize {
+        self.n_edges
+    }
+
+    /// How many stored arcs there are: twice the edges of an undirected graph (a kept self loop is one arc).
+    pub fn n_arcs(&self) -> usize {
+        self.rows.targets.len()
+    }
+
+    /// Whether an arc from `u` to `v` says nothing about one from `v` to `u`.
+    pub fn is_directed(&self) -> bool {
+        self.directed
+    }
+
+    /// How many targets `u` has; for an undirected graph its number of neighbours.
+    ///
+    /// # Panics
+    /// If `u` is not below `n_nodes`, as all methods that take a node do: ids come from the graph itself.
+    pub fn degree(&self, u: u32) -> usize {
+        self.arc_range(u).len()
+    }
+
+    /// The targets of `u`, ascending.
+    pub fn neighbours(&self, u: u32) -> &[u32] {
+        self.rows.row(u as usize)
+    }
+
+    /// The weights of the arcs of `u`, parallel to [`neighbours`](Self::neighbours); `None` if the graph is unweighted.
+    pub fn weights(&self, u: u32) -> Option<&[f32]> {
+        let range = self.arc_range(u);
+        self.rows.weights.as_ref().map(|weights| &weights[range])
+    }
+
+    /// Whether arcs carry weights.
+    pub fn is_weighted(&self) -> bool {
+        self.rows.weights.is_some()
+    }
+
+    /// The positions of `u`'s arcs among all arcs: arc-wise arrays such as edge labels are indexed by them.
+    pub fn arc_range(&self, u: u32) -> Range<usize> {
+        self.rows.offsets[u as usize] as usize..self.rows.offsets[u as usize + 1] as usize
+    }
+
+    /// Whether the arc from `u` to `v` exists, by binary search.
+    pub fn has_edge(&self, u: u32, v: u32) -> bool {
+        self.neighbours(u).binary_search(&v).is_ok()
+    }
+
+    /// All arcs `(source, target)`, in storage order.
+    pub fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..self.n_nodes() as u32).flat_map(move |u| self.neighbours(u).iter().map(move |&v| (u, v)))
+    }
+
+    /// Every edge once: all arcs of a directed graph, otherwise the pairs with `source <= target`.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.arcs().filter(move |(u, v)| self.directed || u <= v)
+    }
+
+    /// The row bounds, of length `n_nodes + 1`: node `u` owns the arcs `offsets[u]..offsets[u + 1]`.
+    pub fn offsets(&self) -> &[u32] {
+        &self.rows.offsets
+    }
+
+    /// The targets of all arcs, row after row, of length `n_arcs`.
+    pub fn targets(&self) -> &[u32] {
+        &self.rows.targets
+    }
+
+    /// The weights of all arcs, parallel to [`targets`](Self::targets).
+    pub fn arc_weights(&self) -> Option<&[f32]> {
+        self.rows.weights.as_deref()
+    }
+
+    /// The same graph without directions: `u` and `v` are neighbours if either arc exists.
+    ///
+    /// Where both arcs exist with different weights the edge has their mean.
+    pub fn undirected(&self) -> Graph {
+        if !self.directed {
+            return self.clone();
+        }
+        let mean = |_, _, first: f32, second: f32| Ok((first + second) / 2.0);
+        let merged = self.rows.merge(&self.rows.transpose(), mean);
+        Graph::symmetric(merged.expect("taking a mean does not fail"))
+    }
+
+    /// The subgraph on `nodes` (ascending, distinct); node `i` of the result is `nodes[i]`.
+    ///
+    /// # Complexity
+    /// O(sum of the nodes' degrees × log n) time; no array of the whole graph's size, so a million neighbourhoods are cheap.
+    pub fn induced(&self, nodes: &[u32]) -> Graph {
+        let mut rows = Rows {
+            offsets: vec![0],
+            targets: Vec::new(),
+            weights: self.is_weighted().then(Vec::new),
+        };
+        for &u in nodes {
+            for (at, v) in self.arc_range(u).zip(self.neighbours(u)) {
+                if let Ok(new) = nodes.binary_search(v) {
+                    rows.targets.push(new as u32);
+                    if let (Some(kept), Some(all)) = (&mut rows.weights, &self.rows.weights) {
+                        kept.push(all[at]);
+                    }
+                }
+            }
+            rows.offsets.push(rows.targets.len() as u32);
+        }
+        if self.directed {
+            let n_edges = rows.targets.len();
+            return Graph {
+                rows,
+                directed: true,
+                n_edges,
+            };
+        }
+        Graph::symmetric(rows)
+    }
+}
+
+/// Why a list of node pairs is not a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GraphError {
+    /// A pair names a node that does not exist.
+    NodeOutOfRange {
+        /// The id in the pair.
+        id: u32,
+        /// How many nodes the graph has.
+        n_nodes: u32,
+    },
+    /// More pairs than 32-bit offsets can address.
+    TooManyArcs {
+        /// How many pairs were given.
+        pairs: usize,
+    },
+    /// The weights are not parallel to the pairs.
+    WeightCount {
+        /// How many pairs were given.
+        pairs: usize,
+        /// How many weights were given.
+        weights: usize,
+    },
+    /// A weight is not a finite number.
+    Weight {
+        /// Source of the pair.
+        from: u32,
+        /// Target of the pair.
+        to: u32,
+        /// Its weight.
+        weight: f32,
+    },
+    /// One edge is listed with two weights.
+    Conflict {
+        /// Source of the edge.
+        from: u32,
+        /// Target of the edge.
+        to: u32,
+        /// The weight listed first.
+        first: f32,
+        /// The weight that differs.
+        second: f32,
+    },
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GraphError::NodeOutOfRange { id, n_nodes } => {
+                write!(
+                    f,
+                    "an edge names node {id}, but ids must be below {n_nodes} (the number of nodes)"
+                )
+            }
+            GraphError::TooManyArcs { pairs } => {
+                write!(
+                    f,
+                    "{pairs} edges are too many: at most {} fit 32-bit offsets",
+                    u32::MAX / 2
+                )
+            }
+            GraphError::WeightCount { pairs, weights } => {
+                write!(f, "{pairs} edges came with {weights} weights; give each edge one")
+            }
+            GraphError::Weight { from, to, weight } => {
+                write!(f, "edge {from} {to}: the weight must be finite, got {weight}")
+            }
+            GraphError::Conflict {
+                from,
+                to,
+                first,
+                second,
+            } => {
+                write!(
+                    f,
+                    "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state that the graph is directed if the directions differ"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for GraphError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicates_mirrors_and_loops_are_counted_apart() {
+        let pairs = [(0, 1), (1, 0), (0, 1), (2, 2), (1, 2)];
+        let (graph, cleaned) = GraphBuilder::new(4).build(&pairs).unwrap();
+        assert_eq!(
+            cleaned,
+            Cleaned {
+                self_loops: 1,
+                repeated: 1,
+                mirrored: 1
+            }
+        );
+        assert_eq!((graph.n_nodes(), graph.n_edges(), graph.n_arcs()), (4, 2, 4));
+        assert_eq!(graph.neighbours(1), [0, 2]);
+        assert_eq!(graph.degree(3), 0);
+        let (directed, cleaned) = GraphBuilder::new(4).directed(true).build(&pairs).unwrap();
+        assert_eq!(
+            cleaned,
+            Cleaned {
+                self_loops: 1,
+                repeated: 1,
+                mirrored: 0
+            }
+        );
+        assert_eq!(directed.n_edges(), 3);
+        assert!(directed.has_edge(1, 2) && !directed.has_edge(2, 1));
+        assert_eq!(directed.undirected(), graph);
+    }
+
+    #[test]
+    fn kept_self_loops_count_as_one_edge_and_one_arc() {
+        let (graph, cleaned) = GraphBuilder::new(2)
+            .keep_self_loops(true)
+            .build(&[(0, 0), (0, 1)])
+            .unwrap();
+        assert_eq!((graph.n_edges(), graph.n_arcs(), cleaned.self_loops), (2, 3, 0));
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn weights_follow_their_edges_and_contradictions_are_refused() {
+        let builder = GraphBuilder::new(3);
+        let (graph, _) = builder
+            .build_weighted(&[(2, 0), (0, 1), (1, 0)], &[0.5, 2.0, 2.0])
+            .unwrap();
+        assert_eq!(graph.weights(0), Some(&[2.0, 0.5][..]));
+        let conflict = builder.build_weighted(&[(0, 1), (1, 0)], &[1.0, 2.0]).unwrap_err();
+        assert!(conflict.to_string().contains("weight 1 and with 2"), "{conflict}");
+        let (directed, _) = builder
+            .directed(true)
+            .build_weighted(&[(0, 1), (1, 0)], &[1.0, 2.0])
+            .unwrap();
+        assert_eq!(directed.undirected().weights(0), Some(&[1.5][..]));
+        assert!(matches!(
+            builder.build_weighted(&[(0, 1)], &[f32::NAN]),
+            Err(GraphError::Weight { .. })
+        ));
+        assert!(matches!(
+            builder.build_weighted(&[(0, 1)], &[]),
+            Err(GraphError::WeightCount { .. })
+        ));
+    }
+
+    #[test]
+    fn node_beyond_the_count_is_an_error() {
+        let error = Graph::from_edges(2, &[(0, 2)], false).unwrap_err();
+        assert_eq!(error, GraphError::NodeOutOfRange { id: 2, n_nodes: 2 });
+    }
+
+    #[test]
+    fn induced_subgraph_keeps_inner_edges_only() {
+        let graph = Graph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (1, 4)], false).unwrap();
+        let part = graph.induced(&[1, 2, 4]);
+        assert_eq!(part.edges().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+    }
+}

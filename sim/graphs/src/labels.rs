@@ -1,0 +1,200 @@
+//! Class labels of nodes: none, one or several each.
+
+use std::fmt;
+
+/// The classes of each node, in compressed sparse rows; a node without a class is unlabelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    offsets: Vec<u32>,
+    classes: Vec<u32>,
+    n_classes: u32,
+}
+
+impl Labels {
+    /// Collects `(node, class)` pairs; a pair given twice counts once.
+    ///
+    /// # Errors
+    /// [`LabelError`] for a node that is not below `n_nodes` or a class that is not below `n_classes`.
+    pub fn from_pairs(n_nodes: u32, n_classes: u32, pairs: &[(u32, u32)]) -> Result<Labels, LabelError> {
+        if let Some(&(node, _)) = pairs.iter().find(|(node, _)| *node >= n_nodes) {
+            return Err(LabelError::Node { node, n_nodes });
+        }
+        if let Some(&(node, class)) = pairs.iter().find(|(_, class)| *class >= n_classes) {
+            return Err(LabelError::Class { node, class, n_classes });
+        }
+        let mut sorted = pairs.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut offsets = vec![0; n_nodes as usize + 1];
+        for &(node, _) in &sorted {
+            offsets[node as usize + 1] += 1;
+        }
+        for node in 0..n_nodes as usize {
+            offsets[node + 1] += offsets[node];
+        }
+        Ok(Labels {
+            offsets,
+            classes: sorted.into_iter().map(|(_, class)| class).collect(),
+            n_classes,
+        })
+    }
+
+    /// At most one class per node.
+    ///
+    /// # Errors
+    /// [`LabelError::Class`] for a class that is not below `n_classes`.
+    pub fn from_single(n_classes: u32, classes: &[Option<u32>]) -> Result<Labels, LabelError> {
+        let pairs: Vec<(u32, u32)> = classes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, class)| class.map(|class| (node as u32, class)))
+            .collect();
+        Labels::from_pairs(classes.len() as u32, n_classes, &pairs)
+    }
+
+    /// The classes of `node`, ascending; empty if it is unlabelled.
+    ///
+    /// # Panics
+    /// If `node` is not below [`n_nodes`](Self::n_nodes).
+    pub fn of(&self, node: u32) -> &[u32] {
+        &self.classes[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
+    }
+
+    /// The only class of `node`, or `None` if it has none or several.
+    pub fn single(&self, node: u32) -> Option<u32> {
+        match self.of(node) {
+            [class] => Some(*class),
+            _ => None,
+        }
+    }
+
+    /// How many nodes the labels cover.
+    pub fn n_nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many classes there are; classes are `0..n_classes`, and some may have no node.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes as usize
+    }
+
+    /// How many (node, class) pairs there are.
+    pub fn n_labels(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// How many nodes have no class.
+    pub fn n_unlabelled(&self) -> usize {
+        self.offsets.windows(2).filter(|pair| pair[0] == pair[1]).count()
+    }
+
+    /// Whether some node has more than one class.
+    pub fn is_multi_label(&self) -> bool {
+        self.offsets.windows(2).any(|pair| pair[1] > pair[0] + 1)
+    }
+
+    /// How many nodes have each class, of length `n_classes`.
+    pub fn class_sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.n_classes as usize];
+        for &class in &self.classes {
+            sizes[class as usize] += 1;
+        }
+        sizes
+    }
+
+    /// The labels of `nodes` only; row `i` of the result is `nodes[i]`. The number of classes stays.
+    pub fn select(&self, nodes: &[u32]) -> Labels {
+        let mut offsets = vec![0];
+        let mut classes = Vec::new();
+        for &node in nodes {
+            classes.extend_from_slice(self.of(node));
+            offsets.push(classes.len() as u32);
+        }
+        Labels {
+            offsets,
+            classes,
+            n_classes: self.n_classes,
+        }
+    }
+
+    /// The row bounds and the classes of all rows, for hashing.
+    pub(crate) fn parts(&self) -> (&[u32], &[u32]) {
+        (&self.offsets, &self.classes)
+    }
+}
+
+/// Why (node, class) pairs are not labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelError {
+    /// A label for a node that does not exist.
+    Node {
+        /// The node named.
+        node: u32,
+        /// How many nodes there are.
+        n_nodes: u32,
+    },
+    /// A class that does not exist.
+    Class {
+        /// The node named.
+        node: u32,
+        /// Its class.
+        class: u32,
+        /// How many classes there are.
+        n_classes: u32,
+    },
+}
+
+impl fmt::Display for LabelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LabelError::Node { node, n_nodes } => {
+                write!(
+                    f,
+                    "a label names node {node}, but the graph has nodes 0..{n_nodes} only"
+                )
+            }
+            LabelError::Class { node, class, n_classes } => {
+                write!(
+                    f,
+                    "node {node} has class {class}, but classes must be below {n_classes}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for LabelError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_may_have_none_one_or_several_classes() {
+        let labels = Labels::from_pairs(3, 4, &[(2, 3), (0, 1), (2, 0), (2, 3)]).unwrap();
+        assert_eq!(
+            (labels.of(0), labels.of(1), labels.of(2)),
+            (&[1][..], &[][..], &[0, 3][..])
+        );
+        assert_eq!(
+            (labels.n_labels(), labels.n_unlabelled(), labels.is_multi_label()),
+            (3, 1, true)
+        );
+        assert_eq!(labels.class_sizes(), [1, 1, 0, 1]);
+        assert_eq!(labels.select(&[1, 2]).of(1), [0, 3]);
+        assert_eq!(labels.single(2), None);
+    }
+
+    #[test]
+    fn label_for_a_missing_node_is_an_error() {
+        let error = Labels::from_pairs(3, 4, &[(3, 0)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a label names node 3, but the graph has nodes 0..3 only"
+        );
+        assert!(matches!(
+            Labels::from_single(1, &[Some(1)]),
+            Err(LabelError::Class { .. })
+        ));
+    }
+}

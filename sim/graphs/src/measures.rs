@@ -1,0 +1,258 @@
+//! Measures of a graph's shape: hop distances, neighbourhoods, components, degrees.
+//!
+//! All follow arcs as stored. Components ignore direction (they are the weakly connected ones).
+
+use ndarray::Array2;
+use petgraph::unionfind::UnionFind;
+
+use crate::Graph;
+
+/// The hop distance of a node that cannot be reached, in [`hops_from`].
+pub const UNREACHABLE: u32 = u32::MAX;
+
+/// The number of arcs on a shortest path from `source` to every node, shape `(n_nodes,)`; [`UNREACHABLE`] where there is none.
+///
+/// # Panics
+/// If `source` is not below `n_nodes`.
+///
+/// # Complexity
+/// O(n_nodes + n_arcs): breadth-first search.
+pub fn hops_from(graph: &Graph, source: u32) -> Vec<u32> {
+    let mut hops = vec![UNREACHABLE; graph.n_nodes()];
+    let mut queue = Vec::with_capacity(graph.n_nodes());
+    search(graph, source, &mut hops, &mut queue);
+    hops
+}
+
+/// Hop distances between all pairs, shape `(n_nodes, n_nodes)`, row = source; infinite where there is no path.
+///
+/// # Complexity
+/// O(n_nodes × (n_nodes + n_arcs)) time, 8 n_nodes² bytes: meant for the small graphs of graph-level data sets.
+pub fn hop_distances(graph: &Graph) -> Array2<f64> {
+    let n_nodes = graph.n_nodes();
+    let mut distances = Array2::from_elem((n_nodes, n_nodes), f64::INFINITY);
+    let mut hops = vec![UNREACHABLE; n_nodes];
+    let mut queue = Vec::with_capacity(n_nodes);
+    for source in 0..n_nodes {
+        hops.fill(UNREACHABLE);
+        search(graph, source as u32, &mut hops, &mut queue);
+        for &node in &queue {
+            distances[[source, node as usize]] = f64::from(hops[node as usize]);
+        }
+    }
+    distances
+}
+
+/// Breadth-first search from `source`; leaves the reached nodes in `queue`, in order of distance.
+fn search(graph: &Graph, source: u32, hops: &mut [u32], queue: &mut Vec<u32>) {
+    queue.clear();
+    queue.push(source);
+    hops[source as usize] = 0;
+    let mut head = 0;
+    while head < queue.len() {
+        let node = queue[head];
+        head += 1;
+        for &next in graph.neighbours(node) {
+            if hops[next as usize] == UNREACHABLE {
+                hops[next as usize] = hops[node as usize] + 1;
+                queue.push(next);
+            }
+        }
+    }
+}
+
+/// The nodes within `hops` arcs of `centre`, the centre included, ascending.
+///
+/// # Panics
+/// If `centre` is not below `n_nodes`.
+pub fn ego(graph: &Graph, centre: u32, hops: u32) -> Vec<u32> {
+    let mut nodes = Vec::new();
+    EgoSearch::new(graph.n_nodes()).search(graph, centre, hops, &mut nodes);
+    nodes
+}
+
+/// Finds the neighbourhoods of many centres with one array of marks: each search costs what it visits, not `n_nodes`.
+#[derive(Clone, Debug)]
+pub struct EgoSearch {
+    /// The number of the last search that met each node.
+    met: Vec<u32>,
+    n_searches: u32,
+}
+
+impl EgoSearch {
+    /// Room for searches in graphs of up to `n_nodes` nodes.
+    pub fn new(n_nodes: usize) -> EgoSearch {
+        EgoSearch {
+            met: vec![0; n_nodes],
+            n_searches: 0,
+        }
+    }
+
+    /// Replaces `nodes` by the nodes within `hops` arcs of `centre`, ascending.
+    ///
+    /// # Panics
+    /// If `centre` is not below the graph's `n_nodes`, or the graph is larger than promised to [`new`](Self::new).
+    pub fn search(&mut self, graph: &Graph, centre: u32, hops: u32, nodes: &mut Vec<u32>) {
+        if self.n_searches == u32::MAX {
+            self.met.fill(0);
+            self.n_searches = 0;
+        }
+        self.n_searches += 1;
+        nodes.clear();
+        nodes.push(centre);
+        self.met[centre as usize] = self.n_searches;
+        let mut ring = 0..1;
+        for _ in 0..hops {
+            for at in ring.clone() {
+                for &next in graph.neighbours(nodes[at]) {
+                    if self.met[next as usize] != self.n_searches {
+                        self.met[next as usize] = self.n_searches;
+                        nodes.push(next);
+                    }
+                }
+            }
+            ring = ring.end..nodes.len();
+            if ring.is_empty() {
+                break;
+            }
+        }
+        nodes.sort_unstable();
+    }
+}
+
+/// The connected components of a graph, numbered by their smallest node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Components {
+    /// The component of each node, shape `(n_nodes,)`.
+    pub of_node: Vec<u32>,
+    /// The number of nodes of each component.
+    pub sizes: Vec<u32>,
+}
+
+/// Finds the connected components; direction is ignored.
+pub fn components(graph: &Graph) -> Components {
+    let mut sets = UnionFind::<u32>::new(graph.n_nodes());
+    for (u, v) in graph.edges() {
+        sets.union(u, v);
+    }
+    const UNNUMBERED: u32 = u32::MAX;
+    let roots = sets.into_labeling();
+    let mut number_of_root = vec![UNNUMBERED; roots.len()];
+    let mut found = Components {
+        of_node: Vec::with_capacity(roots.len()),
+        sizes: Vec::new(),
+    };
+    for root in roots {
+        let number = &mut number_of_root[root as usize];
+        if *number == UNNUMBERED {
+            *number = found.sizes.len() as u32;
+            found.sizes.push(0);
+        }
+        found.sizes[*number as usize] += 1;
+        found.of_node.push(*number);
+    }
+    found
+}
+
+/// The nodes of the largest component, ascending; of several equally large ones, the one with the smallest node.
+pub fn largest_component(graph: &Graph) -> Vec<u32> {
+    let found = components(graph);
+    let Some(most) = found.sizes.iter().max() else {
+        return Vec::new();
+    };
+    let winner = found
+        .sizes
+        .iter()
+        .position(|size| size == most)
+        .map_or(0, |at| at as u32);
+    (0..graph.n_nodes() as u32)
+        .filter(|&node| found.of_node[node as usize] == winner)
+        .collect()
+}
+
+/// How the degrees of a graph are spread; all zero for a graph without nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DegreeStats {
+    /// The smallest degree.
+    pub min: usize,
+    /// The largest degree.
+    pub max: usize,
+    /// Arcs per node.
+    pub mean: f64,
+    /// The lower median.
+    pub median: usize,
+    /// Nodes without any arc, incoming ones included.
+    pub isolated: usize,
+}
+
+/// Degree statistics of out-degrees (of degrees, for an undirected graph).
+pub fn degree_stats(graph: &Graph) -> DegreeStats {
+    let n_nodes = graph.n_nodes();
+    if n_nodes == 0 {
+        return DegreeStats::default();
+    }
+    let mut degrees: Vec<usize> = (0..n_nodes as u32).map(|u| graph.degree(u)).collect();
+    let isolated = isolated_nodes(graph).len();
+    degrees.sort_unstable();
+    DegreeStats {
+        min: degrees[0],
+        max: degrees[n_nodes - 1],
+        mean: graph.n_arcs() as f64 / n_nodes as f64,
+        median: degrees[(n_nodes - 1) / 2],
+        isolated,
+    }
+}
+
+/// The nodes without any arc, neither out nor in, ascending. A node whose only arc is a kept self loop is not isolated.
+pub fn isolated_nodes(graph: &Graph) -> Vec<u32> {
+    let mut touched: Vec<bool> = (0..graph.n_nodes() as u32).map(|u| graph.degree(u) > 0).collect();
+    for &v in graph.targets() {
+        touched[v as usize] = true;
+    }
+    (0..graph.n_nodes() as u32).filter(|&u| !touched[u as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A triangle 0 1 2 with a tail 2 3, and apart from it the edge 4 5.
+    fn example() -> Graph {
+        Graph::from_edges(6, &[(0, 1), (1, 2), (0, 2), (2, 3), (4, 5)], false).unwrap()
+    }
+
+    #[test]
+    fn hop_distances_are_counted_by_hand_and_infinite_between_components() {
+        let distances = hop_distances(&example());
+        assert_eq!(
+            distances.row(3).to_vec(),
+            [2.0, 2.0, 1.0, 0.0, f64::INFINITY, f64::INFINITY]
+        );
+        assert_eq!(hops_from(&example(), 3), [2, 2, 1, 0, UNREACHABLE, UNREACHABLE]);
+    }
+
+    #[test]
+    fn ego_holds_the_centre_and_everything_within_reach() {
+        assert_eq!(ego(&example(), 0, 0), [0]);
+        assert_eq!(ego(&example(), 0, 1), [0, 1, 2]);
+        assert_eq!(ego(&example(), 0, 2), [0, 1, 2, 3]);
+        assert_eq!(ego(&example(), 5, 9), [4, 5]);
+    }
+
+    #[test]
+    fn largest_component_wins_and_ties_go_to_the_smallest_node() {
+        assert_eq!(components(&example()).sizes, [4, 2]);
+        assert_eq!(largest_component(&example()), [0, 1, 2, 3]);
+        let tie = Graph::from_edges(5, &[(3, 4), (0, 2)], true).unwrap();
+        assert_eq!(largest_component(&tie), [0, 2]);
+        assert!(largest_component(&Graph::from_edges(0, &[], false).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn degrees_and_isolated_nodes_are_counted() {
+        let graph = Graph::from_edges(4, &[(0, 1), (0, 2)], true).unwrap();
+        let stats = degree_stats(&graph);
+        assert_eq!((stats.min, stats.max, stats.median, stats.isolated), (0, 2, 0, 1));
+        assert_eq!(isolated_nodes(&graph), [3]);
+    }
+}

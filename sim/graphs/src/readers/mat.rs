@@ -1,0 +1,141 @@
+//! MATLAB 5 `.mat` files in the layout of BlogCatalog: a square matrix of edges and a matrix of node × class labels.
+//!
+//! Handles little- and big-endian files, compressed and plain elements, small elements, and sparse or full matrices of any
+//! stored number type. Variables other than the two named are ignored. Stored zeros are not edges. Format: "MAT-File Format",
+//! The MathWorks, level 5. Not read: complex values (ignored), cell arrays, structures, level 7.3 (HDF5) files.
+
+mod element;
+mod matrix;
+
+use std::path::Path;
+
+use super::{MAX_NODES, note_cleaned, read_bytes};
+use crate::{DataError, Dataset, GraphBuilder, Labels};
+use matrix::Matrix;
+
+/// Which variables hold what.
+pub(crate) struct MatOptions<'a> {
+    /// The square matrix; entry (i, j) is the weight of the edge from i to j.
+    pub(crate) network: &'a str,
+    /// The matrix of shape (n_nodes, n_classes); a non-zero entry is a label. May be absent from the file.
+    pub(crate) group: &'a str,
+    pub(crate) directed: bool,
+}
+
+/// Reads the graph and its labels.
+pub(crate) fn read_mat(name: &str, path: &Path, options: &MatOptions<'_>) -> Result<Dataset, DataError> {
+    parse(name, &read_bytes(path)?, options).map_err(|message| DataError::format(path, message))
+}
+
+fn parse(name: &str, bytes: &[u8], options: &MatOptions<'_>) -> Result<Dataset, String> {
+    let (mut network, mut group, mut others) = (None, None, Vec::new());
+    matrix::visit(bytes, |variable, read| {
+        let slot = match variable {
+            _ if variable == options.network => &mut network,
+            _ if variable == options.group => &mut group,
+            _ => {
+                others.push(format!("`{}`", variable.escape_debug()));
+                return Ok(());
+            }
+        };
+        if slot.replace(read()?).is_some() {
+            return Err(format!("variable `{variable}` occurs twice"));
+        }
+        Ok(())
+    })?;
+    let Some(network) = network else {
+        let found = if others.is_empty() {
+            "no matrix".to_string()
+        } else {
+            others.join(", ")
+        };
+        return Err(format!(
+            "there is no variable `{}` with the edges (found {found})",
+            options.network
+        ));
+    };
+    let mut dataset = dataset_of(name, &network, options)?;
+    if let Some(group) = group {
+        add_labels(&mut dataset, &group, options.group)?;
+    }
+    Ok(dataset)
+}
+
+fn dataset_of(name: &str, network: &Matrix, options: &MatOptions<'_>) -> Result<Dataset, String> {
+    let (n_rows, n_columns) = (network.n_rows, network.n_columns);
+    if n_rows != n_columns {
+        return Err(format!(
+            "variable `{}` must be square, got {n_rows} x {n_columns}",
+            options.network
+        ));
+    }
+    if u64::from(n_rows) > MAX_NODES {
+        return Err(format!("{n_rows} nodes are too many: at most {MAX_NODES} are read"));
+    }
+    let (mut pairs, mut weights) = (Vec::new(), Vec::new());
+    let mut zeros = 0;
+    for &(row, column, value) in &network.entries {
+        if value == 0.0 {
+            zeros += 1;
+        } else {
+            pairs.push((row, column));
+            weights.push(value as f32);
+        }
+    }
+    let builder = GraphBuilder::new(n_rows).directed(options.directed);
+    let unweighted = weights.iter().all(|&weight| weight == 1.0);
+    let built = if unweighted {
+        builder.build(&pairs)
+    } else {
+        builder.build_weighted(&pairs, &weights)
+    };
+    let (graph, mut cleaned) = built.map_err(|error| error.to_string())?;
+    let mut dataset = Dataset {
+        name: name.to_string(),
+        ..Dataset::default()
+    };
+    if !options.directed {
+        // A symmetric matrix holds each edge twice by its nature; only what lacks its mirror is worth a word.
+        let one_way = graph.n_edges() - cleaned.mirrored;
+        cleaned.mirrored = 0;
+        if one_way > 0 {
+            dataset.notes.push(format!(
+                "{one_way} edges stood on one side of the diagonal only and were made symmetric"
+            ));
+        }
+    }
+    if zeros > 0 {
+        dataset.notes.push(format!("{zeros} stored zeros are not edges"));
+    }
+    note_cleaned(&mut dataset, cleaned);
+    let isolated = crate::measures::isolated_nodes(&graph).len();
+    if isolated > 0 {
+        dataset.notes.push(format!("{isolated} nodes have no edge"));
+    }
+    dataset.graphs.push(graph);
+    Ok(dataset)
+}
+
+fn add_labels(dataset: &mut Dataset, group: &Matrix, variable: &str) -> Result<(), String> {
+    let n_nodes = dataset.graph().n_nodes() as u32;
+    if group.n_rows != n_nodes {
+        return Err(format!(
+            "variable `{variable}` must have one row per node ({n_nodes}), got {}",
+            group.n_rows
+        ));
+    }
+    let set = group.entries.iter().filter(|(_, _, value)| *value != 0.0);
+    let pairs: Vec<(u32, u32)> = set.map(|&(row, column, _)| (row, column)).collect();
+    let labels = Labels::from_pairs(n_nodes, group.n_columns, &pairs).map_err(|error| error.to_string())?;
+    if labels.n_unlabelled() > 0 {
+        dataset
+            .notes
+            .push(format!("{} nodes have no label", labels.n_unlabelled()));
+    }
+    dataset.n_classes = labels.n_classes();
+    dataset.node_labels = Some(labels);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

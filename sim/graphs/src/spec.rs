@@ -1,0 +1,436 @@
+//! What a card's field `dataset:` may say, and how it becomes a [`Dataset`].
+
+mod catalogue;
+mod check;
+mod generate;
+
+use std::path::Path;
+
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+pub use catalogue::CatalogueEntry;
+pub(crate) use catalogue::how_to_get;
+
+use crate::readers::{self, EdgeListOptions, MatOptions};
+use crate::{DataDirs, DataError, Dataset};
+
+/// The field `dataset:` of a card.
+///
+/// Sets with options are written with brackets even if all options have their defaults: `EmailEuCore()`. Generated graphs are
+/// simple and undirected; with `min_degree` (default 1) nodes left with fewer edges get more, visited in ascending order, each
+/// edge to a node drawn by the model's own law (uniformly where it has none), or the next id that is free. These edges
+/// come on top of `mean_degree`, and a note says how many they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum DatasetSpec {
+    /// Zachary's karate club, built in: 34 nodes, 78 edges, 2 classes.
+    Karate,
+    /// BlogCatalog3, from `blogcatalog/blogcatalog.mat`: 10,312 nodes, 333,983 edges, 39 classes, several per node.
+    BlogCatalog,
+    /// SNAP's e-mail network of a research institution, from `small-graphs/email-eu-core/`: 1,005 nodes, 42 departments.
+    EmailEuCore {
+        /// Keep who wrote to whom; otherwise 16,064 undirected edges. Default: false.
+        #[serde(default)]
+        directed: bool,
+        /// Keep only the largest component, of 986 nodes. Default: false.
+        #[serde(default)]
+        largest_component: bool,
+        /// What happens to the 19 nodes whose only edge is a self loop. Default: `Keep`.
+        #[serde(default)]
+        isolated: Isolated,
+    },
+    /// A citation graph with bag-of-words features and the public split, from `planetoid/NAME.npz`.
+    Planetoid {
+        /// Which one.
+        name: Citation,
+        /// Keep only the largest component, as most papers count. Default: true.
+        #[serde(default = "yes")]
+        largest_component: bool,
+    },
+    /// A set of labelled graphs, from `tudataset/NAME/`.
+    TuDataset {
+        /// The folder's name, such as `"MUTAG"`.
+        name: String,
+        /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features, PROTEINS_full 32. Default: true.
+        #[serde(default = "yes")]
+        label_features: bool,
+    },
+    /// Two text files: one edge a line, and optionally one label a line.
+    EdgeList {
+        /// The edges, relative to a data folder or absolute.
+        edges: String,
+        /// The labels (`node class`). Default: none.
+        #[serde(default)]
+        labels: Option<String>,
+        /// Whether `u v` is an arc only. Default: false.
+        #[serde(default)]
+        directed: bool,
+        /// Whether there is a third column of weights. Default: false.
+        #[serde(default)]
+        weighted: bool,
+        /// Where node ids start. Default: 0.
+        #[serde(default)]
+        first_id: u32,
+        /// Number the ids that occur through from 0, in ascending order. Default: false.
+        #[serde(default)]
+        renumber: bool,
+        /// Keep only the largest component. Default: false.
+        #[serde(default)]
+        largest_component: bool,
+        /// What happens to nodes without an edge. Default: `Keep`.
+        #[serde(default)]
+        isolated: Isolated,
+    },
+    /// A MATLAB 5 file in BlogCatalog's layout.
+    Mat {
+        /// The file, relative to a data folder or absolute.
+        path: String,
+        /// The variable with the square matrix of edges. Default: `"network"`.
+        #[serde(default = "network")]
+        network: String,
+        /// The variable with one row per node and one column per class, if the file has it. Default: `"group"`.
+        #[serde(default = "group")]
+        group: String,
+        /// Whether entry (i, j) is an arc only. Default: false.
+        #[serde(default)]
+        directed: bool,
+        /// Keep only the largest component. Default: false.
+        #[serde(default)]
+        largest_component: bool,
+    },
+    /// A gnn-benchmark archive.
+    Npz {
+        /// The file, relative to a data folder or absolute.
+        path: String,
+        /// Keep only the largest component. Default: true.
+        #[serde(default = "yes")]
+        largest_component: bool,
+    },
+    /// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
+    DcSbm {
+        /// Nodes, 2..=67108864. Default: 1000.
+        #[serde(default = "thousand")]
+        n_nodes: u32,
+        /// Classes of equal size, 1..=n_nodes. Default: 10.
+        #[serde(default = "ten")]
+        n_classes: u32,
+        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 10.
+        #[serde(default = "mean_degree")]
+        mean_degree: f64,
+        /// The share of edges that stay within a class by design, in 0..=1. Default: 0.7.
+        #[serde(default = "assortativity")]
+        assortativity: f64,
+        /// The exponent of the degrees' power law, in 1.5..=100. Default: 2.5.
+        #[serde(default = "degree_exponent")]
+        degree_exponent: f64,
+        /// The largest expected degree as a share of the nodes, above 0 and at most 1. Default: 0.2.
+        #[serde(default = "max_degree_share")]
+        max_degree_share: f64,
+        /// The probability that a node has a second class, in 0..=1. Default: 0.
+        #[serde(default)]
+        second_label_prob: f64,
+        /// The least degree, 0..=64. Default: 1.
+        #[serde(default = "one")]
+        min_degree: u32,
+    },
+    /// Preferential attachment (Barabási & Albert 1999); no degree is below `edges_per_node`.
+    BarabasiAlbert {
+        /// Nodes, 2..=67108864. Default: 1000.
+        #[serde(default = "thousand")]
+        n_nodes: u32,
+        /// Edges of each new node, 1..=1024 and below `n_nodes`. Default: 5.
+        #[serde(default = "five")]
+        edges_per_node: u32,
+    },
+    /// G(n, p) with p = mean_degree / (n_nodes − 1).
+    ErdosRenyi {
+        /// Nodes, 2..=67108864. Default: 1000.
+        #[serde(default = "thousand")]
+        n_nodes: u32,
+        /// The expected degree, in 0..=n_nodes − 1. Default: 10.
+        #[serde(default = "mean_degree")]
+        mean_degree: f64,
+        /// The least degree, 0..=64. Default: 1.
+        #[serde(default = "one")]
+        min_degree: u32,
+    },
+    /// A rewired ring (Watts & Strogatz 1998); no degree is below `neighbours / 2`.
+    WattsStrogatz {
+        /// Nodes, 3..=67108864. Default: 1000.
+        #[serde(default = "thousand")]
+        n_nodes: u32,
+        /// Neighbours on the ring, even, 2..=1024 and below `n_nodes`. Default: 10.
+        #[serde(default = "ten")]
+        neighbours: u32,
+        /// The probability that an edge moves, in 0..=1. Default: 0.1.
+        #[serde(default = "rewire_prob")]
+        rewire_prob: f64,
+    },
+    /// The recursive model (Chakrabarti, Zhan & Faloutsos 2004), for graphs of a million nodes; any number of nodes will do.
+    Rmat {
+        /// Nodes, 2..=67108864. Default: 1048576.
+        #[serde(default = "million")]
+        n_nodes: u32,
+        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 16.
+        #[serde(default = "sixteen")]
+        mean_degree: f64,
+        /// The share of edges in the first quarter. Default: 0.57.
+        #[serde(default = "rmat_a")]
+        a: f64,
+        /// The share in the second quarter. Default: 0.19.
+        #[serde(default = "rmat_b")]
+        b: f64,
+        /// The share in the third quarter; the fourth has the rest. Default: 0.19.
+        #[serde(default = "rmat_b")]
+        c: f64,
+        /// The least degree, 0..=64. Default: 1.
+        #[serde(default = "one")]
+        min_degree: u32,
+    },
+}
+
+/// What happens to nodes without any edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Isolated {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They are left out, and a note counts them.
+    Drop,
+}
+
+/// The citation graphs of Planetoid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Citation {
+    /// 2,708 nodes, 5,278 edges, 1,433 features, 7 classes; largest component 2,485 / 5,069.
+    Cora,
+    /// 3,327 nodes, 4,552 edges, 3,703 features, 6 classes, 15 nodes without one; largest component 2,120 / 3,679.
+    Citeseer,
+    /// 19,717 nodes, 44,324 edges, 500 features, 3 classes; one component.
+    Pubmed,
+}
+
+impl Citation {
+    fn file(self) -> &'static str {
+        match self {
+            Citation::Cora => "planetoid/cora.npz",
+            Citation::Citeseer => "planetoid/citeseer.npz",
+            Citation::Pubmed => "planetoid/pubmed.npz",
+        }
+    }
+}
+
+const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
+const EMAIL_EDGES: &str = "small-graphs/email-eu-core/email-Eu-core.txt";
+const EMAIL_LABELS: &str = "small-graphs/email-eu-core/email-Eu-core-department-labels.txt";
+
+fn yes() -> bool {
+    true
+}
+fn network() -> String {
+    "network".to_string()
+}
+fn group() -> String {
+    "group".to_string()
+}
+fn one() -> u32 {
+    1
+}
+fn five() -> u32 {
+    5
+}
+fn ten() -> u32 {
+    10
+}
+fn thousand() -> u32 {
+    1_000
+}
+fn million() -> u32 {
+    1 << 20
+}
+fn mean_degree() -> f64 {
+    10.0
+}
+fn sixteen() -> f64 {
+    16.0
+}
+fn assortativity() -> f64 {
+    0.7
+}
+fn degree_exponent() -> f64 {
+    2.5
+}
+fn max_degree_share() -> f64 {
+    0.2
+}
+fn rewire_prob() -> f64 {
+    0.1
+}
+fn rmat_a() -> f64 {
+    0.57
+}
+fn rmat_b() -> f64 {
+    0.19
+}
+
+impl DatasetSpec {
+    /// The name in run directories and figures: `Karate`, `Cora`, `MUTAG`, a file's stem, or a generator's name.
+    pub fn name(&self) -> String {
+        let stem = |path: &str| {
+            Path::new(path)
+                .file_stem()
+                .map_or_else(|| path.into(), |s| s.to_string_lossy().into_owned())
+        };
+        match self {
+            DatasetSpec::Karate => "Karate".to_string(),
+            DatasetSpec::BlogCatalog => "BlogCatalog".to_string(),
+            DatasetSpec::EmailEuCore { .. } => "EmailEuCore".to_string(),
+            DatasetSpec::Planetoid { name, .. } => format!("{name:?}"),
+            DatasetSpec::TuDataset { name, .. } => name.clone(),
+            DatasetSpec::EdgeList { edges, .. } => stem(edges),
+            DatasetSpec::Mat { path, .. } | DatasetSpec::Npz { path, .. } => stem(path),
+            DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
+            DatasetSpec::BarabasiAlbert { .. } => "BarabasiAlbert".to_string(),
+            DatasetSpec::ErdosRenyi { .. } => "ErdosRenyi".to_string(),
+            DatasetSpec::WattsStrogatz { .. } => "WattsStrogatz".to_string(),
+            DatasetSpec::Rmat { .. } => "Rmat".to_string(),
+        }
+    }
+
+    /// Whether the graph is drawn from the stream given to [`load`](Self::load), rather than read or built in.
+    pub fn is_generated(&self) -> bool {
+        matches!(
+            self,
+            DatasetSpec::DcSbm { .. }
+                | DatasetSpec::BarabasiAlbert { .. }
+                | DatasetSpec::ErdosRenyi { .. }
+                | DatasetSpec::WattsStrogatz { .. }
+                | DatasetSpec::Rmat { .. }
+        )
+    }
+
+    /// Every rule that the values break, as (field path below `dataset`, rule and way out); empty if they are legal.
+    pub fn check(&self) -> Vec<(String, String)> {
+        check::check(self)
+    }
+
+    /// Reads or draws the data set.
+    ///
+    /// # Errors
+    /// [`DataError::Spec`] if [`check`](Self::check) finds anything; [`DataError::Missing`], [`DataError::Read`],
+    /// [`DataError::Line`] or [`DataError::Format`] for what is wrong with the files.
+    ///
+    /// # Determinism
+    /// Draws from `rng` only if [`is_generated`](Self::is_generated).
+    pub fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+        let problems = self.check();
+        if !problems.is_empty() {
+            return Err(DataError::Spec(problems));
+        }
+        let name = self.name();
+        match self {
+            DatasetSpec::Karate => Ok(readers::karate()),
+            DatasetSpec::BlogCatalog => {
+                let options = MatOptions {
+                    network: "network",
+                    group: "group",
+                    directed: false,
+                };
+                readers::read_mat(&name, &dirs.locate(BLOG_CATALOG)?, &options)
+            }
+            DatasetSpec::EmailEuCore {
+                directed,
+                largest_component,
+                isolated,
+            } => {
+                let labels = Some(dirs.locate(EMAIL_LABELS)?);
+                let options = EdgeListOptions {
+                    labels,
+                    directed: *directed,
+                    weighted: false,
+                    first_id: 0,
+                    renumber: false,
+                };
+                let dataset = readers::read_edge_list(&name, &dirs.locate(EMAIL_EDGES)?, &options)?;
+                Ok(cut(dataset, *largest_component, *isolated))
+            }
+            DatasetSpec::Planetoid {
+                name: citation,
+                largest_component,
+            } => {
+                let dataset = readers::read_npz(&name, &dirs.locate(citation.file())?)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            DatasetSpec::TuDataset { name, label_features } => {
+                readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
+            }
+            DatasetSpec::EdgeList {
+                edges,
+                labels,
+                directed,
+                weighted,
+                first_id,
+                renumber,
+                largest_component,
+                isolated,
+            } => {
+                let labels = labels.as_ref().map(|labels| dirs.locate(labels)).transpose()?;
+                let (directed, weighted, first_id, renumber) = (*directed, *weighted, *first_id, *renumber);
+                let options = EdgeListOptions {
+                    labels,
+                    directed,
+                    weighted,
+                    first_id,
+                    renumber,
+                };
+                let dataset = readers::read_edge_list(&name, &dirs.locate(edges)?, &options)?;
+                Ok(cut(dataset, *largest_component, *isolated))
+            }
+            DatasetSpec::Mat {
+                path,
+                network,
+                group,
+                directed,
+                largest_component,
+            } => {
+                let options = MatOptions {
+                    network,
+                    group,
+                    directed: *directed,
+                };
+                let dataset = readers::read_mat(&name, &dirs.locate(path)?, &options)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            DatasetSpec::Npz {
+                path,
+                largest_component,
+            } => {
+                let dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            _ => generate::generate(self, rng),
+        }
+    }
+
+    /// Every kind of data set with where its file is expected and how to get it, in the order of the card format.
+    pub fn catalogue() -> Vec<CatalogueEntry> {
+        catalogue::catalogue()
+    }
+}
+
+/// Leaves out what the card does not want.
+fn cut(dataset: Dataset, largest_component: bool, isolated: Isolated) -> Dataset {
+    let dataset = if largest_component {
+        dataset.on_largest_component()
+    } else {
+        dataset
+    };
+    match isolated {
+        Isolated::Keep => dataset,
+        Isolated::Drop => dataset.without_isolated(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The data sets by name: what they are, where their files are expected, and how to get them.
+
+use std::path::Path;
+
+use super::{BLOG_CATALOG, EMAIL_EDGES, EMAIL_LABELS};
+
+/// One line of `folkmoot list`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogueEntry {
+    /// How a card writes it, such as `Planetoid(name: Cora)`.
+    pub name: &'static str,
+    /// What it is, with its size.
+    pub about: &'static str,
+    /// Where its file is expected below a data folder; `None` if there is none.
+    pub file: Option<&'static str>,
+    /// How to get it; empty if there is nothing to get.
+    pub how_to_get: &'static str,
+}
+
+const GET_BLOG_CATALOG: &str = "BlogCatalog3 (Tang and Liu): put `blogcatalog.mat`, the file that DeepWalk's repository has among its \
+    example graphs, at `blogcatalog/blogcatalog.mat` below a data folder";
+const GET_EMAIL: &str = "email-Eu-core (SNAP, Stanford): unpack `email-Eu-core.txt.gz` and \
+    `email-Eu-core-department-labels.txt.gz` into `small-graphs/email-eu-core/` below a data folder";
+const GET_PLANETOID: &str = "Planetoid (Yang, Cohen and Salakhutdinov): convert the `ind.*` files of its repository to the \
+    gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) and put the archive into `planetoid/` below a data folder";
+const GET_TU: &str = "TUDataset collection (TU Dortmund): unpack the zip file of the set, so that `NAME_A.txt` lies in \
+    `tudataset/NAME/` below a data folder";
+const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
+    is absolute";
+
+/// The sentence for a missing file, told by its path below the data folder.
+pub(crate) fn how_to_get(relative: &Path) -> String {
+    let below = |folder: &str| relative.starts_with(folder);
+    let known = if relative == Path::new(BLOG_CATALOG) {
+        GET_BLOG_CATALOG
+    } else if relative == Path::new(EMAIL_EDGES) || relative == Path::new(EMAIL_LABELS) {
+        GET_EMAIL
+    } else if below("planetoid") {
+        GET_PLANETOID
+    } else if below("tudataset") {
+        GET_TU
+    } else {
+        GET_OWN
+    };
+    known.to_string()
+}
+
+pub(super) fn catalogue() -> Vec<CatalogueEntry> {
+    let entry = |name, about, file, how_to_get| CatalogueEntry {
+        name,
+        about,
+        file,
+        how_to_get,
+    };
+    vec![
+        entry(
+            "Karate",
+            "Zachary's karate club, 34 nodes, 78 edges, 2 classes; built in",
+            None,
+            "",
+        ),
+        entry(
+            "BlogCatalog",
+            "friendships of bloggers, 10,312 nodes, 333,983 edges, 39 classes (several per node)",
+            Some(BLOG_CATALOG),
+            GET_BLOG_CATALOG,
+        ),
+        entry(
+            "EmailEuCore()",
+            "e-mails of a research institution, 1,005 nodes, 16,064 undirected edges, 42 classes",
+            Some(EMAIL_EDGES),
+            GET_EMAIL,
+        ),
+        entry(
+            "Planetoid(name: Cora)",
+            "citations, 2,708 nodes (largest component 2,485), 1,433 features, 7 classes",
+            Some("planetoid/cora.npz"),
+            GET_PLANETOID,
+        ),
+        entry(
+            "Planetoid(name: Citeseer)",
+            "citations, 3,327 nodes (largest component 2,120), 3,703 features, 6 classes",
+            Some("planetoid/citeseer.npz"),
+            GET_PLANETOID,
+        ),
+        entry(
+            "Planetoid(name: Pubmed)",
+            "citations, 19,717 nodes, 500 features, 3 classes",
+            Some("planetoid/pubmed.npz"),
+            GET_PLANETOID,
+        ),
+        entry(
+            "TuDataset(name: \"MUTAG\")",
+            "188 molecules, 2 classes, 7 features",
+            Some("tudataset/MUTAG"),
+            GET_TU,
+        ),
+        entry(
+            "TuDataset(name: \"PROTEINS\")",
+            "1,113 proteins, 2 classes, 4 features",
+            Some("tudataset/PROTEINS"),
+            GET_TU,
+        ),
+        entry(
+            "TuDataset(name: \"PROTEINS_full\")",
+            "the same proteins, 32 features",
+            Some("tudataset/PROTEINS_full"),
+            GET_TU,
+        ),
+        entry(
+            "TuDataset(name: \"IMDB-BINARY\")",
+            "1,000 ego networks of actors, 2 classes, no features",
+            Some("tudataset/IMDB-BINARY"),
+            GET_TU,
+        ),
+        entry(
+            "EdgeList(edges: PATH)",
+            "a text file of edges, and optionally one of labels",
+            None,
+            GET_OWN,
+        ),
+        entry(
+            "Mat(path: PATH)",
+            "a MATLAB 5 file with `network` and `group`",
+            None,
+            GET_OWN,
+        ),
+        entry("Npz(path: PATH)", "an archive in gnn-benchmark layout", None, GET_OWN),
+        entry(
+            "DcSbm()",
+            "generated: degree-corrected stochastic block model with labels",
+            None,
+            "",
+        ),
+        entry("BarabasiAlbert()", "generated: preferential attachment", None, ""),
+        entry("ErdosRenyi()", "generated: independent edges", None, ""),
+        entry("WattsStrogatz()", "generated: small world, a rewired ring", None, ""),
+        entry("Rmat()", "generated: recursive model, for a million nodes", None, ""),
+    ]
+}

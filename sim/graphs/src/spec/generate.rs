@@ -1,0 +1,145 @@
+//! From a generator's parameters to a data set with notes.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::DatasetSpec;
+use crate::generators::{self, DcSbm, Rmat};
+use crate::{DataError, Dataset, Graph, Labels};
+
+/// Draws the graph of a generated data set; for any other there is nothing to draw, and the graph is empty.
+pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+    match *spec {
+        DatasetSpec::ErdosRenyi {
+            n_nodes,
+            mean_degree,
+            min_degree,
+        } => {
+            let mut edges = generators::erdos_renyi(n_nodes, mean_degree, rng);
+            let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |_, rng| {
+                rng.random_range(0..n_nodes)
+            });
+            assemble(spec, n_nodes, edges, None, Lifted { min_degree, added })
+        }
+        DatasetSpec::BarabasiAlbert {
+            n_nodes,
+            edges_per_node,
+        } => {
+            let edges = generators::barabasi_albert(n_nodes, edges_per_node, rng);
+            assemble(spec, n_nodes, edges, None, Lifted::default())
+        }
+        DatasetSpec::WattsStrogatz {
+            n_nodes,
+            neighbours,
+            rewire_prob,
+        } => {
+            let edges = generators::watts_strogatz(n_nodes, neighbours, rewire_prob, rng);
+            assemble(spec, n_nodes, edges, None, Lifted::default())
+        }
+        DatasetSpec::Rmat {
+            n_nodes,
+            mean_degree,
+            a,
+            b,
+            c,
+            min_degree,
+        } => {
+            let mut edges = generators::rmat(
+                &Rmat {
+                    n_nodes,
+                    mean_degree,
+                    a,
+                    b,
+                    c,
+                },
+                rng,
+            );
+            let missing = wanted(n_nodes, mean_degree) - edges.len();
+            // An end of an edge drawn uniformly: nodes in proportion to their degrees, as the model would.
+            let ends = edges.clone();
+            let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |_, rng| {
+                if ends.is_empty() {
+                    return rng.random_range(0..n_nodes);
+                }
+                let edge = ends[rng.random_range(0..ends.len() as u64) as usize];
+                (edge >> (32 * rng.random_range(0..2_u32))) as u32
+            });
+            drop(ends);
+            let mut dataset = assemble(spec, n_nodes, edges, None, Lifted { min_degree, added })?;
+            note_missing(&mut dataset, missing);
+            Ok(dataset)
+        }
+        DatasetSpec::DcSbm {
+            n_nodes,
+            n_classes,
+            mean_degree,
+            assortativity,
+            degree_exponent,
+            max_degree_share,
+            second_label_prob,
+            min_degree,
+        } => {
+            let parameters = DcSbm {
+                n_nodes,
+                n_classes,
+                mean_degree,
+                assortativity,
+                degree_exponent,
+                max_degree_share,
+                second_label_prob,
+            };
+            let (mut edges, model) = generators::dc_sbm(&parameters, rng);
+            let missing = wanted(n_nodes, mean_degree) - edges.len();
+            let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |node, rng| {
+                model.partner(node, rng)
+            });
+            let lifted = Lifted { min_degree, added };
+            let mut dataset = assemble(spec, n_nodes, edges, Some(model.into_labels()), lifted)?;
+            note_missing(&mut dataset, missing);
+            Ok(dataset)
+        }
+        _ => assemble(spec, 0, Vec::new(), None, Lifted::default()),
+    }
+}
+
+/// What lifting small degrees added.
+#[derive(Default)]
+struct Lifted {
+    min_degree: u32,
+    added: usize,
+}
+
+fn wanted(n_nodes: u32, mean_degree: f64) -> usize {
+    (f64::from(n_nodes) * mean_degree / 2.0) as usize
+}
+
+fn note_missing(dataset: &mut Dataset, missing: usize) {
+    if missing > 0 {
+        dataset.notes.push(format!(
+            "{missing} edges short of the stated mean degree: the model kept drawing edges it had drawn"
+        ));
+    }
+}
+
+fn assemble(
+    spec: &DatasetSpec,
+    n_nodes: u32,
+    edges: Vec<u64>,
+    labels: Option<Labels>,
+    lifted: Lifted,
+) -> Result<Dataset, DataError> {
+    let pairs: Vec<(u32, u32)> = edges.iter().map(|&edge| generators::pair(edge)).collect();
+    drop(edges);
+    let graph = Graph::from_edges(n_nodes, &pairs, false)?;
+    let mut dataset = Dataset::of_graph(&spec.name(), graph);
+    if lifted.added > 0 {
+        let note = format!(
+            "{} edges were added so that every degree is at least {}",
+            lifted.added, lifted.min_degree
+        );
+        dataset.notes.push(note);
+    }
+    dataset.n_classes = labels.as_ref().map_or(0, Labels::n_classes);
+    dataset.node_labels = labels;
+    Ok(dataset)
+}

@@ -1,0 +1,176 @@
+use rand::SeedableRng;
+
+use super::*;
+use crate::measures::degree_stats;
+use crate::readers::test_files::{Folder, real_data};
+
+fn rng() -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(11)
+}
+
+fn card(text: &str) -> Result<DatasetSpec, ron::error::SpannedError> {
+    ron::from_str(text)
+}
+
+#[test]
+fn cards_are_written_as_the_catalogue_says() {
+    for entry in DatasetSpec::catalogue() {
+        let spec = card(&entry.name.replace("PATH", "\"some/file.txt\"")).unwrap();
+        assert!(spec.check().is_empty(), "{}: {:?}", entry.name, spec.check());
+        let text = ron::to_string(&spec).unwrap();
+        assert_eq!(card(&text).unwrap(), spec);
+        assert_eq!(spec.is_generated(), entry.about.starts_with("generated"));
+    }
+}
+
+#[test]
+fn defaults_fill_in_and_unknown_fields_are_refused() {
+    let DatasetSpec::DcSbm {
+        n_nodes,
+        n_classes,
+        mean_degree,
+        min_degree,
+        ..
+    } = card("DcSbm(n_nodes: 50)").unwrap()
+    else {
+        panic!("a block model")
+    };
+    assert_eq!((n_nodes, n_classes, mean_degree, min_degree), (50, 10, 10.0, 1));
+    assert!(card("DcSbm(nodes: 50)").unwrap_err().to_string().contains("nodes"));
+    assert!(card("Karat").is_err());
+    assert_eq!(card("Planetoid(name: Cora)").unwrap().name(), "Cora");
+    assert_eq!(card("Mat(path: \"a/b.mat\")").unwrap().name(), "b");
+}
+
+#[test]
+fn all_broken_rules_are_reported_at_once_with_their_field() {
+    let fields = |text: &str| {
+        card(text)
+            .unwrap()
+            .check()
+            .into_iter()
+            .map(|(field, _)| field)
+            .collect::<Vec<_>>()
+    };
+    let all = "DcSbm(n_nodes: 10, n_classes: 11, mean_degree: 5, assortativity: 1.5, degree_exponent: 1, \
+        max_degree_share: 0, second_label_prob: -1, min_degree: 10)";
+    let expected = [
+        "n_classes",
+        "mean_degree",
+        "assortativity",
+        "degree_exponent",
+        "max_degree_share",
+        "second_label_prob",
+        "min_degree",
+    ];
+    assert_eq!(fields(all), expected);
+    assert_eq!(
+        fields("ErdosRenyi(n_nodes: 0, mean_degree: 0, min_degree: 0)"),
+        ["n_nodes", "mean_degree"]
+    );
+    assert_eq!(fields("ErdosRenyi(mean_degree: NaN)"), ["mean_degree"]);
+    assert_eq!(
+        fields("ErdosRenyi(n_nodes: 67108864, mean_degree: 1000)"),
+        ["mean_degree"]
+    );
+    assert_eq!(
+        fields("BarabasiAlbert(n_nodes: 5, edges_per_node: 5)"),
+        ["edges_per_node"]
+    );
+    assert_eq!(
+        fields("WattsStrogatz(n_nodes: 9, neighbours: 3, rewire_prob: 2)"),
+        ["neighbours", "rewire_prob"]
+    );
+    assert_eq!(fields("Rmat(n_nodes: 100, a: 0.5, b: 0.5, c: 0.5)"), ["c"]);
+    assert_eq!(fields("TuDataset(name: \"../secret\")"), ["name"]);
+    assert_eq!(
+        fields("EdgeList(edges: \"\", renumber: true, first_id: 1)"),
+        ["edges", "first_id"]
+    );
+    let error = card("BarabasiAlbert(n_nodes: 1)")
+        .unwrap()
+        .load(&DataDirs::new(), &mut rng())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("dataset.n_nodes: must lie in 2..=67108864, got 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_set_says_where_it_was_looked_for_and_how_to_get_it() {
+    let folder = Folder::new("spec-missing");
+    let dirs = DataDirs::new()
+        .with("--data", &folder.0)
+        .with("./data", "no-such-folder");
+    let error = |spec: &str, dirs: &DataDirs| card(spec).unwrap().load(dirs, &mut rng()).unwrap_err().to_string();
+    let text = error("BlogCatalog", &dirs);
+    assert!(
+        text.contains("(--data)") && text.contains("(./data)") && text.contains("Tang and Liu"),
+        "{text}"
+    );
+    assert!(error("TuDataset(name: \"NCI1\")", &dirs).contains("TUDataset collection"));
+    assert!(error("Planetoid(name: Pubmed)", &dirs).contains("gnn-benchmark"));
+    assert!(error("EmailEuCore()", &dirs).contains("SNAP"));
+    assert!(error("Mat(path: \"x.mat\")", &DataDirs::new()).contains("no data folder was named"));
+    folder.file("planetoid/cora.npz", "no archive");
+    assert!(error("Planetoid(name: Cora)", &dirs).contains("not a .npz archive"));
+    std::fs::create_dir_all(folder.0.join("blogcatalog/blogcatalog.mat")).unwrap();
+    assert!(error("BlogCatalog", &dirs).contains("cannot be read"));
+}
+
+#[test]
+fn generated_graphs_keep_the_least_degree_and_note_what_was_added() {
+    for text in [
+        "ErdosRenyi(n_nodes: 300, mean_degree: 2)",
+        "Rmat(n_nodes: 300, mean_degree: 4)",
+        "DcSbm(n_nodes: 300, mean_degree: 2)",
+    ] {
+        let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+        assert_eq!(degree_stats(dataset.graph()).min, 1, "{text}");
+        assert!(
+            dataset.notes[0].contains("so that every degree is at least 1"),
+            "{:?}",
+            dataset.notes
+        );
+        let again = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+        assert_eq!(dataset.fingerprint(), again.fingerprint());
+    }
+    let empty = card("ErdosRenyi(n_nodes: 9, mean_degree: 0, min_degree: 0)").unwrap();
+    assert_eq!(empty.load(&DataDirs::new(), &mut rng()).unwrap().graph().n_edges(), 0);
+    let stuck = card("Rmat(n_nodes: 64, a: 1, b: 0, c: 0)")
+        .unwrap()
+        .load(&DataDirs::new(), &mut rng())
+        .unwrap();
+    assert!(
+        stuck
+            .notes
+            .iter()
+            .any(|note| note.contains("short of the stated mean degree")),
+        "{:?}",
+        stuck.notes
+    );
+}
+
+#[test]
+fn built_in_and_real_sets_load_by_their_cards() {
+    let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng()).unwrap();
+    assert_eq!(karate.graph().n_edges(), 78);
+    let Some(data) = real_data() else { return };
+    let dirs = DataDirs::new().with("FOLKMOOT_DATA", data);
+    let load = |text: &str| card(text).unwrap().load(&dirs, &mut rng()).unwrap();
+    assert_eq!(load("Planetoid(name: Citeseer)").graph().n_nodes(), 2_120);
+    assert_eq!(
+        load("Planetoid(name: Cora, largest_component: false)")
+            .graph()
+            .n_nodes(),
+        2_708
+    );
+    assert_eq!(load("EmailEuCore(largest_component: true)").graph().n_nodes(), 986);
+    let dropped = load("EmailEuCore(isolated: Drop)");
+    assert_eq!(dropped.graph().n_nodes(), 986);
+    assert!(dropped.notes.contains(&"left out 19 isolated nodes".to_string()));
+    assert_eq!(load("TuDataset(name: \"MUTAG\")").graphs.len(), 188);
+    assert_eq!(load("BlogCatalog").n_classes, 39);
+}
