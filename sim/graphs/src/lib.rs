@@ -1,29 +1,34 @@
-//! Graphs, data-set readers and generators.
+//! Graphs, data-set readers, generators and partitioners.
 //!
 //! A card's field `dataset:` is a [`DatasetSpec`]; [`DatasetSpec::load`] reads or draws a [`Dataset`]: one or more [`Graph`]s
-//! with [`Features`], [`Labels`] and [`Splits`]. [`measures`] has what others compute from shapes.
+//! with [`Features`], [`Labels`] and [`Splits`]. A card's field `partition:` is a [`PartitionSpec`], which divides the set into a
+//! [`Partition`]: for each client the nodes, or the graphs, that it can see. [`measures`] has what others compute from shapes.
 //!
 //! ```
-//! use folkmoot_graphs::{DataDirs, DatasetSpec};
+//! use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
 //! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 //!
 //! let mut rng = ChaCha8Rng::seed_from_u64(1);
 //! let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng)?;
+//! let partition = PartitionSpec::Iid { n_clients: 5 }.partition(&karate, &mut rng)?;
 //! assert_eq!(karate.graph().n_edges(), 78);
+//! assert_eq!(partition.n_clients(), 5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Promises: any file, however damaged, gives a message and never a panic; nothing is dropped without a note that counts it;
-//! equal content has an equal [`Dataset::fingerprint`]; generators depend on their stream alone and on no
+//! equal content has an equal [`Dataset::fingerprint`]; generators and partitioners depend on their stream alone and on no
 //! system library. This crate knows nothing of the engine, of metrics or of any other crate of the project.
 
 mod data_dirs;
 mod dataset;
 mod features;
+mod gamma;
 mod generators;
 mod graph;
 mod labels;
 pub mod measures;
+mod partition;
 mod readers;
 mod spec;
 
@@ -32,4 +37,5 @@ pub use dataset::{Dataset, Splits};
 pub use features::{Features, SparseRows};
 pub use graph::{Cleaned, Graph, GraphBuilder, GraphError};
 pub use labels::{LabelError, Labels};
+pub use partition::{Centres, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner};
 pub use spec::{CatalogueEntry, Citation, DatasetSpec, Isolated};
