@@ -376,7 +376,8 @@ impl fmt::Display for GraphError {
             } => {
                 write!(
                     f,
-                    "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state that the graph is directed if the directions differ"
+                    "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state \
+                     that the graph is directed if the directions differ"
                 )
             }
         }

@@ -339,22 +339,7 @@ impl DatasetSpec {
                 };
                 readers::read_mat(&name, &dirs.locate(BLOG_CATALOG)?, &options)
             }
-            DatasetSpec::EmailEuCore {
-                directed,
-                largest_component,
-                isolated,
-            } => {
-                let labels = Some(dirs.locate(EMAIL_LABELS)?);
-                let options = EdgeListOptions {
-                    labels,
-                    directed: *directed,
-                    weighted: false,
-                    first_id: 0,
-                    renumber: false,
-                };
-                let dataset = readers::read_edge_list(&name, &dirs.locate(EMAIL_EDGES)?, &options)?;
-                Ok(cut(dataset, *largest_component, *isolated))
-            }
+            DatasetSpec::EmailEuCore { .. } | DatasetSpec::EdgeList { .. } => self.load_edge_list(dirs),
             DatasetSpec::Planetoid {
                 name: citation,
                 largest_component,
@@ -364,28 +349,6 @@ impl DatasetSpec {
             }
             DatasetSpec::TuDataset { name, label_features } => {
                 readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
-            }
-            DatasetSpec::EdgeList {
-                edges,
-                labels,
-                directed,
-                weighted,
-                first_id,
-                renumber,
-                largest_component,
-                isolated,
-            } => {
-                let labels = labels.as_ref().map(|labels| dirs.locate(labels)).transpose()?;
-                let (directed, weighted, first_id, renumber) = (*directed, *weighted, *first_id, *renumber);
-                let options = EdgeListOptions {
-                    labels,
-                    directed,
-                    weighted,
-                    first_id,
-                    renumber,
-                };
-                let dataset = readers::read_edge_list(&name, &dirs.locate(edges)?, &options)?;
-                Ok(cut(dataset, *largest_component, *isolated))
             }
             DatasetSpec::Mat {
                 path,
@@ -411,6 +374,52 @@ impl DatasetSpec {
             }
             _ => generate::generate(self, rng),
         }
+    }
+
+    /// Reads `EmailEuCore`, which is an edge list at a known place, or `EdgeList`.
+    fn load_edge_list(&self, dirs: &DataDirs) -> Result<Dataset, DataError> {
+        let (edges, labels) = match self {
+            DatasetSpec::EdgeList { edges, labels, .. } => (edges.as_str(), labels.as_deref()),
+            _ => (EMAIL_EDGES, Some(EMAIL_LABELS)),
+        };
+        let edges = dirs.locate(edges)?;
+        let labels = labels.map(|labels| dirs.locate(labels)).transpose()?;
+        let plain = EdgeListOptions {
+            labels,
+            directed: false,
+            weighted: false,
+            first_id: 0,
+            renumber: false,
+        };
+        let (options, largest_component, isolated) = match *self {
+            DatasetSpec::EdgeList {
+                directed,
+                weighted,
+                first_id,
+                renumber,
+                largest_component,
+                isolated,
+                ..
+            } => (
+                EdgeListOptions {
+                    directed,
+                    weighted,
+                    first_id,
+                    renumber,
+                    ..plain
+                },
+                largest_component,
+                isolated,
+            ),
+            DatasetSpec::EmailEuCore {
+                directed,
+                largest_component,
+                isolated,
+            } => (EdgeListOptions { directed, ..plain }, largest_component, isolated),
+            _ => (plain, false, Isolated::Keep),
+        };
+        let dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
+        Ok(cut(dataset, largest_component, isolated))
     }
 
     /// Every kind of data set with where its file is expected and how to get it, in the order of the card format.

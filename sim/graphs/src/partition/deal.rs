@@ -68,7 +68,8 @@ pub(super) fn items_by_class(dataset: &Dataset, rng: &mut ChaCha8Rng) -> Option<
     let mut by_class;
     if dataset.is_graph_level() {
         let labels = dataset.graph_labels.as_ref()?;
-        by_class = vec![Vec::new(); dataset.n_classes + 1];
+        let n_classes = labels.iter().max().map_or(0, |&most| most as usize + 1);
+        by_class = vec![Vec::new(); n_classes];
         for (item, &class) in (0..).zip(labels) {
             by_class[class as usize].push(item);
         }

@@ -198,7 +198,11 @@ fn k_hop(dataset: &Dataset, hops: u32, centres: Centres, rng: &mut ChaCha8Rng) -
             let splits = dataset.splits.as_ref();
             let what = "a data set with a training split for `centres: Train`; use All or Sample(n) instead";
             let splits = splits.ok_or(PartitionError::Needs { rule: "KHop", what })?;
-            everyone.filter(|&node| splits.train[node as usize]).collect()
+            everyone
+                .zip(&splits.train)
+                .filter(|(_, train)| **train)
+                .map(|(node, _)| node)
+                .collect()
         }
         Centres::Sample(wanted) if wanted as usize > n_nodes => {
             return Err(PartitionError::TooManyCentres { wanted, n_nodes });

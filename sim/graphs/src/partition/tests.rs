@@ -232,12 +232,31 @@ fn cards_write_partitions_briefly() {
 #[test]
 fn value_stability() {
     let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng(0)).unwrap();
-    let spec = PartitionSpec::LabelSkew {
-        n_clients: 4,
-        alpha: 0.5,
-        min_size: 2,
-    };
-    assert_eq!(spec.partition(&karate, &mut rng(6)).unwrap().shard(0), [2, 21]);
+    let drawn = [
+        PartitionSpec::Iid { n_clients: 12 },
+        PartitionSpec::LabelSkew {
+            n_clients: 4,
+            alpha: 0.5,
+            min_size: 2,
+        },
+        PartitionSpec::QuantitySkew {
+            n_clients: 9,
+            alpha: 0.5,
+            min_size: 2,
+        },
+        PartitionSpec::KHop {
+            hops: 1,
+            centres: Centres::Sample(3),
+        },
+    ]
+    .map(|spec| spec.partition(&karate, &mut rng(6)).unwrap().shard(0).to_vec());
+    let expected = [
+        vec![8, 19, 30],
+        vec![2, 21],
+        vec![5, 11, 15, 16, 28, 29],
+        vec![0, 1, 2, 3, 7, 12, 13],
+    ];
+    assert_eq!(drawn, expected);
 }
 
 proptest! {

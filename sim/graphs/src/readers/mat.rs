@@ -69,6 +69,12 @@ fn dataset_of(name: &str, network: &Matrix, options: &MatOptions<'_>) -> Result<
             options.network
         ));
     }
+    if n_rows == 0 {
+        return Err(format!(
+            "variable `{}` has no rows, so the graph has no nodes",
+            options.network
+        ));
+    }
     if u64::from(n_rows) > MAX_NODES {
         return Err(format!("{n_rows} nodes are too many: at most {MAX_NODES} are read"));
     }

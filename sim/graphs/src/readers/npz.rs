@@ -54,6 +54,9 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
             adjacency.n_columns
         ));
     }
+    if n_nodes == 0 {
+        return Err("`adj_shape` is 0 x 0, so the graph has no nodes".to_string());
+    }
     let mut dataset = Dataset {
         name: name.to_string(),
         ..Dataset::default()

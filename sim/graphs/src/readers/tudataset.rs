@@ -19,6 +19,13 @@ use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 pub(crate) fn read_tudataset(name: &str, dir: &Path, label_features: bool) -> Result<Dataset, DataError> {
     let file = |part: &str| dir.join(format!("{name}_{part}.txt"));
     let optional = |part: &str| Some(file(part)).filter(|path| path.exists());
+    if let Some(part) = ["A", "graph_indicator", "graph_labels"]
+        .into_iter()
+        .find(|part| !file(part).exists())
+    {
+        let rule = format!("the folder has no `{name}_{part}.txt`; unpack the whole zip file of the set into it");
+        return Err(DataError::format(dir, rule));
+    }
     let mut dataset = Dataset {
         name: name.to_string(),
         ..Dataset::default()

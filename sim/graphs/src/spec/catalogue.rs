@@ -46,12 +46,26 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
 }
 
 pub(super) fn catalogue() -> Vec<CatalogueEntry> {
-    let entry = |name, about, file, how_to_get| CatalogueEntry {
+    let mut entries = published();
+    entries.extend(own_and_generated());
+    entries
+}
+
+fn entry(
+    name: &'static str,
+    about: &'static str,
+    file: Option<&'static str>,
+    how_to_get: &'static str,
+) -> CatalogueEntry {
+    CatalogueEntry {
         name,
         about,
         file,
         how_to_get,
-    };
+    }
+}
+
+fn published() -> Vec<CatalogueEntry> {
     vec![
         entry(
             "Karate",
@@ -113,6 +127,11 @@ pub(super) fn catalogue() -> Vec<CatalogueEntry> {
             Some("tudataset/IMDB-BINARY"),
             GET_TU,
         ),
+    ]
+}
+
+fn own_and_generated() -> Vec<CatalogueEntry> {
+    vec![
         entry(
             "EdgeList(edges: PATH)",
             "a text file of edges, and optionally one of labels",

@@ -48,18 +48,15 @@ impl Problems {
     }
 
     fn min_degree(&mut self, value: u32, n_nodes: u32) {
-        let most = MAX_MIN_DEGREE.min(n_nodes.saturating_sub(1));
-        self.require(
-            value <= most,
-            "min_degree",
-            format!("must lie in 0..={most} with {n_nodes} nodes, got {value}"),
-        );
+        let affordable = (MAX_EDGES / f64::from(n_nodes).max(1.0)) as u32;
+        let most = MAX_MIN_DEGREE.min(n_nodes.saturating_sub(1)).min(affordable);
+        let rule = format!("must lie in 0..={most} with {n_nodes} nodes, got {value}");
+        self.require(value <= most, "min_degree", rule);
     }
 }
 
 pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
     let mut problems = Problems(Vec::new());
-    let half = |n_nodes: u32| (f64::from(n_nodes) - 1.0) / 2.0;
     match spec {
         DatasetSpec::Karate
         | DatasetSpec::BlogCatalog
@@ -97,7 +94,15 @@ pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
             problems.require(network != group, "group", "must differ from `network`");
         }
         DatasetSpec::Npz { path, .. } => problems.path("path", path),
-        DatasetSpec::DcSbm { .. } => check_dc_sbm(spec, &mut problems),
+        _ => check_generated(spec, &mut problems),
+    }
+    problems.0
+}
+
+fn check_generated(spec: &DatasetSpec, problems: &mut Problems) {
+    let half = |n_nodes: u32| (f64::from(n_nodes) - 1.0) / 2.0;
+    match spec {
+        DatasetSpec::DcSbm { .. } => check_dc_sbm(spec, problems),
         DatasetSpec::BarabasiAlbert {
             n_nodes,
             edges_per_node,
@@ -153,8 +158,8 @@ pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
             let rule = format!("with a and b must add up to at most 1, got {}", a + b + c);
             problems.require((a + b + c).is_nan() || a + b + c <= 1.0 + 1e-12, "c", rule);
         }
+        _ => {}
     }
-    problems.0
 }
 
 fn check_dc_sbm(spec: &DatasetSpec, problems: &mut Problems) {

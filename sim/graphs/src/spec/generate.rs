@@ -43,32 +43,18 @@ pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Datas
             b,
             c,
             min_degree,
-        } => {
-            let mut edges = generators::rmat(
-                &Rmat {
-                    n_nodes,
-                    mean_degree,
-                    a,
-                    b,
-                    c,
-                },
-                rng,
-            );
-            let missing = wanted(n_nodes, mean_degree) - edges.len();
-            // An end of an edge drawn uniformly: nodes in proportion to their degrees, as the model would.
-            let ends = edges.clone();
-            let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |_, rng| {
-                if ends.is_empty() {
-                    return rng.random_range(0..n_nodes);
-                }
-                let edge = ends[rng.random_range(0..ends.len() as u64) as usize];
-                (edge >> (32 * rng.random_range(0..2_u32))) as u32
-            });
-            drop(ends);
-            let mut dataset = assemble(spec, n_nodes, edges, None, Lifted { min_degree, added })?;
-            note_missing(&mut dataset, missing);
-            Ok(dataset)
-        }
+        } => generate_rmat(
+            spec,
+            &Rmat {
+                n_nodes,
+                mean_degree,
+                a,
+                b,
+                c,
+            },
+            min_degree,
+            rng,
+        ),
         DatasetSpec::DcSbm {
             n_nodes,
             n_classes,
@@ -88,18 +74,52 @@ pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Datas
                 max_degree_share,
                 second_label_prob,
             };
-            let (mut edges, model) = generators::dc_sbm(&parameters, rng);
-            let missing = wanted(n_nodes, mean_degree) - edges.len();
-            let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |node, rng| {
-                model.partner(node, rng)
-            });
-            let lifted = Lifted { min_degree, added };
-            let mut dataset = assemble(spec, n_nodes, edges, Some(model.into_labels()), lifted)?;
-            note_missing(&mut dataset, missing);
-            Ok(dataset)
+            generate_dc_sbm(spec, &parameters, min_degree, rng)
         }
         _ => assemble(spec, 0, Vec::new(), None, Lifted::default()),
     }
+}
+
+fn generate_rmat(
+    spec: &DatasetSpec,
+    parameters: &Rmat,
+    min_degree: u32,
+    rng: &mut ChaCha8Rng,
+) -> Result<Dataset, DataError> {
+    let n_nodes = parameters.n_nodes;
+    let mut edges = generators::rmat(parameters, rng);
+    let missing = wanted(n_nodes, parameters.mean_degree) - edges.len();
+    // An end of an edge drawn uniformly: nodes in proportion to their degrees, as the model would.
+    let ends = edges.clone();
+    let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |_, rng| {
+        if ends.is_empty() {
+            return rng.random_range(0..n_nodes);
+        }
+        let edge = ends[rng.random_range(0..ends.len() as u64) as usize];
+        (edge >> (32 * rng.random_range(0..2_u32))) as u32
+    });
+    drop(ends);
+    let mut dataset = assemble(spec, n_nodes, edges, None, Lifted { min_degree, added })?;
+    note_missing(&mut dataset, missing);
+    Ok(dataset)
+}
+
+fn generate_dc_sbm(
+    spec: &DatasetSpec,
+    parameters: &DcSbm,
+    min_degree: u32,
+    rng: &mut ChaCha8Rng,
+) -> Result<Dataset, DataError> {
+    let n_nodes = parameters.n_nodes;
+    let (mut edges, model) = generators::dc_sbm(parameters, rng);
+    let missing = wanted(n_nodes, parameters.mean_degree) - edges.len();
+    let added = generators::lift(n_nodes, &mut edges, min_degree, rng, |node, rng| {
+        model.partner(node, rng)
+    });
+    let lifted = Lifted { min_degree, added };
+    let mut dataset = assemble(spec, n_nodes, edges, Some(model.into_labels()), lifted)?;
+    note_missing(&mut dataset, missing);
+    Ok(dataset)
 }
 
 /// What lifting small degrees added.

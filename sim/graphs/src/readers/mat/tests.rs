@@ -190,6 +190,7 @@ fn damaged_files_are_refused_with_the_reason() {
         error(&writer.bytes)
     };
     assert!(with([2, 3], &[1], &[0, 1, 1, 1]).contains("must be square, got 2 x 3"));
+    assert!(with([0, 0], &[], &[0]).contains("has no rows"));
     assert!(with([2, 2], &[2], &[0, 1, 1]).contains("row index 2 must be below 2"));
     assert!(with([2, 2], &[1], &[0, 1]).contains("2 columns need 3 bounds, got 2"));
     assert!(with([2, 2], &[1], &[0, 2, 1]).contains("must rise from 0"));

@@ -116,6 +116,16 @@ fn missing_and_odd_members_are_named() {
     assert!(with("val_mask", Some(npy("|b1", 4, &[1, 0, 0, 0]))).contains("node 0 is in two"));
     assert!(with("labels", Some(npy("|O", 4, b"x"))).contains("values of type \"|O\" are not read"));
     assert!(with("labels", Some(npy("<i8", 1 << 60, b"x"))).contains("are announced, but 1 bytes are stored"));
+    let empty = [
+        ("adj_indices", i4(&[])),
+        ("adj_indptr", i4(&[0])),
+        ("adj_shape", i8(&[0, 0])),
+    ];
+    assert!(
+        parse("test", archive(&empty))
+            .unwrap_err()
+            .contains("the graph has no nodes")
+    );
     assert!(
         parse("test", b"PK but nothing else".to_vec())
             .unwrap_err()
