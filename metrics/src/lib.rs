@@ -32,6 +32,7 @@ mod testing;
 
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
-pub use records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
-pub use sweep_dir::{SweepDir, SweepWriter};
+pub use sweep_dir::{Axis, Point, SweepDir, SweepManifest, SweepWriter};
+pub use table::TimingRow;

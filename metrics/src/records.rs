@@ -112,3 +112,14 @@ pub struct ClientRow {
     /// Virtual seconds online.
     pub online_s: f64,
 }
+
+/// A row of `observations.csv`: something watched that is no part of the result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservationRow {
+    /// The round.
+    pub round: u32,
+    /// What was watched.
+    pub metric: String,
+    /// Its value in that round.
+    pub value: f64,
+}

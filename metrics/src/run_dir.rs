@@ -5,6 +5,7 @@
 //! manifest.json    what was run, whether it is finished, the result's fingerprint
 //! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
 //! summary.json     a flat map from a name to a number
+//! observations.csv what a run was asked to watch besides, if anything: no part of the result
 //! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
 //! ```

@@ -250,6 +250,12 @@ impl SweepWriter {
         self.dir.join(POINTS_DIR).join(self.manifest.point_name(point))
     }
 
+    /// Gives the sweep up before any of its points is finished: removes what it made.
+    pub fn abandon(self) {
+        // What can't be removed is empty of results, and the reason for giving up matters more.
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+
     /// The points that have no finished run directory yet.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! shortest form that does so; equal tables have equal bytes.
 
 use crate::ids::Direction;
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use std::fmt;
 
 /// A finite number in its shortest form that reads back to the same bits, or `inf`, `-inf`, `nan`.
@@ -210,6 +210,7 @@ table!(
     compute_s,
     online_s
 );
+table!(ObservationRow, "observations.csv", round, metric, value);
 table!(TimingRow, "timing.csv", stage, seconds, peak_memory_bytes);
 
 /// Where and how a table's text breaks the format.

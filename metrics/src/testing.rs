@@ -123,6 +123,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
                 bytes: vec![1, 2, 3],
             },
         ],
+        observations: Vec::new(),
         timing: vec![TimingRow {
             stage: "simulate".into(),
             seconds: 1.5,

@@ -5,7 +5,7 @@ use super::error::WriteError;
 use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
 use super::read::RunDir;
 use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::table::{Row, TimingRow, encode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,6 +37,9 @@ pub struct RunResult {
     pub summary: BTreeMap<String, f64>,
     /// Files below `artifacts/`, in any order.
     pub artifacts: Vec<Artifact>,
+    /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching a run more closely
+    /// does not make it another run.
+    pub observations: Vec<ObservationRow>,
     /// `timing.csv`.
     pub timing: Vec<TimingRow>,
     /// Added to the manifest's notes.
@@ -218,6 +221,10 @@ impl RunWriter {
         let print = fingerprint(files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
         let (name, bytes) = table(&result.timing);
         files.push((name.to_owned(), bytes));
+        if !result.observations.is_empty() {
+            let (name, bytes) = table(&result.observations);
+            files.push((name.to_owned(), bytes));
+        }
         files.retain(|(name, _)| !self.saved.contains_key(name.as_str()));
         self.commit(files)?;
         // The manifest comes last: whoever reads `finished: true` finds everything else in place.
