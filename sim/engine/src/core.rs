@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::rng::{Purpose, StreamName, Streams};
 use crate::store::Store;
-use crate::strategy::{Absence, Strategy, StrategyError, TimerId};
+use crate::strategy::{Absence, Setup, Strategy, StrategyError, TimerId};
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
@@ -23,7 +23,20 @@ pub(crate) struct Env<'env, 'scope, S: Strategy> {
     pub(crate) n_parts: u32,
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
+    pub(crate) dry_run: bool,
     pub(crate) scope: &'env rayon::Scope<'scope>,
+}
+
+impl<'env, S: Strategy> Env<'env, '_, S> {
+    /// What a strategy may know of the run.
+    pub(crate) fn setup(&self) -> Setup<'env> {
+        Setup {
+            n_clients: self.n_clients,
+            streams: self.streams,
+            world: self.world,
+            dry_run: self.dry_run,
+        }
+    }
 }
 
 /// The engine's own account of one party.
@@ -159,7 +172,7 @@ impl<S: Strategy> Core<S> {
         message: S::Message,
     ) -> Result<(), Fault> {
         let (seq, kind) = (next_seq(account)?, message.kind());
-        let payload = message.encoded_len() as u64;
+        let payload = payload_len(&message);
         let size = Bytes(payload + u64::from(env.world.header_bytes));
         let name = StreamName::new(env.streams, Purpose(*b"network "), from, round, u64::from(seq));
         let verdict = env.world.network.verdict(Link { from, to }, size, name);
@@ -311,6 +324,12 @@ pub(crate) fn part_of(party: Party, n_parts: u32) -> usize {
         Party::Server => 0,
         Party::Client(id) => 1 + (id.0 % n_parts) as usize,
     }
+}
+
+/// All payload bytes of a message, made or only counted.
+#[inline]
+pub(crate) fn payload_len<M: Wire>(message: &M) -> u64 {
+    message.encoded_len() as u64 + message.omitted_len()
 }
 
 pub(crate) fn next_seq(account: &mut Account) -> Result<u32, Fault> {

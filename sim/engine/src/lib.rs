@@ -73,11 +73,11 @@ pub mod prelude {
     pub use crate::rng::{Purpose, SimRng, Streams};
     pub use crate::run::{Options, RunError, Unobserved, run};
     pub use crate::strategy::{
-        Absence, Clients, Event, MechanismInfo, Scores, Setup, State, Strategy, StrategyError, TimerId,
+        Absence, Clients, Event, MechanismInfo, Report, Scores, Setup, State, Strategy, StrategyError, TimerId,
     };
     pub use crate::wire::{DecodeError, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
     pub use folkmoot_metrics::{
-        Bytes, ClientId, Direction, DropReason, Kind, Party, Round, ScoreRow, SimSpan, SimTime,
+        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, SimSpan, SimTime,
     };
 }

@@ -1,10 +1,9 @@
 //! The parts of the population: the server, and shares of the clients.
 
 use crate::context::{Context, Record, ServerContext, Spent};
-use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault};
+use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, payload_len};
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{Event, Strategy};
-use crate::wire::Wire;
 use crate::world::{AccessRates, Presence, PresenceCursor};
 use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, SimTime};
 use std::collections::BTreeMap;
@@ -262,7 +261,7 @@ impl<S: Strategy> ClientPart<S> {
             Content::Done(job) => Event::Done(job.take(env.strategy)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(mut envelope) => {
-                let size = envelope.message.encoded_len() as u64 + u64::from(env.world.header_bytes);
+                let size = payload_len(&envelope.message) + u64::from(env.world.header_bytes);
                 if !envelope.linked && account.rates.down.is_some() {
                     // First in, first out: it is through the access link after all that came to it earlier.
                     let span = AccessRates::transmission(account.rates.down, Bytes(size));

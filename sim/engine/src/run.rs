@@ -11,13 +11,13 @@ use crate::core::{Account, Content, Core, Env, Fault, Outgoing};
 use crate::part::{ClientPart, ServerPart};
 use crate::queue::EventKey;
 use crate::rng::Streams;
-use crate::strategy::{Setup, Strategy, StrategyError};
+use crate::strategy::{Strategy, StrategyError};
 use crate::world::World;
 use folkmoot_metrics::{ClientId, ClientRow, Ledger, Party, PrivacyRow, Round, RoundRow, ScoreRow, SimSpan, SimTime};
 use rayon::prelude::*;
 use std::fmt;
 
-/// How to run, as opposed to what: no choice here changes a result.
+/// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Threads, at least 1.
@@ -26,6 +26,9 @@ pub struct Options {
     pub windows: bool,
     /// Deliver `decode(encode(message))`.
     pub wire_check: bool,
+    /// Tell the strategy to simulate every message and leave out what only learning needs. The one choice that changes
+    /// what is learned; the messages are the same.
+    pub dry_run: bool,
 }
 
 impl Default for Options {
@@ -34,6 +37,7 @@ impl Default for Options {
             threads: 1,
             windows: true,
             wire_check: false,
+            dry_run: false,
         }
     }
 }
@@ -194,6 +198,7 @@ pub fn run<S: Strategy>(
                 n_parts,
                 lookahead: world.network.lookahead().max(SimSpan(1)),
                 wire_check: options.wire_check,
+                dry_run: options.dry_run,
                 scope,
             };
             let mut run = Run::new(&env)?;
@@ -218,11 +223,7 @@ struct Run<'a, 'env, 'scope, S: Strategy> {
 
 impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
     fn new(env: &'a Env<'env, 'scope, S>) -> Result<Self, RunError> {
-        let setup = Setup {
-            n_clients: env.n_clients,
-            streams: env.streams,
-            world: env.world,
-        };
+        let setup = env.setup();
         let state = env.strategy.server(&setup).map_err(|error| RunError::Setup {
             party: Party::Server,
             error,

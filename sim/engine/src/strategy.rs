@@ -4,7 +4,7 @@ use crate::context::{Context, ServerContext};
 use crate::rng::{SimRng, Streams};
 use crate::wire::Wire;
 use crate::world::World;
-use folkmoot_metrics::{ClientId, Direction, DropReason, Kind, Party, Round, ScoreRow, SimSpan};
+use folkmoot_metrics::{ClientId, Direction, DropReason, Kind, Ledger, Party, Round, RoundRow, ScoreRow, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -90,12 +90,18 @@ pub trait Strategy: Send + Sync + Sized {
     }
 
     /// How many messages theory predicts for a row of the ledger, where it does.
-    fn expected_messages(&self, _kind: Kind, _round: Round, _direction: Direction) -> Option<f64> {
+    fn expected_messages(&self, _setup: &Setup<'_>, _kind: Kind, _round: Round, _direction: Direction) -> Option<f64> {
         None
     }
 
     /// Final scores. The one all-seeing view: read-only, outside virtual time, on its own stream.
-    fn evaluate(&self, _server: &Self::Server, _clients: &Clients<'_, Self::Client>, _rng: &mut SimRng) -> Scores {
+    fn evaluate(
+        &self,
+        _server: &Self::Server,
+        _clients: &Clients<'_, Self::Client>,
+        _report: &Report<'_>,
+        _rng: &mut SimRng,
+    ) -> Scores {
         Scores::default()
     }
 }
@@ -117,6 +123,20 @@ pub struct Setup<'a> {
     pub streams: Streams,
     /// The world.
     pub world: &'a World,
+    /// Every message is wanted, and no learning.
+    pub dry_run: bool,
+}
+
+/// What a run has come to when [`Strategy::evaluate`] is asked.
+pub struct Report<'a> {
+    /// What the strategy knew at the start.
+    pub setup: Setup<'a>,
+    /// Every message and byte.
+    pub ledger: &'a Ledger,
+    /// The finished rounds.
+    pub rounds: &'a [RoundRow],
+    /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].
+    pub counters: Vec<u64>,
 }
 
 /// What a handler handles.

@@ -14,8 +14,14 @@ pub trait Wire: Sized + Send {
     /// The index of this message's kind in [`Wire::KINDS`].
     fn kind(&self) -> usize;
 
-    /// Payload bytes, exactly as many as [`Wire::encode`] writes.
+    /// Payload bytes that are simulated, exactly as many as [`Wire::encode`] writes.
     fn encoded_len(&self) -> usize;
+
+    /// Payload bytes beyond those: content that real parties would send and that the simulation counts without making
+    /// it, because nothing here reads it.
+    fn omitted_len(&self) -> u64 {
+        0
+    }
 
     /// Appends the payload, little-endian.
     fn encode(&self, out: &mut Vec<u8>);

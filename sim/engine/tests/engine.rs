@@ -205,7 +205,7 @@ impl Strategy for Relay {
         }]
     }
 
-    fn evaluate(&self, server: &Server, clients: &Clients<'_, Client>, _: &mut SimRng) -> Scores {
+    fn evaluate(&self, server: &Server, clients: &Clients<'_, Client>, _: &Report<'_>, _: &mut SimRng) -> Scores {
         let log = clients
             .iter()
             .fold(0u64, |log, (_, client)| log.rotate_left(7) ^ client.log);
@@ -340,6 +340,7 @@ fn threads_windows_and_encoding_change_nothing() {
                     windows: false,
                     threads: 2,
                     wire_check: true,
+                    ..Options::default()
                 },
             ];
             others.extend([1, 2, 3, 8].map(|threads| Options {

@@ -5,7 +5,7 @@ use crate::context::Spent;
 use crate::core::{Account, Content, Core};
 use crate::queue::QueuedEvent;
 use crate::rng::Purpose;
-use crate::strategy::{Clients, MechanismInfo, Scores, Strategy};
+use crate::strategy::{Clients, MechanismInfo, Report, Scores, Strategy};
 use crate::wire::Wire;
 use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, SimTime};
 use rayon::prelude::*;
@@ -22,14 +22,22 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 round,
             });
         }
-        let n_rounds = self.server.record.round.0 as usize + 1;
+        let counters = self.counters(self.server.record.round.0 as usize + 1);
         let Scores { rows, summary } = {
             let clients = Clients {
                 parts: self.parts.iter().map(|part| part.states.as_slice()).collect(),
                 len: self.env.n_clients,
             };
             let mut rng = self.env.streams.global(Purpose(*b"evaluate"));
-            self.env.strategy.evaluate(&self.server.state, &clients, &mut rng)
+            let report = Report {
+                setup: self.env.setup(),
+                ledger: &ledger,
+                rounds: &self.server.record.rounds,
+                counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
+            };
+            self.env
+                .strategy
+                .evaluate(&self.server.state, &clients, &report, &mut rng)
         };
         let mut scores = std::mem::take(&mut self.server.record.scores);
         scores.extend(rows);
@@ -37,7 +45,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             ledger,
             privacy: self.privacy_rows(),
             clients: self.client_rows(end),
-            counters: self.counters(n_rounds),
+            counters,
             handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
             rounds: std::mem::take(&mut self.server.record.rounds),
             scores,

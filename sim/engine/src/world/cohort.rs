@@ -73,15 +73,24 @@ impl CohortSpec {
         }
     }
 
+    /// How many of `n_clients` clients are asked.
+    pub fn asked(&self, n_clients: u32) -> u32 {
+        match *self {
+            CohortSpec::All => n_clients,
+            CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } => {
+                (f64::from(self.needed(n_clients)) * over_select)
+                    .ceil()
+                    .min(f64::from(n_clients)) as u32
+            }
+        }
+    }
+
     /// The clients asked in `round`, ascending. Draws one index per client asked, from the round's own stream.
     pub fn sample(&self, n_clients: u32, round: Round, streams: Streams) -> Vec<ClientId> {
-        let over_select = match *self {
-            CohortSpec::All => return (0..n_clients).map(ClientId).collect(),
-            CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } => over_select,
-        };
-        let asked = (f64::from(self.needed(n_clients)) * over_select)
-            .ceil()
-            .min(f64::from(n_clients)) as usize;
+        if *self == CohortSpec::All {
+            return (0..n_clients).map(ClientId).collect();
+        }
+        let asked = self.asked(n_clients) as usize;
         let mut rng = streams.party(Purpose(*b"cohort  "), folkmoot_metrics::Party::Server, round);
         let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
         for i in 0..asked {
