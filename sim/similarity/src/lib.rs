@@ -1,1 +1,3 @@
-//! Distances and kernels between graphs.
+//! Distances and kernels between vectors and graphs.
+
+pub mod vector;
