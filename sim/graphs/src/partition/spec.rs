@@ -78,6 +78,23 @@ fn one() -> u32 {
 const MAX_HOPS: u32 = 32;
 
 impl PartitionSpec {
+    /// Name and one-line description of every rule, for `folkmoot list`.
+    pub fn catalogue() -> &'static [(&'static str, &'static str)] {
+        &[
+            ("NodePerClient", "one node, or one graph, per client"),
+            ("Iid", "n_clients shards of equal size, drawn at random"),
+            ("LabelSkew", "Dirichlet shares of every class: alpha, min_size"),
+            (
+                "QuantitySkew",
+                "Dirichlet shares of the number of items: alpha, min_size",
+            ),
+            (
+                "KHop",
+                "one client per centre with all nodes within some hops; shards overlap",
+            ),
+        ]
+    }
+
     /// Every rule that the values break, as (field path below `partition`, rule and way out); empty if they are legal.
     pub fn check(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();

@@ -1,0 +1,44 @@
+//! FedWalk's walks end to end, ledger on: throughput is in handled events.
+//!
+//! `cargo bench -p folkmoot-strategies --bench fedwalk`
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Dataset, Graph};
+use folkmoot_strategies::fedwalk::{FedWalk, Params, Rows};
+use std::sync::Arc;
+
+/// A random graph of mean degree 60, without loops.
+fn graph(n: u32) -> Arc<Dataset> {
+    let mut rng = Streams::new(1).global(Purpose(*b"bench   "));
+    let mut draw = || folkmoot_engine::rng::index(&mut rng, n as usize) as u32;
+    let edges: Vec<(u32, u32)> = (0..30 * n).map(|_| (draw(), draw())).filter(|(u, v)| u != v).collect();
+    let graph = Graph::from_edges(n, &edges, false).expect("ids are below n");
+    Arc::new(Dataset::of_graph("bench", graph))
+}
+
+fn walks(c: &mut Criterion) {
+    let mut group = c.benchmark_group("engine/fedwalk");
+    group.sample_size(10);
+    for n in [1_000u32, 10_000] {
+        for threads in [1, 2] {
+            let params = Params {
+                walks_per_node: 40_000 / n,
+                rows: Rows::Off,
+                ..Params::default()
+            };
+            let system = FedWalk::new(params, graph(n)).expect("the graph is undirected");
+            let options = Options {
+                threads,
+                ..Options::default()
+            };
+            let play = || run(&system, n, &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
+            group.throughput(Throughput::Elements(play().handled));
+            group.bench_function(BenchmarkId::new(format!("{threads} threads"), n), |b| b.iter(play));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, walks);
+criterion_main!(benches);

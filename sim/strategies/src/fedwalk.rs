@@ -1,0 +1,265 @@
+//! FedWalk: unsupervised node embedding over devices that own one vertex each.
+//!
+//! Q. Pan, Y. Zhu. FedWalk: Communication Efficient Federated Unsupervised Node Embedding with Differential Privacy.
+//! KDD 2022, Algorithm 1. <https://arxiv.org/abs/2205.15896>
+//!
+//! The paper's *device* is our client, and owns one vertex. Round 0 is phase A, the set-up; each later round starts one
+//! walk at every client of its cohort.
+//!
+//! | exchange            | direction | payload                                       | bytes                   |
+//! |---------------------|-----------|-----------------------------------------------|-------------------------|
+//! | A `group_plan`      | downlink  | bin of every vertex, `u8`                     | \|V\|                   |
+//! | A `degree_vector`   | uplink    | noisy neighbour counts by bin, `f32`          | 4 k                     |
+//! | A `dictionary`      | downlink  | all those vectors                             | 4 k \|V\|               |
+//! | A `ordered_matrix`  | uplink    | the neighbours' vectors by noisy degree       | 4 k \|N(v)\|            |
+//! | A `tree_and_matrix` | downlink  | tree, and dissimilarities of all pairs        | 8 (\|V\|-1) + 4 \|V\|²  |
+//! | B `start`           | downlink  | l, epsilon, p                                 | 12                      |
+//! | B `walk`            | peer      | l, epsilon, p and the entries so far          | 12 + 4 × entries        |
+//! | B `sequence`        | uplink    | the entries                                   | 4 l                     |
+//!
+//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once; pools are
+//! chosen by the distance of degree vectors ([`Pool::Vector`]) and tokens are sent as they are, so nothing of the tree is
+//! needed yet and its download is counted only. Where a vector never came, because its device was away, the dictionary
+//! holds zeros, which ask for no pool.
+
+mod client;
+pub mod dictionary;
+pub mod message;
+pub mod params;
+mod server;
+pub mod theory;
+
+pub use client::Client;
+pub use message::Message;
+pub use params::{Absent, Params, Pool, Rows, SelfHop};
+pub use server::Server;
+
+use crate::settings::Settings;
+use dictionary::Dictionary;
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::Breach;
+use folkmoot_graphs::{Dataset, Partition};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The system: its parameters and who owns which vertex (client `v` owns vertex `v`).
+pub struct FedWalk {
+    params: Params,
+    dataset: Arc<Dataset>,
+    n_bins: usize,
+    n_isolated: usize,
+}
+
+/// What devices work on in the background.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BuildMatrix {
+    dictionary: Arc<Dictionary>,
+    vertex: u32,
+}
+
+/// The counters, in the order of [`Strategy::COUNTERS`].
+pub(crate) mod counter {
+    pub(crate) const PREDICTED_HOPS: usize = 0;
+    pub(crate) const SELF_HOPS: usize = 1;
+    pub(crate) const EMPTY_POOLS: usize = 2;
+    pub(crate) const REROUTED: usize = 3;
+    pub(crate) const GIVEN_UP: usize = 4;
+}
+
+impl FedWalk {
+    /// The system on a data set of one graph.
+    ///
+    /// # Errors
+    ///
+    /// When there are several graphs, or the graph is directed or has no vertex: the walks need neighbours who know each
+    /// other.
+    pub fn new(params: Params, dataset: Arc<Dataset>) -> Result<Self, StrategyError> {
+        let [graph] = dataset.graphs.as_slice() else {
+            let (name, n) = (&dataset.name, dataset.graphs.len());
+            return Err(StrategyError(format!(
+                "FedWalk walks on one graph, and {name} has {n}; choose another data set"
+            )));
+        };
+        if graph.is_directed() {
+            return Err(StrategyError(
+                "FedWalk needs an undirected graph; read the data set as undirected".to_owned(),
+            ));
+        }
+        let n_nodes = graph.n_nodes();
+        if n_nodes == 0 {
+            return Err(StrategyError("FedWalk needs at least one vertex".to_owned()));
+        }
+        let n_isolated = (0..n_nodes as u32).filter(|&v| graph.degree(v) == 0).count();
+        Ok(FedWalk {
+            n_bins: params.bins(n_nodes),
+            params,
+            dataset,
+            n_isolated,
+        })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The number of vertices, which is the number of clients.
+    pub fn n_nodes(&self) -> usize {
+        self.dataset.graph().n_nodes()
+    }
+
+    /// All that a client knows of the graph: the neighbours of its own vertex.
+    fn neighbours(&self, vertex: u32) -> &[u32] {
+        self.dataset.graph().neighbours(vertex)
+    }
+
+    /// Walks started over the whole run.
+    fn n_walks(&self, setup: &Setup<'_>) -> f64 {
+        f64::from(setup.world.cohort.asked(setup.n_clients)) * f64::from(self.params.walks_per_node)
+    }
+
+    /// The share of starts that have somebody to walk to.
+    fn connected_share(&self) -> f64 {
+        1.0 - self.n_isolated as f64 / self.n_nodes() as f64
+    }
+
+    /// Expected device-to-device messages of a walk, if no device is ever away.
+    fn messages_per_walk(&self, form: fn(u32, f64) -> f64) -> f64 {
+        self.connected_share() * form(self.params.walk_length, self.params.predictor_prob)
+    }
+}
+
+impl Settings for Params {
+    const NAME: &'static str = "FedWalk";
+    const ABOUT: &'static str = "unsupervised node embedding by random walks over devices (KDD 2022)";
+    type Strategy = FedWalk;
+
+    fn check(&self) -> Vec<Breach> {
+        self.breaches()
+    }
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.walks_per_node + 1)
+    }
+
+    fn build(&self, dataset: &Arc<Dataset>, _: &Arc<Partition>) -> Result<FedWalk, StrategyError> {
+        FedWalk::new(self.clone(), Arc::clone(dataset))
+    }
+}
+
+impl Strategy for FedWalk {
+    type Message = Message;
+    type Work = BuildMatrix;
+    type Done = Box<[f32]>;
+    type Server = Server;
+    type Client = Client;
+
+    const COUNTERS: &'static [&'static str] = &[
+        "predicted_hops",
+        "self_hops",
+        "empty_pools",
+        "rerouted_walks",
+        "walks_given_up",
+    ];
+
+    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
+        if setup.n_clients as usize != self.n_nodes() {
+            return Err(StrategyError(format!(
+                "FedWalk needs one client per vertex, {}; got {} (use partition: NodePerClient)",
+                self.n_nodes(),
+                setup.n_clients
+            )));
+        }
+        Ok(Server::new(self.n_nodes(), self.n_bins))
+    }
+
+    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Client, StrategyError> {
+        Ok(Client::default())
+    }
+
+    fn on_server(
+        &self,
+        server: &mut Server,
+        event: Event<Self>,
+        cx: &mut ServerContext<'_, '_, Self>,
+    ) -> Result<(), StrategyError> {
+        server.handle(self, event, cx);
+        Ok(())
+    }
+
+    fn on_client(
+        &self,
+        client: &mut Client,
+        event: Event<Self>,
+        cx: &mut Context<'_, '_, Self>,
+    ) -> Result<(), StrategyError> {
+        client.handle(self, event, cx)
+    }
+
+    fn perform(&self, work: &BuildMatrix) -> Box<[f32]> {
+        work.dictionary
+            .ordered_matrix(self.neighbours(work.vertex), self.n_nodes())
+    }
+
+    fn absence(&self, message: &Message) -> Absence {
+        match (self.params.absent, message) {
+            (Absent::Reroute { timeout_ms, .. }, Message::Walk(_)) => Absence::Tell {
+                after: SimSpan::from_millis(timeout_ms),
+            },
+            (Absent::Reroute { .. } | Absent::Wait, _) => Absence::Wait,
+            (Absent::GiveUp, _) => Absence::GiveUp,
+        }
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let info = |mechanism: &str, unit: &str, composition: &str, claimed| MechanismInfo {
+            mechanism: mechanism.to_owned(),
+            unit: unit.to_owned(),
+            delta: 0.0,
+            composition: composition.to_owned(),
+            claimed,
+        };
+        vec![
+            info(
+                "laplace degree vector",
+                "one neighbour of the client",
+                "basic",
+                Some(self.params.epsilon_degree),
+            ),
+            info(
+                "none: ordered matrix",
+                "one neighbour of the client",
+                "none",
+                Some(self.params.epsilon_degree),
+            ),
+            info(
+                "none: walk entry",
+                "one neighbour of the client",
+                "none",
+                Some(self.params.epsilon_encoder),
+            ),
+        ]
+    }
+
+    fn expected_messages(&self, setup: &Setup<'_>, kind: Kind, round: Round, direction: Direction) -> Option<f64> {
+        let devices = self.n_nodes() as f64;
+        let walks = f64::from(setup.world.cohort.asked(setup.n_clients));
+        match (kind.name, direction) {
+            ("group_plan" | "dictionary" | "tree_and_matrix", Direction::Downlink) => Some(devices),
+            ("degree_vector" | "ordered_matrix", Direction::Uplink) => Some(devices),
+            ("start", Direction::Downlink) | ("sequence", Direction::Uplink) => Some(walks),
+            // A free hop to oneself makes the count depend on how often pools hold the holder.
+            ("walk", Direction::Peer) if round.0 > 0 && self.params.self_hop == SelfHop::Message => {
+                Some(walks * self.messages_per_walk(theory::expected_messages))
+            }
+            _ => None,
+        }
+    }
+
+    fn evaluate(&self, server: &Server, _: &Clients<'_, Client>, report: &Report<'_>, _: &mut SimRng) -> Scores {
+        Scores {
+            rows: Vec::new(),
+            summary: server.summary(self, report),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! FedWalk's messages and their layouts.
+
+use super::dictionary::Dictionary;
+use folkmoot_engine::prelude::*;
+use std::sync::Arc;
+
+/// Everything that travels. Numbers are little-endian, vectors without a length: the payload's own says it.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A1: the bin of every vertex, one byte each.
+    GroupPlan(Arc<[u8]>),
+    /// A2: a device's noisy degree vector, k `f32`.
+    DegreeVector(Box<[f32]>),
+    /// A3: all vectors, |V| × k `f32`, row-major.
+    Dictionary(Arc<Dictionary>),
+    /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| × k `f32`, row-major.
+    OrderedMatrix(Box<[f32]>),
+    /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`). Counted, never made.
+    TreeAndMatrix {
+        /// Its payload bytes.
+        bytes: u64,
+    },
+    /// B1: start a walk: l, epsilon, p.
+    Start(Budget),
+    /// B2: go on with a walk: l, epsilon, p, and the entries so far.
+    Walk(Walk),
+    /// B3: the finished sequence, one `u32` per entry.
+    Sequence(Vec<u32>),
+}
+
+/// What a walk carries besides its entries: 12 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Entries still to append, l.
+    pub left: u32,
+    /// The encoder's epsilon.
+    pub epsilon: f32,
+    /// The predictor's probability.
+    pub predictor_prob: f32,
+}
+
+/// A walk under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// What it carries.
+    pub budget: Budget,
+    /// The entries so far.
+    pub sequence: Vec<u32>,
+    /// How often its present hop was tried. The sender's own note: it does not travel.
+    pub tries: u8,
+}
+
+impl Message {
+    /// The index of B2 in [`Wire::KINDS`]: the only messages between devices.
+    pub const WALK: usize = 6;
+}
+
+impl Wire for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind {
+            phase: "A",
+            name: "group_plan",
+        },
+        Kind {
+            phase: "A",
+            name: "degree_vector",
+        },
+        Kind {
+            phase: "A",
+            name: "dictionary",
+        },
+        Kind {
+            phase: "A",
+            name: "ordered_matrix",
+        },
+        Kind {
+            phase: "A",
+            name: "tree_and_matrix",
+        },
+        Kind {
+            phase: "B",
+            name: "start",
+        },
+        Kind {
+            phase: "B",
+            name: "walk",
+        },
+        Kind {
+            phase: "B",
+            name: "sequence",
+        },
+    ];
+
+    #[inline]
+    fn kind(&self) -> usize {
+        match self {
+            Message::GroupPlan(_) => 0,
+            Message::DegreeVector(_) => 1,
+            Message::Dictionary(_) => 2,
+            Message::OrderedMatrix(_) => 3,
+            Message::TreeAndMatrix { .. } => 4,
+            Message::Start(_) => 5,
+            Message::Walk(_) => Message::WALK,
+            Message::Sequence(_) => 7,
+        }
+    }
+
+    #[inline]
+    fn encoded_len(&self) -> usize {
+        match self {
+            Message::GroupPlan(bins) => bins.len(),
+            Message::DegreeVector(row) | Message::OrderedMatrix(row) => 4 * row.len(),
+            Message::Dictionary(dictionary) => 4 * dictionary.vectors().len(),
+            Message::TreeAndMatrix { .. } => 0,
+            Message::Start(_) => 12,
+            Message::Walk(walk) => 12 + 4 * walk.sequence.len(),
+            Message::Sequence(sequence) => 4 * sequence.len(),
+        }
+    }
+
+    #[inline]
+    fn omitted_len(&self) -> u64 {
+        match self {
+            Message::TreeAndMatrix { bytes } => *bytes,
+            _ => 0,
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Message::GroupPlan(bins) => out.extend_from_slice(bins),
+            Message::DegreeVector(row) | Message::OrderedMatrix(row) => put_f32s(out, row),
+            Message::Dictionary(dictionary) => put_f32s(out, dictionary.vectors()),
+            Message::TreeAndMatrix { .. } => {}
+            Message::Start(budget) => budget.encode(out),
+            Message::Walk(walk) => {
+                walk.budget.encode(out);
+                put_u32s(out, &walk.sequence);
+            }
+            Message::Sequence(sequence) => put_u32s(out, sequence),
+        }
+    }
+
+    fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = WireReader::new(bytes);
+        let message = match kind {
+            0 => Message::GroupPlan(reader.rest().into()),
+            1 => Message::DegreeVector(reader.rest_f32()?.into()),
+            2 => Message::Dictionary(Arc::new(Dictionary::new(reader.rest_f32()?))),
+            3 => Message::OrderedMatrix(reader.rest_f32()?.into()),
+            4 => Message::TreeAndMatrix { bytes: 0 },
+            5 => Message::Start(Budget::decode(&mut reader)?),
+            6 => {
+                let budget = Budget::decode(&mut reader)?;
+                Message::Walk(Walk {
+                    budget,
+                    sequence: reader.rest_u32()?,
+                    tries: 0,
+                })
+            }
+            7 => Message::Sequence(reader.rest_u32()?),
+            _ => return Err(DecodeError::UnknownKind(kind)),
+        };
+        reader.finish()?;
+        Ok(message)
+    }
+}
+
+impl Budget {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_u32s(out, &[self.left]);
+        put_f32s(out, &[self.epsilon, self.predictor_prob]);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(Budget {
+            left: reader.u32()?,
+            epsilon: reader.f32()?,
+            predictor_prob: reader.f32()?,
+        })
+    }
+}
+
+/// The bytes of phase A5 for one device of a graph of `n_nodes` vertices.
+pub fn tree_and_matrix_bytes(n_nodes: u64) -> u64 {
+    8 * n_nodes.saturating_sub(1) + 4 * n_nodes * n_nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn payloads_have_the_sizes_of_the_papers_table() {
+        let budget = Budget {
+            left: 40,
+            epsilon: 2.0,
+            predictor_prob: 0.2,
+        };
+        let sizes = [
+            Message::GroupPlan(vec![0; 10_312].into()).encoded_len(),
+            Message::DegreeVector(vec![0.0; 9].into()).encoded_len(),
+            Message::Dictionary(Arc::new(Dictionary::new(vec![0.0; 10_312 * 9]))).encoded_len(),
+            Message::OrderedMatrix(vec![0.0; 65 * 9].into()).encoded_len(),
+            Message::Start(budget).encoded_len(),
+            Message::Walk(Walk {
+                budget,
+                sequence: vec![0; 20],
+                tries: 0,
+            })
+            .encoded_len(),
+            Message::Sequence(vec![0; 40]).encoded_len(),
+        ];
+        assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
+        // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
+        assert_eq!(tree_and_matrix_bytes(10_312), 425_349_376 + 82_488);
+        assert_eq!(Message::TreeAndMatrix { bytes: 5 }.omitted_len(), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn a_walk_survives_the_wire(left in any::<u32>(), p in 0.0f32..1.0, sequence in prop::collection::vec(any::<u32>(), 0..50)) {
+            let walk = Walk { budget: Budget { left, epsilon: 2.0, predictor_prob: p }, sequence, tries: 0 };
+            let message = Message::Walk(walk.clone());
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            prop_assert_eq!(bytes.len(), message.encoded_len());
+            let back = Message::decode(message.kind(), &bytes);
+            prop_assert!(matches!(back, Ok(Message::Walk(back)) if back == walk));
+        }
+
+        #[test]
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..10, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(message) = Message::decode(kind, &bytes) {
+                let mut again = Vec::new();
+                message.encode(&mut again);
+                prop_assert!(again.len() == bytes.len() || kind == 4);
+            }
+        }
+    }
+}

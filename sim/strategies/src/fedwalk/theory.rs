@@ -1,0 +1,109 @@
+//! How many device-to-device messages a walk needs, by theory.
+//!
+//! A walk of `l` vertices makes `l - 1` hops; each two-hop jump of the predictor saves one message. The recurrence is
+//! that of Theorem 4.2: `E_1 = 0`, `E_2 = 1`, `E_l = p (E_{l-2} + 1) + (1 - p) (E_{l-1} + 1)`. The closed form printed
+//! there is not its solution: it is too small by `2p / (1 + p)` for long walks.
+
+/// The expected number of messages, by the closed form that solves the recurrence:
+/// `(l - 1) / (1 + p) + p (1 - (-p)^{l-1}) / (1 + p)²`.
+///
+/// `length` is at least 1, `p` lies in 0..=1.
+pub fn expected_messages(length: u32, p: f64) -> f64 {
+    let hops = length.saturating_sub(1);
+    f64::from(hops) / (1.0 + p) + p * (1.0 - power(-p, hops)) / ((1.0 + p) * (1.0 + p))
+}
+
+/// The closed form as the paper prints it.
+pub fn printed_messages(length: u32, p: f64) -> f64 {
+    let n = length.saturating_sub(2);
+    f64::from(n) / (1.0 + p) + (2.0 - 2.0 * p - 1.0 / (1.0 + p)) * (1.0 - power(-p, n)) / (1.0 + p)
+}
+
+/// The exact law of the number of messages: entry `m` is the probability of `m` messages, `m` in `0..length`.
+///
+/// O(length²) time.
+pub fn message_law(length: u32, p: f64) -> Vec<f64> {
+    let length = length.max(1) as usize;
+    // `law[left]` is the law of the messages still to come with `left` vertices to append.
+    let mut law: Vec<Vec<f64>> = Vec::with_capacity(length + 1);
+    for left in 0..=length {
+        let mut mine = vec![0.0; length];
+        match left {
+            0 | 1 => mine[0] = 1.0,
+            2 => mine[1] = 1.0,
+            _ => {
+                for m in 1..length {
+                    mine[m] = p * law[left - 2][m - 1] + (1.0 - p) * law[left - 1][m - 1];
+                }
+            }
+        }
+        law.push(mine);
+    }
+    law.swap_remove(length)
+}
+
+/// The variance of the number of messages.
+pub fn message_variance(length: u32, p: f64) -> f64 {
+    let law = message_law(length, p);
+    let mean: f64 = law.iter().enumerate().map(|(m, q)| m as f64 * q).sum();
+    law.iter()
+        .enumerate()
+        .map(|(m, q)| (m as f64 - mean) * (m as f64 - mean) * q)
+        .sum()
+}
+
+/// `x^n` by repeated multiplication, the same on every machine.
+fn power(x: f64, n: u32) -> f64 {
+    (0..n).fold(1.0, |product, _| product * x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the system's specification for l = 40.
+    #[test]
+    fn the_two_closed_forms_at_length_40() {
+        let rows = [
+            (0.0, 39.0, 39.0),
+            (0.1, 35.5372, 35.3554),
+            (0.2, 32.6389, 32.3056),
+            (0.3, 30.1775, 29.7160),
+            (0.4, 28.0612, 27.4898),
+            (1.0, 20.0, 19.0),
+        ];
+        for (p, right, printed) in rows {
+            assert!((expected_messages(40, p) - right).abs() < 5e-5, "p = {p}");
+            assert!((printed_messages(40, p) - printed).abs() < 5e-5, "p = {p}");
+        }
+    }
+
+    #[test]
+    fn the_closed_form_solves_the_recurrence_and_the_law_has_its_mean() {
+        for p in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            let mut e = vec![f64::NAN, 0.0, 1.0];
+            for l in 3..60 {
+                e.push(p * (e[l - 2] + 1.0) + (1.0 - p) * (e[l - 1] + 1.0));
+            }
+            for l in 1..60u32 {
+                let law = message_law(l, p);
+                let mean: f64 = law.iter().enumerate().map(|(m, q)| m as f64 * q).sum();
+                assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                assert!((mean - e[l as usize]).abs() < 1e-9, "l = {l}, p = {p}");
+                assert!(
+                    (expected_messages(l, p) - e[l as usize]).abs() < 1e-9,
+                    "l = {l}, p = {p}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_printed_form_fails_its_own_border_cases() {
+        assert_eq!(
+            (printed_messages(2, 0.3), expected_messages(2, 0.3).round()),
+            (0.0, 1.0)
+        );
+        assert!((printed_messages(3, 0.3) - 1.4).abs() < 1e-12 && (expected_messages(3, 0.3) - 1.7).abs() < 1e-12);
+    }
+}
