@@ -211,7 +211,7 @@ impl Source {
 
     /// The reader with the extensions that every card has, and those that this one turns on.
     pub(super) fn options(&self) -> Options {
-        let extensions = self.extensions | Extensions::IMPLICIT_SOME;
+        let extensions = self.extensions | Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES;
         Options::default()
             .with_default_extension(extensions)
             .with_recursion_limit(RON_RECURSION_LIMIT)

@@ -1,0 +1,43 @@
+//! The shipped cards, built into the binary.
+
+use crate::text::{Problems, Source, suggest};
+use std::path::Path;
+
+macro_rules! cards {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../cards/", $name, ".ron")))),*]
+    };
+}
+
+/// Name and text of every shipped card, in the order of `folkmoot list`.
+pub const CARDS: &[(&str, &str)] = cards![
+    "karate",
+    "fedwalk/predictor",
+    "fedwalk/predictor-blogcatalog",
+    "fedwalk/walks",
+];
+
+/// A card by the path of a file or the name of a shipped card, and what to call it.
+///
+/// # Errors
+///
+/// When there is neither, or the file cannot be read or is no text.
+pub fn find(card: &str) -> Result<(String, Source), Problems> {
+    let path = Path::new(card);
+    if path.exists() {
+        let name = path
+            .file_stem()
+            .map_or_else(|| card.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        return Ok((name, Source::read(path)?));
+    }
+    match CARDS.iter().find(|(name, _)| *name == card) {
+        Some((name, text)) => Ok(((*name).to_owned(), Source::new(name, text)?)),
+        None => {
+            let names: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
+            let source = Source::new(card, "")?;
+            let mut problems = Problems::new(&source);
+            problems.push(format!("is neither a file nor a shipped card{}", suggest(card, &names)));
+            Err(problems)
+        }
+    }
+}

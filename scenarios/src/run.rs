@@ -1,0 +1,272 @@
+//! One run, from a checked scenario to its directory.
+
+use crate::registry::{Job, TableObserver};
+use crate::scenario::Scenario;
+use crate::summary::summarise;
+use crate::text::Problems;
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
+use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
+use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The data of a run and how they are shared out.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The data.
+    pub dataset: Arc<Dataset>,
+    /// The shards.
+    pub partition: Arc<Partition>,
+}
+
+impl Loaded {
+    /// The number of clients.
+    pub fn n_clients(&self) -> u32 {
+        self.partition.n_clients() as u32
+    }
+}
+
+/// Why a scenario has no result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The card, once the data are known.
+    Card(Box<Problems>),
+    /// The data cannot be had.
+    Data(DataError),
+    /// The data cannot be shared out so.
+    Partition(PartitionError),
+    /// The results cannot be written.
+    Write(WriteError),
+    /// The run failed.
+    Run(RunError),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Card(problems) => problems.fmt(f),
+            Failure::Data(error) => error.fmt(f),
+            Failure::Partition(error) => error.fmt(f),
+            Failure::Write(error) => error.fmt(f),
+            Failure::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Failure::Card(problems) => Some(problems),
+            Failure::Data(error) => Some(error),
+            Failure::Partition(error) => Some(error),
+            Failure::Write(error) => Some(error),
+            Failure::Run(error) => Some(error),
+        }
+    }
+}
+
+/// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share
+/// them.
+#[derive(Default)]
+pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
+
+/// Loads a scenario's data and shares them out.
+///
+/// # Errors
+///
+/// When the data cannot be found, read or shared out, or the card asks more clients than there are.
+pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loaded, Failure> {
+    let streams = Streams::new(scenario.seed());
+    let spec = scenario.dataset();
+    let seed = if spec.is_generated() { scenario.seed() } else { 0 };
+    let key = format!("{spec:?} {seed}");
+    let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let cached = known().get(&key).cloned();
+    let dataset = match cached {
+        Some(dataset) => dataset,
+        None => {
+            let rng = &mut streams.global(Purpose(*b"dataset "));
+            let dataset = Arc::new(spec.load(dirs, rng).map_err(Failure::Data)?);
+            known().insert(key, Arc::clone(&dataset));
+            dataset
+        }
+    };
+    let rng = &mut streams.global(Purpose(*b"partitn "));
+    let partition = scenario
+        .partition()
+        .partition(&dataset, rng)
+        .map_err(Failure::Partition)?;
+    let loaded = Loaded {
+        dataset,
+        partition: Arc::new(partition),
+    };
+    scenario
+        .check_clients(loaded.n_clients())
+        .map_err(|problems| Failure::Card(Box::new(problems)))?;
+    Ok(loaded)
+}
+
+/// Wall clock and progress, which belong to whoever runs: no result depends on them.
+pub trait Watcher: Send {
+    /// A stage is over; the time since the last call belongs to it.
+    fn lap(&mut self, stage: &str);
+
+    /// Rounds have ended: how many so far.
+    fn progress(&mut self, rounds: usize);
+
+    /// The rows of `timing.csv`.
+    fn timing(&mut self) -> Vec<TimingRow>;
+}
+
+/// What identifies a run in its manifest.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The program's version.
+    pub version: String,
+    /// The target it was built for.
+    pub target: String,
+    /// The command that repeats the run.
+    pub command: String,
+    /// What the machine lacks for the same bits elsewhere.
+    pub warnings: Vec<String>,
+}
+
+/// A run on the disk.
+pub struct Report {
+    /// `summary.json`.
+    pub summary: BTreeMap<String, f64>,
+    /// `messages.csv`.
+    pub messages: Vec<MessageRow>,
+    /// The fingerprint of the result.
+    pub fingerprint: String,
+}
+
+/// Runs a scenario and writes its directory.
+///
+/// # Errors
+///
+/// See [`Failure`]. Nothing is left behind unless finished rounds are.
+pub fn run_into(
+    dir: &Path,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    options: Options,
+    identity: &Identity,
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
+    let manifest = Manifest {
+        name: scenario.name().to_owned(),
+        version: identity.version.clone(),
+        target: identity.target.clone(),
+        seed: scenario.seed(),
+        data_fingerprints: BTreeMap::from([(loaded.dataset.name.clone(), loaded.dataset.fingerprint())]),
+        command: identity.command.clone(),
+        notes: loaded.dataset.notes.clone(),
+        warnings: identity.warnings.clone(),
+        ..Manifest::default()
+    };
+    let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    let writer = Writer::spawn(writer).map_err(Failure::Write)?;
+    watcher.lap("load");
+    let world = scenario.world();
+    let job = Job {
+        dataset: &loaded.dataset,
+        partition: &loaded.partition,
+        world: &world,
+        seed: scenario.seed(),
+        options,
+    };
+    let mut saver = Saver {
+        writer,
+        seen: 0,
+        error: None,
+        watcher,
+    };
+    let finished = scenario.strategy().run(&job, &mut saver);
+    let Saver { writer, error, .. } = saver;
+    if let Some(error) = error {
+        return Err(Failure::Write(error));
+    }
+    let finished = finished.map_err(Failure::Run)?;
+    watcher.lap("simulate");
+
+    let summary = summarise(&finished);
+    let mut clients = finished.outcome.clients;
+    for (client, row) in clients.iter_mut().enumerate() {
+        row.shard_size = loaded.partition.shard(client).len() as u64;
+    }
+    let observations = observations(scenario, &finished.outcome.counters);
+    let result = RunResult {
+        rounds: finished.outcome.rounds,
+        messages: finished.messages.clone(),
+        scores: finished.outcome.scores,
+        privacy: finished.outcome.privacy,
+        clients,
+        summary: summary.clone(),
+        observations,
+        timing: watcher.timing(),
+        ..RunResult::default()
+    };
+    let fingerprint = writer.finish(result).map_err(Failure::Write)?;
+    Ok(Report {
+        summary,
+        messages: finished.messages,
+        fingerprint,
+    })
+}
+
+fn observations(scenario: &Scenario, counters: &[(&'static str, Vec<u64>)]) -> Vec<ObservationRow> {
+    let observed = counters
+        .iter()
+        .filter(|(name, _)| scenario.observe().iter().any(|wanted| wanted == name));
+    observed
+        .flat_map(|(name, by_round)| {
+            by_round.iter().enumerate().map(|(round, &value)| ObservationRow {
+                round: round as u32,
+                metric: (*name).to_owned(),
+                value: value as f64,
+            })
+        })
+        .collect()
+}
+
+/// Hands finished rounds to the writer's thread.
+struct Saver<'a> {
+    writer: Writer,
+    seen: usize,
+    error: Option<WriteError>,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Saver<'_> {
+    fn save(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), WriteError> {
+        // A save rewrites whole tables: after the first rounds it waits until there are some per cent more.
+        if rounds.len() < self.seen + 1 + self.seen / 32 {
+            return Ok(());
+        }
+        for row in &rounds[self.seen..] {
+            self.writer.send(Record::Round(row.clone()))?;
+        }
+        self.seen = rounds.len();
+        self.writer.send(Record::Messages(messages()))?;
+        self.writer.send(Record::Save)
+    }
+}
+
+impl TableObserver for Saver<'_> {
+    fn rounds_done(
+        &mut self,
+        rounds: &[RoundRow],
+        messages: &mut dyn FnMut() -> Vec<MessageRow>,
+    ) -> Result<(), String> {
+        self.watcher.progress(rounds.len());
+        self.save(rounds, messages).map_err(|error| {
+            let text = error.to_string();
+            self.error = Some(error);
+            text
+        })
+    }
+}

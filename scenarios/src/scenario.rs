@@ -1,0 +1,221 @@
+//! A checked scenario: every value legal, or every problem said at once.
+
+use crate::file::ScenarioFile;
+use crate::registry::{Chosen, Registry};
+use crate::text::{Problems, Source, axes_of, expand_axes, recover};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::Breach;
+use folkmoot_graphs::{DatasetSpec, PartitionSpec};
+use folkmoot_metrics::Axis;
+use ron::extensions::Extensions;
+use ron::ser::PrettyConfig;
+use ron::value::RawValue;
+use std::collections::BTreeMap;
+
+/// A card in which every value is legal. Made by [`check`] alone.
+pub struct Scenario {
+    file: ScenarioFile,
+    name: String,
+    source: Source,
+    dataset: DatasetSpec,
+    strategy: Box<dyn Chosen>,
+    axes: Vec<Axis>,
+}
+
+/// Checks a card called `name`.
+///
+/// # Errors
+///
+/// Every problem of shape and value, with line and column.
+pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenario, Problems> {
+    let (file, mut problems) = recover::<ScenarioFile>(source);
+    let Some(file) = file else { return Err(problems) };
+    for (path, breaches) in value_checks(&file) {
+        for (field, rule) in breaches {
+            let path = if field.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{path}.{field}")
+            };
+            problems.push_at(&path, rule);
+        }
+    }
+    if file.dataset.is_none() {
+        problems.push_at("dataset", "must be given, such as dataset: Karate (see folkmoot list)");
+    }
+    let strategy = match source.within("strategy").filter(|_| file.strategy.is_some()) {
+        Some(value) => registry.read(&value).map_err(|more| problems.append(more)).ok(),
+        None => {
+            problems.push_at(
+                "strategy",
+                "must be given, such as strategy: FedWalk() (see folkmoot list)",
+            );
+            None
+        }
+    };
+    let axes = axes_of(source, "sweep.axes");
+    if let Err(errors) = expand_axes(axes.clone(), &file.sweep.seeds) {
+        for error in errors {
+            problems.push_at(
+                format!("sweep.{}", error.path()).trim_end_matches('.'),
+                error.to_string(),
+            );
+        }
+    }
+    if let Some(strategy) = &strategy {
+        for (i, name) in file.observe.iter().enumerate() {
+            let known = strategy.counters();
+            if !known.contains(&name.as_str()) {
+                problems.push_at(
+                    &format!("observe.{i}"),
+                    format!("no such counter; there are {}", known.join(", ")),
+                );
+            }
+        }
+    }
+    let (Some(dataset), Some(strategy)) = (file.dataset.clone(), strategy) else {
+        return Err(problems);
+    };
+    let axes = axes.into_iter().map(|(path, values)| Axis { path, values }).collect();
+    problems.into_result(Scenario {
+        file,
+        name: name.to_owned(),
+        source: source.clone(),
+        dataset,
+        strategy,
+        axes,
+    })
+}
+
+/// What each part of the card says of itself; the part's path and its breaches.
+fn value_checks(file: &ScenarioFile) -> Vec<(&'static str, Vec<Breach>)> {
+    let own = |holds: bool, rule: String| if holds { Vec::new() } else { vec![(String::new(), rule)] };
+    let positive = |value: Option<f64>, most: f64| {
+        own(
+            value.is_none_or(|value| value > 0.0 && value <= most),
+            format!(
+                "must be greater than 0 and at most {most}, got {}",
+                value.unwrap_or_default()
+            ),
+        )
+    };
+    vec![
+        (
+            "dataset",
+            file.dataset.as_ref().map(DatasetSpec::check).unwrap_or_default(),
+        ),
+        ("partition", file.partition.check()),
+        ("network", file.network.check()),
+        (
+            "header_bytes",
+            own(
+                file.header_bytes <= 65_535,
+                format!("must lie in 0..=65535, got {}", file.header_bytes),
+            ),
+        ),
+        ("devices", file.devices.check()),
+        ("availability", file.availability.check()),
+        ("dropout", file.dropout.check()),
+        ("cohort", file.cohort.check(u32::MAX)),
+        ("deadline_ms", positive(file.deadline_ms, 1e12)),
+        ("horizon_s", positive(file.horizon_s, 1e9)),
+    ]
+}
+
+impl Scenario {
+    /// The name: a built-in card's, or the file's.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The question it answers.
+    pub fn question(&self) -> &str {
+        &self.file.question
+    }
+
+    /// The text it was read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.file.seed
+    }
+
+    /// The data.
+    pub fn dataset(&self) -> &DatasetSpec {
+        &self.dataset
+    }
+
+    /// How they are shared out.
+    pub fn partition(&self) -> &PartitionSpec {
+        &self.file.partition
+    }
+
+    /// The system.
+    pub fn strategy(&self) -> &dyn Chosen {
+        self.strategy.as_ref()
+    }
+
+    /// Counters to record by round.
+    pub fn observe(&self) -> &[String] {
+        &self.file.observe
+    }
+
+    /// The axes of its sweep, first the slowest.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// The seeds of its sweep.
+    pub fn seeds(&self) -> &[u64] {
+        &self.file.sweep.seeds
+    }
+
+    /// The numbers its sweep is about.
+    pub fn headline(&self) -> &[String] {
+        &self.file.sweep.headline
+    }
+
+    /// The world around the clients.
+    pub fn world(&self) -> World {
+        World {
+            network: self.file.network.build(),
+            devices: self.file.devices.build(),
+            availability: self.file.availability.build(),
+            dropout: self.file.dropout,
+            cohort: self.file.cohort,
+            deadline: self.file.deadline_ms.map(SimSpan::from_millis),
+            horizon: self.file.horizon_s.map_or(SimSpan::FOREVER, SimSpan::from_secs),
+            header_bytes: self.file.header_bytes,
+        }
+    }
+
+    /// Checks what depends on the number of clients.
+    ///
+    /// # Errors
+    ///
+    /// Every rule broken.
+    pub fn check_clients(&self, n_clients: u32) -> Result<(), Problems> {
+        let mut problems = Problems::new(&self.source);
+        for (field, rule) in self.file.cohort.check(n_clients) {
+            problems.push_at(&format!("cohort.{field}"), rule);
+        }
+        problems.into_result(())
+    }
+
+    /// The card with every default explicit and without a sweep. Running it again gives the same fingerprint.
+    pub fn resolved(&self) -> String {
+        let mut file = self.file.clone();
+        file.strategy = RawValue::from_boxed_ron(self.strategy.resolved().into_boxed_str()).ok();
+        file.sweep = crate::file::SweepFile {
+            axes: BTreeMap::new(),
+            seeds: vec![file.seed],
+            headline: Vec::new(),
+        };
+        let pretty = PrettyConfig::new().extensions(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+        let text = ron::ser::to_string_pretty(&file, pretty).expect("a card is plain data");
+        format!("// {}\n{text}\n", self.name.replace(['\n', '\r'], " "))
+    }
+}
