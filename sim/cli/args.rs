@@ -1,0 +1,171 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A deterministic discrete-event simulator of federated learning on graphs
+#[derive(Parser)]
+#[command(name = "folkmoot", version, about, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and write its results and figures
+    Run(RunArgs),
+    /// Run every combination of a card's axes under every seed
+    Sweep(SweepArgs),
+    /// Check cards without running them
+    Check(CheckArgs),
+    /// Show a resolved card, a data set's counts, or a result
+    Show(ShowArgs),
+    /// List cards, strategies, data sets, generators and partitions
+    List,
+    /// Draw the figures of a run or sweep directory again
+    Plot(PlotArgs),
+    /// Find the first difference between two run directories
+    Compare(CompareArgs),
+    /// Run a directory's scenario again and compare fingerprints
+    Verify(VerifyArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What every command that loads a card takes.
+#[derive(Args)]
+pub(crate) struct CardArgs {
+    /// A card's file, or the name of a shipped card such as fedwalk/predictor
+    #[arg(value_name = "CARD")]
+    pub(crate) card: String,
+    /// Change a field of the card, as in strategy.walk_length=20; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct DataArgs {
+    /// Where the data sets are; else the variable FOLKMOOT_DATA, else ./data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+/// How to run: none of it changes a result.
+#[derive(Args)]
+pub(crate) struct EngineArgs {
+    /// Threads to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Put every message through its encoding
+    #[arg(long)]
+    pub(crate) wire_check: bool,
+    /// Handle one event at a time instead of windows in parallel
+    #[arg(long)]
+    pub(crate) no_windows: bool,
+}
+
+/// What a run leaves and says.
+#[derive(Args)]
+pub(crate) struct OutArgs {
+    /// The directory to make [default: the first free of runs/NAME, runs/NAME-2, …]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) card: CardArgs,
+    /// The seed of every random stream [default: the card's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Simulate every message and do no learning
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Record a counter by round in observations.csv; may be repeated
+    #[arg(long, value_name = "COUNTER")]
+    pub(crate) observe: Vec<String>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) card: CardArgs,
+    /// Simulate every message and do no learning
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Cards' files, or names of shipped cards
+    #[arg(value_name = "CARD", required = true)]
+    pub(crate) cards: Vec<String>,
+    /// Change a field of every card; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// A card, a data set as cards name it (Karate, BlogCatalog, "Planetoid(name: Cora)"), or a run or sweep directory
+    #[arg(value_name = "CARD|DATASET|DIR")]
+    pub(crate) what: String,
+    /// Change a field of the card; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// A run or sweep directory
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// A run directory
+    pub(crate) a: PathBuf,
+    /// Another one
+    pub(crate) b: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// A run or sweep directory
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}

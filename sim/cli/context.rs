@@ -1,0 +1,150 @@
+//! What commands share: cards with settings, data folders, threads, identity, the output directory.
+
+use crate::args::{CardArgs, DataArgs, EngineArgs};
+use crate::exit::Exit;
+use folkmoot_engine::prelude::Options;
+use folkmoot_graphs::DataDirs;
+use folkmoot_scenarios::cards;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::run::Identity;
+use folkmoot_scenarios::scenario::{Scenario, check};
+use folkmoot_scenarios::text::{Source, apply, apply_setting};
+use std::path::{Path, PathBuf};
+
+/// The version in manifests.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A card by path or name, with its settings applied, not yet checked.
+pub(crate) fn source(card: &str, settings: &[String], seed: Option<u64>) -> Result<(String, Source), Exit> {
+    let (name, mut source) = cards::find(card)?;
+    for setting in settings {
+        source = apply_setting(&source, setting)?;
+    }
+    if let Some(seed) = seed {
+        source = apply(&source, "seed", &seed.to_string())?;
+    }
+    Ok((name, source))
+}
+
+/// A checked scenario.
+pub(crate) fn scenario(card: &CardArgs, seed: Option<u64>, observe: &[String]) -> Result<Scenario, Exit> {
+    let (name, mut source) = source(&card.card, &card.set, seed)?;
+    if !observe.is_empty() {
+        source = apply(&source, "observe", &format!("{observe:?}"))?;
+    }
+    Ok(check(&name, &source, &Registry::shipped())?)
+}
+
+/// Where data sets are looked for, in order.
+pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
+    let mut dirs = DataDirs::new();
+    if let Some(dir) = &args.data {
+        dirs = dirs.with("--data", dir);
+    }
+    if let Some(dir) = std::env::var_os("FOLKMOOT_DATA").filter(|dir| !dir.is_empty()) {
+        dirs = dirs.with("FOLKMOOT_DATA", dir);
+    }
+    dirs.with("./data", "data")
+}
+
+/// How to run.
+pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    Options {
+        threads: args.threads.map_or_else(all, usize::from),
+        windows: !args.no_windows,
+        wire_check: args.wire_check,
+        dry_run,
+    }
+}
+
+/// What identifies this program and command in a manifest.
+pub(crate) fn identity(command: String) -> Identity {
+    let mut warnings = Vec::new();
+    if !has_fma() {
+        warnings
+            .push("this CPU has no fused multiply-add: learning may give other bits than on a CPU with it".to_owned());
+    }
+    Identity {
+        version: VERSION.to_owned(),
+        target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+        command,
+        warnings,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_fma() -> bool {
+    std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_fma() -> bool {
+    true
+}
+
+/// The command that repeats a run with these results.
+pub(crate) fn command(verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> String {
+    let mut words = vec!["folkmoot".to_owned(), verb.to_owned(), quoted(&card.card)];
+    for setting in &card.set {
+        words.extend(["--set".to_owned(), quoted(setting)]);
+    }
+    if let Some(seed) = seed {
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    if dry_run {
+        words.push("--dry-run".to_owned());
+    }
+    if let Some(data) = &card.data.data {
+        words.extend(["--data".to_owned(), quoted(&data.to_string_lossy())]);
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The directory to make: as asked, or the first free one for this name.
+pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
+    if let Some(out) = out {
+        return out.clone();
+    }
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = name.chars().map(plain).collect();
+    let free = |n: u32| {
+        let dir = Path::new("runs").join(if n == 1 { name.clone() } else { format!("{name}-{n}") });
+        (!dir.exists()).then_some(dir)
+    };
+    (1..).find_map(free).unwrap_or_else(|| Path::new("runs").join(&name))
+}
+
+/// Where the figures of a result are, after drawing them; a failure to draw spoils no result, so it is only a warning.
+pub(crate) fn draw(dir: &Path, is_sweep: bool, quiet: bool) -> Result<usize, Exit> {
+    let drawn = if is_sweep {
+        folkmoot_plots::draw_sweep(dir)
+    } else {
+        folkmoot_plots::draw_run(dir)
+    };
+    let files = drawn.map_err(|error| {
+        Exit::from(error).after(&format!(
+            "the results in {} are complete, but not their figures",
+            dir.display()
+        ))
+    })?;
+    if files.is_empty() && !quiet {
+        crate::output::warn("nothing to draw");
+    }
+    Ok(files.len())
+}

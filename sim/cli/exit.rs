@@ -1,0 +1,91 @@
+//! How the program ends, and what it says then.
+
+use folkmoot_plots::PlotError;
+use folkmoot_scenarios::run::Failure;
+use folkmoot_scenarios::text::Problems;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// An end other than success.
+pub(crate) struct Exit {
+    code: u8,
+    message: String,
+}
+
+impl Exit {
+    /// The run failed: code 1.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Exit {
+            code: 1,
+            message: message.into(),
+        }
+    }
+
+    /// Bad usage, card, data or output path: code 2.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Exit {
+            code: 2,
+            message: message.into(),
+        }
+    }
+
+    /// Problems of a card, with the lines they stand on.
+    pub(crate) fn problems(problems: &Problems) -> Self {
+        Exit::usage(problems.report(std::io::stderr().is_terminal()))
+    }
+
+    /// A scenario without a result, and the command that repeats it.
+    pub(crate) fn failure(failure: &Failure, command: &str) -> Self {
+        match failure {
+            Failure::Card(problems) => Exit::problems(problems),
+            Failure::Data(_) | Failure::Partition(_) | Failure::Write(_) => {
+                Exit::usage(format!("error: {failure}\n  repeat with: {command}"))
+            }
+            Failure::Run(_) => Exit::failed(format!("error: {failure}\n  repeat with: {command}")),
+        }
+    }
+
+    /// The same end with something said before it.
+    pub(crate) fn after(mut self, text: &str) -> Self {
+        self.message = format!("{text}\n{}", self.message);
+        self
+    }
+
+    /// This end and another one: both messages, the higher code.
+    pub(crate) fn and(self, other: Exit) -> Self {
+        Exit {
+            code: self.code.max(other.code),
+            message: format!("{}\n{}", self.message.trim_end(), other.message),
+        }
+    }
+
+    /// Prints the message to stderr.
+    pub(crate) fn report(self) -> ExitCode {
+        if !self.message.is_empty() {
+            // With stderr closed there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "{}", self.message.trim_end());
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<Problems> for Exit {
+    fn from(problems: Problems) -> Self {
+        Exit::problems(&problems)
+    }
+}
+
+impl From<PlotError> for Exit {
+    fn from(error: PlotError) -> Self {
+        match error {
+            PlotError::Draw { .. } => Exit::failed(format!("error: {error}")),
+            PlotError::Read(_) | PlotError::Write(_) => Exit::usage(format!("error: {error}")),
+        }
+    }
+}
+
+impl From<folkmoot_metrics::ReadError> for Exit {
+    fn from(error: folkmoot_metrics::ReadError) -> Self {
+        Exit::usage(format!("error: {error}"))
+    }
+}

@@ -1,0 +1,64 @@
+//! `folkmoot run`: one scenario.
+
+use crate::args::{Format, RunArgs};
+use crate::context;
+use crate::exit::Exit;
+use crate::output::{print, warn};
+use crate::text;
+use crate::watch::Stopwatch;
+use folkmoot_scenarios::run::{Cache, Loaded, Report, load, run_into};
+use folkmoot_scenarios::scenario::Scenario;
+use std::path::Path;
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), Exit> {
+    let scenario = context::scenario(&args.card, args.seed, &args.observe)?;
+    let command = context::command("run", &args.card, args.seed, args.dry_run);
+    let failed = |failure| Exit::failure(&failure, &command);
+    let rounds = scenario.strategy().rounds().map(u64::from);
+    let mut watcher = Stopwatch::start(rounds, "rounds", args.out.quiet);
+    let loaded = load(&scenario, &context::data_dirs(&args.card.data), &Cache::default()).map_err(failed)?;
+    let dir = context::out_dir(args.out.out.as_ref(), scenario.name());
+    let options = context::options(&args.engine, args.dry_run);
+    let identity = context::identity(command.clone());
+    if !args.out.quiet {
+        identity
+            .warnings
+            .iter()
+            .for_each(|warning| warn(&format!("warning: {warning}")));
+    }
+    let report = run_into(&dir, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
+    let n_figures = context::draw(&dir, false, args.out.quiet)?;
+    match args.out.format {
+        Format::Json => print(&json(&dir, &report)),
+        Format::Text if args.out.quiet => Ok(()),
+        Format::Text => print(&describe(&dir, &scenario, &loaded, &report, n_figures)),
+    }
+}
+
+fn describe(dir: &Path, scenario: &Scenario, loaded: &Loaded, report: &Report, n_figures: usize) -> String {
+    let virtual_s = report.summary.get("virtual_s").copied().unwrap_or_default();
+    let rounds = report.summary.get("rounds").copied().unwrap_or_default();
+    format!(
+        "{}, seed {}: {} clients on {}, {} rounds in {} s of virtual time\n\n{}\n\n{}\n\n\
+         fingerprint {}\nresults and {n_figures} figure files in {}",
+        scenario.name(),
+        scenario.seed(),
+        text::count(u64::from(loaded.n_clients())),
+        loaded.dataset.name,
+        text::number(rounds),
+        text::number(virtual_s),
+        text::messages(&report.messages),
+        text::summary(&report.summary),
+        report.fingerprint,
+        dir.display()
+    )
+}
+
+fn json(dir: &Path, report: &Report) -> String {
+    let value = serde_json::json!({
+        "dir": dir.to_string_lossy(),
+        "fingerprint": report.fingerprint,
+        "summary": report.summary,
+    });
+    format!("{value:#}")
+}

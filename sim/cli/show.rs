@@ -1,0 +1,108 @@
+//! `folkmoot show`: a resolved card, a data set, or a result.
+
+use crate::args::ShowArgs;
+use crate::context;
+use crate::exit::Exit;
+use crate::output::print;
+use crate::{sweep, text};
+use folkmoot_metrics::run_dir::MANIFEST;
+use folkmoot_metrics::sweep_dir::SWEEP;
+use folkmoot_metrics::{RunDir, SweepDir};
+use folkmoot_scenarios::cards::CARDS;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::run::{Cache, load};
+use folkmoot_scenarios::scenario::{Scenario, check};
+use folkmoot_scenarios::text::Source;
+use std::path::Path;
+
+pub(crate) fn show(args: &ShowArgs) -> Result<(), Exit> {
+    let path = Path::new(&args.what);
+    if path.is_dir() {
+        return print(&show_dir(path)?);
+    }
+    if path.is_file() || CARDS.iter().any(|(name, _)| *name == args.what) {
+        return show_card(args);
+    }
+    show_dataset(args)
+}
+
+fn show_dir(dir: &Path) -> Result<String, Exit> {
+    if dir.join(SWEEP).is_file() {
+        return Ok(sweep::describe(&SweepDir::open(dir)?));
+    }
+    if !dir.join(MANIFEST).is_file() {
+        return Err(Exit::usage(format!(
+            "error: {} is neither a run nor a sweep directory: it holds no {MANIFEST} and no {SWEEP}",
+            dir.display()
+        )));
+    }
+    let run = RunDir::open(dir)?;
+    let state = if run.manifest.finished {
+        "finished"
+    } else {
+        "not finished"
+    };
+    let fingerprint = run.manifest.result_fingerprint.as_deref().unwrap_or("none");
+    Ok(format!(
+        "{}, seed {}, {state}; fingerprint {fingerprint}\nmade by: {}\n\n{}\n\n{}",
+        run.manifest.name,
+        run.manifest.seed,
+        run.manifest.command,
+        text::messages(&run.messages),
+        text::summary(&run.summary)
+    ))
+}
+
+fn show_card(args: &ShowArgs) -> Result<(), Exit> {
+    let (name, source) = context::source(&args.what, &args.set, None)?;
+    let scenario = check(&name, &source, &Registry::shipped())?;
+    print(&scenario.resolved())?;
+    describe_data(args, &scenario)
+}
+
+/// What the card's data come to, and how they are shared out.
+fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
+    let failed = |failure| Exit::failure(&failure, &format!("folkmoot show {}", args.what));
+    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default()).map_err(failed)?;
+    let mut rows: Vec<Vec<String>> = loaded
+        .dataset
+        .describe()
+        .into_iter()
+        .map(|(name, value)| vec![name, value])
+        .collect();
+    let sizes: Vec<usize> = (0..loaded.n_clients() as usize)
+        .map(|client| loaded.partition.shard(client).len())
+        .collect();
+    let mut put = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    put("clients", text::count(sizes.len() as u64));
+    if let (Some(least), Some(most)) = (sizes.iter().min(), sizes.iter().max()) {
+        let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        put(
+            "shard size, least, mean, most",
+            format!("{least}, {}, {most}", text::number(mean)),
+        );
+    }
+    put("fingerprint", loaded.dataset.fingerprint());
+    print(&text::table(&["data", ""], &rows, 2))
+}
+
+fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
+    let card = format!("(dataset: {}, strategy: FedWalk())", args.what);
+    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &Registry::shipped()));
+    match parsed {
+        Ok(scenario) => describe_data(args, &scenario),
+        Err(_) => {
+            let cards: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
+            let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
+                .iter()
+                .map(|entry| entry.name)
+                .collect();
+            let known: Vec<&str> = cards.into_iter().chain(datasets).collect();
+            Err(Exit::usage(format!(
+                "error: {} is neither a card, nor a data set, nor a directory{}; see folkmoot list",
+                args.what,
+                folkmoot_scenarios::text::suggest(&args.what, &known)
+            )))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `folkmoot sweep`: a card's axes under all its seeds.
+
+use crate::args::{Format, SweepArgs};
+use crate::context;
+use crate::exit::Exit;
+use crate::output::{print, warn};
+use crate::text;
+use crate::watch::{Stopwatch, bar};
+use folkmoot_metrics::SweepDir;
+use folkmoot_metrics::sweep_dir::PointRow;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::sweep::{Done, Plan, plan, sweep_into};
+use std::path::Path;
+
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
+    let scenario = context::scenario(&args.card, None, &[])?;
+    let plan = plan(&scenario, context::VERSION, &Registry::shipped())?;
+    let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
+    let command = context::command("sweep", &args.card, None, args.dry_run);
+    let identity = context::identity(command.clone());
+    let quiet = args.out.quiet;
+    if !quiet {
+        identity
+            .warnings
+            .iter()
+            .for_each(|warning| warn(&format!("warning: {warning}")));
+        let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
+        warn(&format!(
+            "{}: {} points, {seeds} seeds each",
+            scenario.name(),
+            points / seeds.max(1)
+        ));
+    }
+    let bar = bar(Some(plan.points.len() as u64), "points", quiet);
+    let total = Stopwatch::start(None, "", true);
+    let done = |done: &Done<'_>| {
+        bar.set_position(done.n_done as u64);
+        if !quiet && bar.is_hidden() {
+            warn(&progress_line(&plan, done, total.seconds()));
+        }
+    };
+    let watcher = || Box::new(Stopwatch::start(None, "rounds", true)) as Box<_>;
+    let options = context::options(&args.engine, args.dry_run);
+    let swept = sweep_into(
+        &dir,
+        &plan,
+        &context::data_dirs(&args.card.data),
+        options,
+        &identity,
+        &watcher,
+        &done,
+    );
+    bar.finish_and_clear();
+    swept.map_err(|error| {
+        let exit = Exit::failure(&error.failure, &command);
+        match error.point {
+            Some(point) => exit.after(&format!(
+                "point {point} of the sweep has no result; finished points stay"
+            )),
+            None => exit,
+        }
+    })?;
+    let n_figures = context::draw(&dir, true, quiet)?;
+    let result = SweepDir::open(&dir)?;
+    match args.out.format {
+        Format::Json => print(&json(&dir, &result)),
+        Format::Text if quiet => Ok(()),
+        Format::Text => print(&format!(
+            "{}\n\nresults and {n_figures} figure files in {}",
+            describe(&result),
+            dir.display()
+        )),
+    }
+}
+
+fn progress_line(plan: &Plan, done: &Done<'_>, seconds: f64) -> String {
+    let axes = plan.manifest.axes.iter().zip(&done.point.values);
+    let axes: Vec<String> = axes
+        .map(|(axis, value)| format!("{} = {value}", last_part(&axis.path)))
+        .collect();
+    let seed = format!("seed {}", done.point.seed);
+    let what = if axes.is_empty() {
+        seed
+    } else {
+        format!("{}, {seed}", axes.join(", "))
+    };
+    format!("{:>4} of {}: {what}  ({seconds:.1} s)", done.n_done, plan.points.len())
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// The headline numbers by point: mean and standard deviation over seeds, with references beside them.
+pub(crate) fn describe(sweep: &SweepDir) -> String {
+    let mut names: Vec<String> = sweep.manifest.headline.clone();
+    if names.is_empty() {
+        names = ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]
+            .map(str::to_owned)
+            .to_vec();
+    }
+    let mut columns: Vec<(String, bool)> = Vec::new();
+    for name in names {
+        let prefix = format!("{name}@");
+        let mut references: Vec<&String> = sweep.points.iter().flat_map(|row| row.summary.keys()).collect();
+        references.retain(|other| other.starts_with(&prefix));
+        references.sort_unstable();
+        references.dedup();
+        columns.push((name.clone(), true));
+        columns.extend(references.into_iter().map(|reference| (reference.clone(), false)));
+    }
+    let mut header: Vec<&str> = sweep.manifest.axes.iter().map(|axis| last_part(&axis.path)).collect();
+    let n_left = header.len();
+    header.extend(
+        columns
+            .iter()
+            .map(|(name, _)| name.split_once('@').map_or(name.as_str(), |(_, label)| label)),
+    );
+    let mut arms: Vec<(&[String], Vec<&PointRow>)> = Vec::new();
+    for row in &sweep.points {
+        match arms.iter_mut().find(|(values, _)| *values == row.values.as_slice()) {
+            Some((_, rows)) => rows.push(row),
+            None => arms.push((&row.values, vec![row])),
+        }
+    }
+    let lines: Vec<Vec<String>> = arms
+        .iter()
+        .map(|(values, rows)| {
+            let cells = columns.iter().map(|(name, is_measured)| {
+                let numbers: Vec<f64> = rows.iter().filter_map(|row| row.summary.get(name).copied()).collect();
+                mean_and_deviation(&numbers, *is_measured)
+            });
+            values.iter().cloned().chain(cells).collect()
+        })
+        .collect();
+    let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
+    format!(
+        "{}: mean ± standard deviation over the seeds {}\n\n{}",
+        sweep.manifest.name,
+        seeds.join(", "),
+        text::table(&header, &lines, n_left)
+    )
+}
+
+fn mean_and_deviation(numbers: &[f64], with_deviation: bool) -> String {
+    let n = numbers.len() as f64;
+    if numbers.is_empty() {
+        return String::new();
+    }
+    let mean = numbers.iter().sum::<f64>() / n;
+    if !with_deviation || numbers.len() < 2 {
+        return text::number(mean);
+    }
+    let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    format!("{} ± {}", text::number(mean), text::number(variance.sqrt()))
+}
+
+fn json(dir: &Path, sweep: &SweepDir) -> String {
+    let points: Vec<serde_json::Value> = sweep
+        .points
+        .iter()
+        .map(|row| {
+            let axes = sweep
+                .manifest
+                .axes
+                .iter()
+                .map(|axis| axis.path.clone())
+                .zip(row.values.iter().cloned());
+            let axes: std::collections::BTreeMap<String, String> = axes.collect();
+            serde_json::json!({ "point": row.point, "axes": axes, "seed": row.seed, "summary": row.summary })
+        })
+        .collect();
+    format!(
+        "{:#}",
+        serde_json::json!({ "dir": dir.to_string_lossy(), "points": points })
+    )
+}

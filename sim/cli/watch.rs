@@ -1,0 +1,104 @@
+//! The wall clock and progress: the one place that looks at either.
+
+use folkmoot_metrics::TimingRow;
+use folkmoot_scenarios::run::Watcher;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+#[allow(
+    clippy::disallowed_types,
+    reason = "timing.csv and progress are about the wall clock"
+)]
+use std::time::Instant;
+
+/// A stopwatch with a progress bar, which shows only on a terminal.
+#[allow(
+    clippy::disallowed_types,
+    reason = "timing.csv and progress are about the wall clock"
+)]
+pub(crate) struct Stopwatch {
+    last: Instant,
+    rows: Vec<TimingRow>,
+    bar: ProgressBar,
+}
+
+#[allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "timing is about the wall clock"
+)]
+impl Stopwatch {
+    /// Starts it. With the number of rounds, or of points, the bar knows how far there is to go.
+    pub(crate) fn start(total: Option<u64>, unit: &str, quiet: bool) -> Self {
+        Stopwatch {
+            last: Instant::now(),
+            rows: Vec::new(),
+            bar: bar(total, unit, quiet),
+        }
+    }
+
+    /// Seconds since the start or the last lap.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.last.elapsed().as_secs_f64()
+    }
+}
+
+#[allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "timing is about the wall clock"
+)]
+impl Watcher for Stopwatch {
+    fn lap(&mut self, stage: &str) {
+        let peak_memory_bytes = peak_memory();
+        self.rows.push(TimingRow {
+            stage: stage.to_owned(),
+            seconds: self.seconds(),
+            peak_memory_bytes,
+        });
+        self.last = Instant::now();
+    }
+
+    fn progress(&mut self, rounds: usize) {
+        self.bar.set_position(rounds as u64);
+    }
+
+    fn timing(&mut self) -> Vec<TimingRow> {
+        self.bar.finish_and_clear();
+        self.rows.clone()
+    }
+}
+
+impl Drop for Stopwatch {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar on stderr, hidden unless that is a terminal.
+pub(crate) fn bar(total: Option<u64>, unit: &str, quiet: bool) -> ProgressBar {
+    if quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match total {
+        Some(total) => (
+            ProgressBar::new(total),
+            format!("{{bar:32}} {{pos}}/{{len}} {unit}  {{elapsed}}, {{eta}} to go"),
+        ),
+        None => (
+            ProgressBar::new_spinner(),
+            format!("{{spinner}} {{pos}} {unit}  {{elapsed}}"),
+        ),
+    };
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// The most memory this process has had, if the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
