@@ -21,7 +21,7 @@ pub struct ScenarioFile {
     /// How the data are shared out. Default `NodePerClient`.
     pub partition: PartitionSpec,
     /// The federated system and its parameters, by name: see `folkmoot list`.
-    pub strategy: Option<Box<RawValue>>,
+    pub strategy: Box<RawValue>,
     /// How messages travel. Default `Ideal`.
     pub network: NetworkSpec,
     /// Header bytes of every transmission, 0..=65535. Default 40 (IPv4 and TCP without options).
@@ -74,7 +74,7 @@ impl Default for ScenarioFile {
             seed: 1,
             dataset: None,
             partition: PartitionSpec::default(),
-            strategy: None,
+            strategy: RawValue::from_boxed_ron("()".into()).expect("an empty struct is RON"),
             network: NetworkSpec::default(),
             header_bytes: 40,
             devices: DeviceSpec::default(),

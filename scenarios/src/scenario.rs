@@ -43,7 +43,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     if file.dataset.is_none() {
         problems.push_at("dataset", "must be given, such as dataset: Karate (see folkmoot list)");
     }
-    let strategy = match source.within("strategy").filter(|_| file.strategy.is_some()) {
+    let strategy = match source.within("strategy") {
         Some(value) => registry.read(&value).map_err(|more| problems.append(more)).ok(),
         None => {
             problems.push_at(
@@ -208,7 +208,8 @@ impl Scenario {
     /// The card with every default explicit and without a sweep. Running it again gives the same fingerprint.
     pub fn resolved(&self) -> String {
         let mut file = self.file.clone();
-        file.strategy = RawValue::from_boxed_ron(self.strategy.resolved().into_boxed_str()).ok();
+        let strategy = self.strategy.resolved().replace('\n', "\n    ");
+        file.strategy = RawValue::from_boxed_ron(strategy.into()).expect("resolved settings are RON");
         file.sweep = crate::file::SweepFile {
             axes: BTreeMap::new(),
             seeds: vec![file.seed],

@@ -203,10 +203,12 @@ impl Queue {
             let bit = 1u64 << (b - 1);
             self.base = (self.base | bit) & !(bit - 1);
             self.front_end = self.base.saturating_add(bit);
+            self.front.sort_unstable_by_key(|event| Reverse(event.key));
         } else {
             self.front_end = self.base.saturating_add(1);
+            // One instant, as in a network without jitter: the comparison of times can be spared.
+            self.front.sort_unstable_by_key(|event| Reverse(event.key.origin_seq));
         }
-        self.front.sort_unstable_by_key(|event| Reverse(event.key));
     }
 
     /// Moves `base` to the earliest time in bucket `b` and spreads the bucket over the ones below it.

@@ -222,19 +222,19 @@ impl Strategy for FedWalk {
         vec![
             info(
                 "laplace degree vector",
-                "one neighbour of the client",
+                "one neighbour",
                 "basic",
                 Some(self.params.epsilon_degree),
             ),
             info(
                 "none: ordered matrix",
-                "one neighbour of the client",
+                "one neighbour",
                 "none",
                 Some(self.params.epsilon_degree),
             ),
             info(
                 "none: walk entry",
-                "one neighbour of the client",
+                "one neighbour",
                 "none",
                 Some(self.params.epsilon_encoder),
             ),
