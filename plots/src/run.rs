@@ -36,9 +36,11 @@ pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
     figures.extend(cumulative_bytes(run));
     figures.extend(scores::scores(run));
     figures.extend(participation(run));
+    figures.extend(scores::availability(run));
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
     figures.extend(clients::epsilon(run));
+    figures.extend(scores::epsilon_by_round(run));
     let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
     for figure in &mut figures {
         let mut letters = figure.title.chars();

@@ -7,6 +7,47 @@ use crate::names::{Unit, words};
 use folkmoot_metrics::{RunDir, ScoreRow};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The engine's own readings among the scores, by split; they have figures of their own.
+const READINGS: [&str; 2] = ["clients", "privacy"];
+
+/// The share of clients online over time.
+pub(super) fn availability(run: &RunDir) -> Option<Figure> {
+    let y = Axis {
+        log_beyond: None,
+        ..Axis::new("Clients online".to_owned(), Unit::Percent)
+    };
+    let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.split == READINGS[0]).collect();
+    let lines = Lines {
+        x: Axis {
+            log_beyond: None,
+            ..Axis::new("Virtual time", Unit::Seconds)
+        },
+        y,
+        series: splits(&rows, &|row| row.virtual_s),
+    };
+    (rows.len() > 1).then(|| figure("availability", "clients online over time", Panel::Lines(lines)))
+}
+
+/// The mean epsilon of a client so far, a curve per mechanism.
+pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
+    let mut series: Vec<Series> = Vec::new();
+    for row in run.scores.iter().filter(|row| row.split == READINGS[1]) {
+        let point = (f64::from(row.round), row.value);
+        let label = words(row.metric.trim_start_matches("epsilon_mean_")).0;
+        match series.iter_mut().find(|series| series.label == label) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series::new(label, Role::Data(series.len()), vec![point])),
+        }
+    }
+    let is_curve = series.iter().any(|series| series.points.len() > 1);
+    let lines = Lines {
+        x: Axis::rounds(),
+        y: Axis::new("Mean epsilon of a client so far".to_owned(), Unit::Number),
+        series,
+    };
+    is_curve.then(|| figure("epsilon-by-round", "privacy spent over rounds", Panel::Lines(lines)))
+}
+
 /// For each metric its values by round, by virtual time and by bytes spent.
 pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
@@ -38,14 +79,18 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
         ),
     ];
     let mut metrics: Vec<&str> = Vec::new();
-    for row in &run.scores {
+    for row in run.scores.iter().filter(|row| !READINGS.contains(&row.split.as_str())) {
         if !metrics.contains(&row.metric.as_str()) {
             metrics.push(&row.metric);
         }
     }
     let mut figures = Vec::new();
     for metric in metrics {
-        let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.metric == metric).collect();
+        let rows: Vec<&ScoreRow> = run
+            .scores
+            .iter()
+            .filter(|row| row.metric == metric && !READINGS.contains(&row.split.as_str()))
+            .collect();
         let (title, unit) = words(metric);
         for (suffix, against, x, measure) in &measures {
             let places: BTreeSet<u64> = rows.iter().map(|row| measure(row).to_bits()).collect();

@@ -103,6 +103,7 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
         let spent = &mut self.spent[mechanism];
         spent.releases += 1;
         spent.epsilon += epsilon;
+        self.core.release(self.round, mechanism, epsilon);
     }
 
     /// Raises the strategy's counter number `counter` by `n`, in this round.

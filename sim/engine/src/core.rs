@@ -109,6 +109,17 @@ pub enum Fault {
     TooManyEvents,
 }
 
+/// One mechanism's releases in one round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Releases {
+    pub(crate) n: u64,
+    /// The sum of their finite epsilons in units of 2^-32: integers, so that no sum depends on its order.
+    pub(crate) epsilon: u128,
+}
+
+/// The unit of [`Releases::epsilon`] is one over this.
+pub(crate) const EPSILON_UNITS: f64 = 4_294_967_296.0;
+
 pub(crate) struct Core<S: Strategy> {
     /// Which part this is: 0 is the server's.
     index: usize,
@@ -119,6 +130,9 @@ pub(crate) struct Core<S: Strategy> {
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
     /// By round, then counter.
     pub(crate) counters: Vec<Vec<u64>>,
+    /// By round, then mechanism.
+    pub(crate) releases: Vec<Vec<Releases>>,
+    n_mechanisms: usize,
     pub(crate) handled: u64,
     /// The first fault by event key.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
@@ -126,7 +140,7 @@ pub(crate) struct Core<S: Strategy> {
 }
 
 impl<S: Strategy> Core<S> {
-    pub(crate) fn new(index: usize, n_parts: u32) -> Self {
+    pub(crate) fn new(index: usize, n_parts: u32, n_mechanisms: usize) -> Self {
         Core {
             index,
             queue: Queue::new(),
@@ -134,6 +148,8 @@ impl<S: Strategy> Core<S> {
             ledger: Ledger::new(S::Message::KINDS),
             outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
+            releases: Vec::new(),
+            n_mechanisms,
             handled: 0,
             fault: None,
             encoded: Vec::new(),
@@ -307,6 +323,20 @@ impl<S: Strategy> Core<S> {
             self.counters.resize_with(round + 1, || vec![0; S::COUNTERS.len()]);
         }
         self.counters[round][counter] += n;
+    }
+
+    /// Notes a release.
+    pub(crate) fn release(&mut self, round: Round, mechanism: usize, epsilon: f64) {
+        let round = round.0 as usize;
+        if round >= self.releases.len() {
+            self.releases
+                .resize_with(round + 1, || vec![Releases::default(); self.n_mechanisms]);
+        }
+        let releases = &mut self.releases[round][mechanism];
+        releases.n += 1;
+        if epsilon.is_finite() {
+            releases.epsilon += (epsilon * EPSILON_UNITS).round() as u128;
+        }
     }
 
     /// Keeps the first fault.

@@ -123,7 +123,7 @@ impl<S: Strategy> ClientPart<S> {
             leaves_at: SimTime::NEVER,
         };
         ClientPart {
-            core: Core::new(1 + offset as usize, env.n_parts),
+            core: Core::new(1 + offset as usize, env.n_parts, n_mechanisms),
             offset,
             n_mechanisms,
             states,

@@ -246,7 +246,7 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
                 error,
             })?;
         let server = ServerPart {
-            core: Core::new(0, env.n_parts),
+            core: Core::new(0, env.n_parts, n_mechanisms),
             state,
             account: Account::default(),
             record: Record::default(),

@@ -2,12 +2,13 @@
 
 use super::{Outcome, Run, RunError, merged_ledger};
 use crate::context::Spent;
-use crate::core::{Account, Content, Core};
+use crate::core::{Account, Content, Core, EPSILON_UNITS};
 use crate::queue::QueuedEvent;
 use crate::rng::Purpose;
 use crate::strategy::{Clients, MechanismInfo, Report, Scores, Strategy};
 use crate::wire::Wire;
-use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, SimTime};
+use crate::world::{Presence, PresenceCursor};
+use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, '_, S> {
@@ -40,6 +41,8 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 .evaluate(&self.server.state, &clients, &report, &mut rng)
         };
         let mut scores = std::mem::take(&mut self.server.record.scores);
+        scores.extend(self.presence_scores());
+        scores.extend(self.privacy_scores());
         scores.extend(rows);
         Ok(Outcome {
             ledger,
@@ -81,6 +84,62 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 (name, (0..n_rounds).map(of_round).collect())
             })
             .collect()
+    }
+
+    /// The share of clients online at the end of each round, unless all always are.
+    fn presence_scores(&self) -> Vec<ScoreRow> {
+        let (env, ends) = (self.env, &self.server.record.round_ends);
+        if env.world.availability.is_perfect() || env.n_clients == 0 {
+            return Vec::new();
+        }
+        let no_one = || vec![0u64; ends.len()];
+        let count = |mut online: Vec<u64>, id: u32| {
+            let mut cursor = PresenceCursor::default();
+            for (n, &(round, at)) in online.iter_mut().zip(ends) {
+                let presence = env
+                    .world
+                    .availability
+                    .presence(ClientId(id), round, at, &mut cursor, env.streams);
+                *n += u64::from(presence == Presence::Online);
+            }
+            online
+        };
+        let add = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        let online = (0..env.n_clients)
+            .into_par_iter()
+            .fold(no_one, count)
+            .reduce(no_one, add);
+        let n_clients = u64::from(env.n_clients);
+        let share = |n: u64| n as f64 / n_clients as f64;
+        let row = |(&(round, at), n): (&(Round, SimTime), u64)| {
+            score(round, at, "clients", "online_share".to_owned(), share(n), n_clients)
+        };
+        ends.iter().zip(online).map(row).collect()
+    }
+
+    /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a finite one.
+    fn privacy_scores(&self) -> Vec<ScoreRow> {
+        let mut rows = Vec::new();
+        for (i, info) in self.env.strategy.mechanisms().into_iter().enumerate() {
+            let metric = format!(
+                "epsilon_mean_{}",
+                info.mechanism.replace(|c: char| !c.is_alphanumeric(), "_")
+            );
+            let (mut n, mut epsilon) = (0, 0);
+            for &(round, at) in &self.server.record.round_ends {
+                for part in &self.parts {
+                    if let Some(releases) = part.core.releases.get(round.0 as usize) {
+                        n += releases[i].n;
+                        epsilon += releases[i].epsilon;
+                    }
+                }
+                let mean = epsilon as f64 / EPSILON_UNITS / f64::from(self.env.n_clients.max(1));
+                if epsilon > 0 {
+                    rows.push(score(round, at, "privacy", metric.clone(), mean, n));
+                }
+            }
+        }
+        rows
     }
 
     /// What each client spent on each mechanism, in ascending order of the clients.
@@ -140,6 +199,17 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 }
             })
             .collect()
+    }
+}
+
+fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: u64) -> ScoreRow {
+    ScoreRow {
+        round: round.0,
+        virtual_s: at.as_secs(),
+        split: split.to_owned(),
+        metric,
+        value,
+        n,
     }
 }
 

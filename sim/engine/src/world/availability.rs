@@ -38,6 +38,11 @@ pub trait Availability: Send + Sync {
         streams: Streams,
     ) -> Presence;
 
+    /// Whether everybody is always online, so that nobody need be asked.
+    fn is_perfect(&self) -> bool {
+        false
+    }
+
     /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 }
@@ -104,6 +109,10 @@ struct Always;
 impl Availability for Always {
     fn presence(&self, _: ClientId, _: Round, _: SimTime, _: &mut PresenceCursor, _: Streams) -> Presence {
         Presence::Online
+    }
+
+    fn is_perfect(&self) -> bool {
+        true
     }
 
     fn online(&self, _: ClientId, rounds: &[(Round, SimTime)], _: Streams) -> SimSpan {
