@@ -12,6 +12,7 @@ use crate::strategy::{Absence, Setup, Strategy, StrategyError, TimerId};
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The unchanging surroundings of a run, shared by all parts.
@@ -137,6 +138,8 @@ pub(crate) struct Core<S: Strategy> {
     /// The first fault by event key.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
     encoded: Vec<u8>,
+    /// Under `--wire-check`: content many receivers get, and what became of it on the wire.
+    shared: BTreeMap<usize, (S::Message, S::Message)>,
 }
 
 impl<S: Strategy> Core<S> {
@@ -153,6 +156,7 @@ impl<S: Strategy> Core<S> {
             handled: 0,
             fault: None,
             encoded: Vec::new(),
+            shared: BTreeMap::new(),
         }
     }
 
@@ -188,7 +192,7 @@ impl<S: Strategy> Core<S> {
         message: S::Message,
     ) -> Result<(), Fault> {
         let (seq, kind) = (next_seq(account)?, message.kind());
-        let payload = payload_len(&message);
+        let payload = message.payload_len();
         let size = Bytes(payload + u64::from(env.world.header_bytes));
         let name = StreamName::new(env.streams, Purpose(*b"network "), from, round, u64::from(seq));
         let verdict = env.world.network.verdict(Link { from, to }, size, name);
@@ -301,6 +305,10 @@ impl<S: Strategy> Core<S> {
         if !wire_check {
             return Ok(message);
         }
+        let key = message.shared_key();
+        if let Some((_, decoded)) = key.and_then(|key| self.shared.get(&key)) {
+            return Ok(decoded.clone());
+        }
         self.encoded.clear();
         message.encode(&mut self.encoded);
         let fault = |error| Fault::Wire {
@@ -313,6 +321,10 @@ impl<S: Strategy> Core<S> {
             )));
         }
         let decoded = S::Message::decode(kind, &self.encoded).map_err(fault)?;
+        if let Some(key) = key {
+            // The original is kept too, so that nothing else can come to have its address.
+            self.shared.insert(key, (message, decoded.clone()));
+        }
         Ok(decoded)
     }
 
@@ -354,12 +366,6 @@ pub(crate) fn part_of(party: Party, n_parts: u32) -> usize {
         Party::Server => 0,
         Party::Client(id) => 1 + (id.0 % n_parts) as usize,
     }
-}
-
-/// All payload bytes of a message, made or only counted.
-#[inline]
-pub(crate) fn payload_len<M: Wire>(message: &M) -> u64 {
-    message.encoded_len() as u64 + message.omitted_len()
 }
 
 pub(crate) fn next_seq(account: &mut Account) -> Result<u32, Fault> {

@@ -15,6 +15,7 @@
 //! use folkmoot_engine::prelude::*;
 //!
 //! struct Hello;
+//! #[derive(Clone)]
 //! struct Ping;
 //! impl Wire for Ping {
 //!     const KINDS: &'static [Kind] = &[Kind { phase: "hello", name: "ping" }];

@@ -1,9 +1,10 @@
 //! The parts of the population: the server, and shares of the clients.
 
 use crate::context::{Context, Record, ServerContext, Spent};
-use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, payload_len};
+use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault};
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{Event, Strategy};
+use crate::wire::Wire;
 use crate::world::{AccessRates, Presence, PresenceCursor};
 use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, SimTime};
 use std::collections::BTreeMap;
@@ -261,7 +262,7 @@ impl<S: Strategy> ClientPart<S> {
             Content::Done(job) => Event::Done(job.take(env.strategy)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(mut envelope) => {
-                let size = payload_len(&envelope.message) + u64::from(env.world.header_bytes);
+                let size = envelope.message.payload_len() + u64::from(env.world.header_bytes);
                 if !envelope.linked && account.rates.down.is_some() {
                     // First in, first out: it is through the access link after all that came to it earlier.
                     let span = AccessRates::transmission(account.rates.down, Bytes(size));
@@ -301,5 +302,20 @@ impl<S: Strategy> ClientPart<S> {
             Some(fault) => Err(fault),
             None => result.map_err(Fault::Strategy),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_client_costs_at_most_256_bytes() {
+        let per_client = size_of::<Account>() + size_of::<Attendance>();
+        let per_mechanism = size_of::<Spent>();
+        assert!(
+            per_client + 4 * per_mechanism <= 256,
+            "{per_client} and {per_mechanism} a mechanism"
+        );
     }
 }

@@ -7,20 +7,26 @@ use std::fmt;
 ///
 /// Messages are moved in normal runs; `--wire-check` delivers `decode(encode(m))` instead, and every result must be the
 /// same. The kind travels in the header, so a payload holds no tag.
-pub trait Wire: Sized + Send {
+pub trait Wire: Sized + Clone + Send {
     /// Every kind, in ledger order.
     const KINDS: &'static [Kind];
 
     /// The index of this message's kind in [`Wire::KINDS`].
     fn kind(&self) -> usize;
 
-    /// Payload bytes that are simulated, exactly as many as [`Wire::encode`] writes.
+    /// How many bytes [`Wire::encode`] writes, exactly.
     fn encoded_len(&self) -> usize;
 
-    /// Payload bytes beyond those: content that real parties would send and that the simulation counts without making
-    /// it, because nothing here reads it.
-    fn omitted_len(&self) -> u64 {
-        0
+    /// Payload bytes that the ledger counts. Default: the encoding's. They differ where real parties would send each
+    /// receiver its own cut of content that the simulation carries once for all.
+    fn payload_len(&self) -> u64 {
+        self.encoded_len() as u64
+    }
+
+    /// A key of content that many receivers get alike, such as the address of what an `Arc` holds: `--wire-check` then
+    /// puts it through its encoding once and not once per receiver. Default: none.
+    fn shared_key(&self) -> Option<usize> {
+        None
     }
 
     /// Appends the payload, little-endian.

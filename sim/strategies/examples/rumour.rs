@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Everything that travels.
+#[derive(Clone)]
 enum Message {
     /// The rumour, with the hops it has made (4 bytes).
     Rumour { hops: u32 },

@@ -119,10 +119,18 @@ impl Wire for Message {
     }
 
     #[inline]
-    fn omitted_len(&self) -> u64 {
+    fn payload_len(&self) -> u64 {
         match self {
             Message::TreeAndMatrix { bytes } => *bytes,
-            _ => 0,
+            message => message.encoded_len() as u64,
+        }
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        match self {
+            Message::GroupPlan(bins) => Some(Arc::as_ptr(bins).cast::<u8>().addr()),
+            Message::Dictionary(dictionary) => Some(Arc::as_ptr(dictionary).addr()),
+            _ => None,
         }
     }
 
@@ -215,7 +223,7 @@ mod tests {
         assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
         // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
         assert_eq!(tree_and_matrix_bytes(10_312), 425_349_376 + 82_488);
-        assert_eq!(Message::TreeAndMatrix { bytes: 5 }.omitted_len(), 5);
+        assert_eq!(Message::TreeAndMatrix { bytes: 5 }.payload_len(), 5);
     }
 
     proptest! {
