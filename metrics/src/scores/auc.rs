@@ -1,0 +1,191 @@
+//! The area under the ROC curve, from ranks.
+
+use super::{ScoreError, legal, same_length, shape};
+
+/// The probability that a random positive item scores above a random negative one, ties counting one half.
+///
+/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. It is the Mann-Whitney statistic
+/// `(R - P (P + 1) / 2) / (P N)` with `R` the sum of the `P` positives' mid-ranks and `N` the number of negatives
+/// (Hanley and McNeil 1982). The ranks are summed as integers, so the value does not depend on the order of the items.
+///
+/// # Errors
+///
+/// [`ScoreError::Length`], [`ScoreError::Value`] for a NaN, [`ScoreError::OneClass`] where all items have one class.
+///
+/// # Complexity
+///
+/// O(n log n) time.
+pub fn auc(positive: &[bool], scores: &[f64]) -> Result<f64, ScoreError> {
+    same_length("scores", positive.len(), scores.len())?;
+    legal("scores", scores, |score| !score.is_nan())?;
+    let pairs = scores.iter().copied().zip(positive.iter().copied()).collect();
+    rank_auc(pairs).ok_or(ScoreError::OneClass { task: 0 })
+}
+
+/// The area for items `(score, positive)` without NaN; `None` if one class is missing.
+fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
+    items.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let n_positive = items.iter().filter(|item| item.1).count() as u128;
+    let n_negative = items.len() as u128 - n_positive;
+    if n_positive == 0 || n_negative == 0 {
+        return None;
+    }
+    // Twice the sum of mid-ranks: a group of equal scores at the ranks first..=last has mid-rank (first + last) / 2.
+    // `chunk_by` compares with ==, so that -0 and 0 tie although `total_cmp` tells them apart.
+    let mut doubled_ranks = 0;
+    let mut before = 0;
+    for group in items.chunk_by(|a, b| a.0 == b.0) {
+        let last = before + group.len() as u128;
+        let doubled_mid_rank = before + 1 + last;
+        doubled_ranks += doubled_mid_rank * group.iter().filter(|item| item.1).count() as u128;
+        before = last;
+    }
+    let doubled_wins = doubled_ranks - n_positive * (n_positive + 1);
+    Some(doubled_wins as f64 / (2 * n_positive * n_negative) as f64)
+}
+
+/// The areas of many binary tasks with missing labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaskedAuc {
+    /// The area of each task, shape `(n_tasks,)`; `None` where a class is missing among the labelled items.
+    pub per_task: Vec<Option<f64>>,
+    /// The mean over the tasks that have an area; `None` if there is none.
+    pub mean: Option<f64>,
+}
+
+impl MaskedAuc {
+    /// How many tasks the mean is over.
+    pub fn n_used(&self) -> usize {
+        self.per_task.iter().flatten().count()
+    }
+}
+
+/// The area of each of `n_tasks` binary tasks over its labelled items, and their mean.
+///
+/// `positive`, `labelled` and `scores` have shape `(n, n_tasks)`. Unlabelled entries are not looked at.
+///
+/// # Errors
+///
+/// [`ScoreError::Empty`] without tasks, [`ScoreError::Length`], [`ScoreError::Value`] for a NaN at a labelled place.
+pub fn masked_auc(
+    positive: &[bool],
+    labelled: &[bool],
+    scores: &[f64],
+    n_tasks: usize,
+) -> Result<MaskedAuc, ScoreError> {
+    if n_tasks == 0 {
+        return Err(ScoreError::Empty);
+    }
+    shape("positive", positive.len() / n_tasks, n_tasks, positive.len())?;
+    same_length("labelled", positive.len(), labelled.len())?;
+    same_length("scores", positive.len(), scores.len())?;
+    let bad = |at: &usize| labelled[*at] && scores[*at].is_nan();
+    if let Some(index) = (0..scores.len()).find(bad) {
+        return Err(ScoreError::Value {
+            input: "scores",
+            index,
+            value: scores[index],
+        });
+    }
+    let area = |task: usize| {
+        let places = (task..positive.len()).step_by(n_tasks).filter(|&at| labelled[at]);
+        rank_auc(places.map(|at| (scores[at], positive[at])).collect())
+    };
+    let per_task: Vec<Option<f64>> = (0..n_tasks).map(area).collect();
+    let used: Vec<f64> = per_task.iter().copied().flatten().collect();
+    let mean = (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64);
+    Ok(MaskedAuc { per_task, mean })
+}
+
+/// The unweighted mean over classes of the area of "this class against the rest".
+///
+/// `actual` has shape `(n,)` with ids below `n_classes`, `scores` shape `(n, n_classes)`, used as given: rows that
+/// should be probabilities must be normalised by the caller, because ranks within a column change with the rows' scale.
+///
+/// # Errors
+///
+/// [`ScoreError::Length`], [`ScoreError::Class`], [`ScoreError::Value`] for a NaN, and [`ScoreError::OneClass`] with
+/// the class that has no item or all of them; [`ScoreError::Empty`] without classes.
+pub fn auc_one_vs_rest(actual: &[u32], scores: &[f64], n_classes: usize) -> Result<f64, ScoreError> {
+    if n_classes == 0 {
+        return Err(ScoreError::Empty);
+    }
+    shape("scores", actual.len(), n_classes, scores.len())?;
+    legal("scores", scores, |score| !score.is_nan())?;
+    if let Some(index) = actual.iter().position(|&class| class as usize >= n_classes) {
+        return Err(ScoreError::Class {
+            index,
+            class: actual[index],
+            n_classes,
+        });
+    }
+    let mut sum = 0.0;
+    for task in 0..n_classes {
+        let column = scores.iter().skip(task).step_by(n_classes);
+        let items = column
+            .zip(actual)
+            .map(|(&score, &class)| (score, class as usize == task));
+        sum += rank_auc(items.collect()).ok_or(ScoreError::OneClass { task })?;
+    }
+    Ok(sum / n_classes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ties_count_one_half() {
+        assert_eq!(auc(&[false, true, true], &[0.5, 0.5, 0.9]).unwrap(), 0.75);
+        assert_eq!(auc(&[false, true], &[0.0, -0.0]).unwrap(), 0.5);
+        assert_eq!(auc(&[false, true], &[f64::NEG_INFINITY, f64::INFINITY]).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn an_unlabelled_value_is_not_looked_at() {
+        let positive = [true, true, false, true, true, false];
+        let labelled = [true, true, true, true, false, false];
+        let scores = [0.9, 0.1, 0.2, 0.3, f64::NAN, f64::NAN];
+        let found = masked_auc(&positive, &labelled, &scores, 2).unwrap();
+        assert_eq!(found.per_task, [Some(1.0), None]);
+        assert_eq!((found.mean, found.n_used()), (Some(1.0), 1));
+        assert_eq!(
+            masked_auc(&positive, &[true; 6], &scores, 2).unwrap_err().to_string(),
+            "scores[4]: NaN is not a legal value"
+        );
+        assert!(masked_auc(&positive, &labelled, &scores, 4).is_err());
+        assert_eq!(masked_auc(&[], &[], &[], 2).unwrap().mean, None);
+    }
+
+    #[test]
+    fn a_class_without_items_has_no_area() {
+        assert_eq!(
+            auc_one_vs_rest(&[0, 1], &[0.0; 6], 3),
+            Err(ScoreError::OneClass { task: 2 })
+        );
+    }
+
+    proptest! {
+        /// The definition, by counting pairs.
+        #[test]
+        fn the_area_is_the_share_of_pairs_in_order(items in proptest::collection::vec((0u8..6, any::<bool>()), 0..30)) {
+            let positive: Vec<bool> = items.iter().map(|item| item.1).collect();
+            let scores: Vec<f64> = items.iter().map(|item| f64::from(item.0)).collect();
+            let (mut won, mut pairs) = (0.0, 0.0);
+            for (a, _) in items.iter().filter(|item| item.1) {
+                for (b, _) in items.iter().filter(|item| !item.1) {
+                    won += if a > b { 1.0 } else if a == b { 0.5 } else { 0.0 };
+                    pairs += 1.0;
+                }
+            }
+            match auc(&positive, &scores) {
+                Ok(area) => prop_assert_eq!(area, won / pairs),
+                Err(error) => {
+                    prop_assert_eq!(error, ScoreError::OneClass { task: 0 });
+                    prop_assert_eq!(pairs, 0.0);
+                }
+            }
+        }
+    }
+}
