@@ -77,6 +77,11 @@ impl Laplace {
         2.0 * self.scale * self.scale
     }
 
+    /// The mean of |R|, `b`.
+    pub fn mean_abs(&self) -> f64 {
+        self.scale
+    }
+
     /// The mean of |R1 − R2| for two independent draws, `3 b / 2`.
     pub fn mean_abs_difference(&self) -> f64 {
         1.5 * self.scale

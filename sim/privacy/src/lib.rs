@@ -1,15 +1,34 @@
-//! Differentially private mechanisms.
+//! Differentially private mechanisms and what they cost.
 //!
-//! [`Laplace`] adds noise to counts. Every mechanism draws from a stream it is given and uses the `libm` crate's
-//! functions, so a release is the same on every machine.
+//! - [`Mechanism`]: a release and its [`PrivacyCost`]; [`NoPrivacy`] is the twin that protects nothing.
+//! - [`NoisyCounts`]: Laplace noise on counts; [`Laplace`] is the law itself.
+//! - [`Exponential`]: a candidate chosen by its score.
+//! - [`MultiBit`]: a matrix as few random signs.
+//! - [`composition`]: the cost of many releases.
+//!
+//! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
+//! release is the same on every machine. An input outside a mechanism's domain is an error. This crate knows nothing of
+//! the engine: who releases what to whom is the strategies' and the ledger's business.
 //!
 //! ```
-//! use folkmoot_privacy::Laplace;
-//! let noise = Laplace::new(0.5)?;
-//! assert_eq!(noise.cdf(0.0), 0.5);
-//! # Ok::<(), folkmoot_privacy::LaplaceError>(())
+//! use folkmoot_privacy::{Exponential, Mechanism};
+//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//! let mechanism = Exponential::calibrated(2.0, 1.0, "one vertex")?;
+//! let chosen = mechanism.release(&[0.0, -0.5, -1.0], &mut ChaCha8Rng::seed_from_u64(1))?;
+//! assert!(chosen < 3 && mechanism.cost().epsilon == 2.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod composition;
+pub mod exponential;
 pub mod laplace;
+pub mod mechanism;
+pub mod multi_bit;
+pub mod noisy_counts;
+mod uniform;
 
+pub use exponential::Exponential;
 pub use laplace::{Laplace, LaplaceError};
+pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
+pub use multi_bit::{Entries, MultiBit};
+pub use noisy_counts::NoisyCounts;

@@ -1,0 +1,154 @@
+//! What every mechanism has: a release and its cost.
+
+use rand_chacha::ChaCha8Rng;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// One differentially private release.
+///
+/// Refines the idea "input to release" by an error: a guarantee holds for inputs within the mechanism's domain, and
+/// quietly moving another input into it would change what is measured.
+pub trait Mechanism: Send + Sync {
+    /// What must not be seen.
+    type Input: ?Sized;
+    /// What is seen instead.
+    type Release;
+
+    /// Draws a release of `input` from `rng`, which it alone uses in a fixed order stated by the implementation.
+    ///
+    /// # Errors
+    ///
+    /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing is spent.
+    fn release(&self, input: &Self::Input, rng: &mut ChaCha8Rng) -> Result<Self::Release, ReleaseError>;
+
+    /// What one release costs.
+    fn cost(&self) -> PrivacyCost;
+}
+
+/// The price of a release: for inputs that differ by one `unit`, `P[out in S] <= e^epsilon P'[out in S] + delta` for
+/// every S.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivacyCost {
+    /// At least 0; infinite where nothing protects.
+    pub epsilon: f64,
+    /// In 0..=1.
+    pub delta: f64,
+    /// What two neighbouring inputs differ by, for example `one neighbour of a device`.
+    pub unit: &'static str,
+}
+
+/// Why an input cannot be released.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReleaseError {
+    /// There is nothing to choose from.
+    Empty,
+    /// The input does not have the shape that the mechanism was made for.
+    Length {
+        /// How many values it must have.
+        expected: usize,
+        /// How many it has.
+        got: usize,
+    },
+    /// A value lies outside the mechanism's domain.
+    Value {
+        /// The position.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+}
+
+impl fmt::Display for ReleaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReleaseError::Empty => f.write_str("there is nothing to choose from"),
+            ReleaseError::Length { expected, got } => write!(f, "the input must have {expected} values, got {got}"),
+            ReleaseError::Value { index, value } => {
+                write!(
+                    f,
+                    "value {index} of the input lies outside the mechanism's domain, got {value}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReleaseError {}
+
+/// A parameter that no mechanism can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterError {
+    /// The parameter's name.
+    pub name: &'static str,
+    /// What it must be.
+    pub rule: &'static str,
+    /// What it is.
+    pub got: f64,
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: must be {}, got {}", self.name, self.rule, self.got)
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+/// Checks that a parameter is finite and greater than 0.
+pub(crate) fn positive(name: &'static str, got: f64) -> Result<f64, ParameterError> {
+    let rule = "finite and greater than 0";
+    match got.is_finite() && got > 0.0 {
+        true => Ok(got),
+        false => Err(ParameterError { name, rule, got }),
+    }
+}
+
+/// No protection: the release is the input. The twin of every mechanism, for tests that isolate something else.
+#[derive(Clone, Copy, Debug)]
+pub struct NoPrivacy<T: ?Sized>(PhantomData<fn(&T)>);
+
+impl<T: ?Sized> NoPrivacy<T> {
+    /// The identity.
+    pub fn new() -> Self {
+        NoPrivacy(PhantomData)
+    }
+}
+
+impl<T: ?Sized> Default for NoPrivacy<T> {
+    fn default() -> Self {
+        NoPrivacy::new()
+    }
+}
+
+impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
+    type Input = T;
+    type Release = T::Owned;
+
+    /// Draws nothing.
+    fn release(&self, input: &T, _rng: &mut ChaCha8Rng) -> Result<T::Owned, ReleaseError> {
+        Ok(input.to_owned())
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        PrivacyCost {
+            epsilon: f64::INFINITY,
+            delta: 0.0,
+            unit: "nothing",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, SeedableRng};
+
+    #[test]
+    fn no_privacy_gives_the_input_and_draws_nothing() {
+        let (mut rng, mut twin) = (ChaCha8Rng::seed_from_u64(1), ChaCha8Rng::seed_from_u64(1));
+        let none = NoPrivacy::<[f64]>::new();
+        assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
+        assert_eq!(rng.next_u64(), twin.next_u64());
+        assert_eq!((none.cost().epsilon, none.cost().unit), (f64::INFINITY, "nothing"));
+    }
+}
