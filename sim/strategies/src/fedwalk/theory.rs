@@ -1,4 +1,4 @@
-//! How many device-to-device messages a walk needs, by theory.
+//! The closed forms of FedWalk: how many device-to-device messages a walk needs, and the score of its encoder.
 //!
 //! A walk of `l` vertices makes `l - 1` hops; each two-hop jump of the predictor saves one message. The recurrence is
 //! that of Theorem 4.2: `E_1 = 0`, `E_2 = 1`, `E_l = p (E_{l-2} + 1) + (1 - p) (E_{l-1} + 1)`. The closed form printed
@@ -11,6 +11,27 @@
 pub fn expected_messages(length: u32, p: f64) -> f64 {
     let hops = length.saturating_sub(1);
     f64::from(hops) / (1.0 + p) + p * (1.0 - power(-p, hops)) / ((1.0 + p) * (1.0 + p))
+}
+
+/// The expected number of messages, by the recurrence of Theorem 4.2 itself, which mirrors Algorithm 1 step by step.
+///
+/// `length` is at least 1, `p` lies in 0..=1. O(length) time: it is the check of [`expected_messages`].
+pub fn recurrent_messages(length: u32, p: f64) -> f64 {
+    match length {
+        0 | 1 => 0.0,
+        _ => {
+            let (mut before, mut last) = (0.0, 1.0);
+            for _ in 2..length {
+                (before, last) = (last, p * (before + 1.0) + (1.0 - p) * (last + 1.0));
+            }
+            last
+        }
+    }
+}
+
+/// The expected number of two-hop jumps of the predictor: each saves one of the `length - 1` messages of a plain walk.
+pub fn expected_jumps(length: u32, p: f64) -> f64 {
+    f64::from(length.saturating_sub(1)) - expected_messages(length, p)
 }
 
 /// The closed form as the paper prints it.
@@ -50,6 +71,12 @@ pub fn message_variance(length: u32, p: f64) -> f64 {
         .enumerate()
         .map(|(m, q)| (m as f64 - mean) * (m as f64 - mean) * q)
         .sum()
+}
+
+/// The score of the encoder (Eqs. 9-12): minus the dissimilarity of two vertices times the leaves under their lowest
+/// common ancestor in the tree. At most 0, and 0 for the vertex itself.
+pub fn encoder_score(dissimilarity: f64, n_leaves: u32) -> f64 {
+    -dissimilarity * f64::from(n_leaves)
 }
 
 /// `x^n` by repeated multiplication, the same on every machine.
@@ -96,6 +123,26 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn recurrence_and_jumps_at_their_borders() {
+        for p in [0.0, 0.2, 1.0] {
+            assert_eq!((recurrent_messages(0, p), recurrent_messages(1, p)), (0.0, 0.0));
+            assert_eq!((recurrent_messages(2, p), recurrent_messages(3, p)), (1.0, 2.0 - p));
+            assert!((recurrent_messages(40, p) - expected_messages(40, p)).abs() < 1e-12);
+            // A jump needs three vertices, and at p = 1 every second hop is one.
+            assert_eq!((expected_jumps(1, p), expected_jumps(2, p).abs() < 1e-15), (0.0, true));
+            assert!((expected_jumps(3, p) - p).abs() < 1e-15);
+        }
+        assert!((expected_jumps(40, 1.0) - 19.0).abs() < 1e-12);
+        assert!((expected_jumps(40, 0.2) - 6.3611).abs() < 5e-5);
+    }
+
+    #[test]
+    fn near_twins_under_a_low_ancestor_score_highest() {
+        assert_eq!(encoder_score(0.0, 1), 0.0);
+        assert_eq!(encoder_score(1.5, 4), -6.0);
     }
 
     #[test]
