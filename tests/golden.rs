@@ -1,0 +1,151 @@
+//! Golden vectors: expected values that trusted libraries computed, checked against ours.
+//!
+//! `FOLKMOOT_GOLDEN` names a folder, relative paths from the workspace root; the default is `tests/golden/`. Every
+//! `*.json` in it is read by the schema of [`schema`], and every case of a topic in [`TOPICS`] is computed and
+//! compared. Anything that is not understood fails: a topic in neither list, an `op` its topic does not know, a key
+//! nobody reads, a file that does not parse, a folder without a known topic. A new topic is one function in [`TOPICS`],
+//! in place of its line in [`LATER`].
+
+mod compare;
+mod fedwalk_messages;
+mod graph_measures;
+mod metrics;
+mod privacy;
+#[cfg(test)]
+mod runner;
+mod schema;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use compare::Mismatch;
+use schema::{Case, File};
+
+/// Computes a case and compares every expected value; an error if the case is not understood or we refuse its input.
+type Check = fn(&Case) -> Result<Vec<Mismatch>, String>;
+
+/// The topics checked now.
+const TOPICS: &[(&str, Check)] = &[
+    ("fedwalk_messages", fedwalk_messages::check),
+    ("graph_measures", graph_measures::check),
+    ("metrics", metrics::check),
+    ("privacy", privacy::check),
+];
+
+/// The topics of parts that are not built yet: their files must parse, their cases are skipped, and the report says so.
+const LATER: &[&str] = &[
+    "attention",
+    "classical",
+    "dtw",
+    "embedding_metric",
+    "fgw",
+    "gw",
+    "gw_barycenter",
+    "hierarchical_clustering",
+    "layer_gat",
+    "layer_gcn",
+    "layer_gin",
+    "layer_graphconv",
+    "layer_lg",
+    "layer_sage",
+    "layer_tag",
+    "losses",
+    "lstm",
+    "model_graph_classifier",
+    "model_node_classifier",
+    "optim",
+    "ot_linear",
+    "system_fgcl",
+    "system_ppgm",
+    "tsne",
+];
+
+/// What was done with a folder.
+#[derive(Debug, Default)]
+struct Report {
+    /// Topics whose cases all agree, with the number of cases.
+    checked: Vec<(String, usize)>,
+    /// Topics left for later.
+    skipped: Vec<String>,
+}
+
+/// The folder to check.
+fn folder() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    match std::env::var_os("FOLKMOOT_GOLDEN") {
+        Some(folder) => root.join(folder),
+        None => root.join("tests/golden"),
+    }
+}
+
+/// Checks every golden file of `folder`, in the order of their names; all that is wrong, one line each, if anything is.
+fn check_folder(folder: &Path) -> Result<Report, Vec<String>> {
+    let cannot = |what: String| move |error: std::io::Error| vec![format!("{what}: {error}")];
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(cannot(folder.display().to_string()))? {
+        paths.push(entry.map_err(cannot(folder.display().to_string()))?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    let mut report = Report::default();
+    let mut problems = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for path in paths {
+        let file = match read(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                problems.push(format!("{}: {error}", path.display()));
+                continue;
+            }
+        };
+        if seen.contains(&file.topic) {
+            problems.push(format!(
+                "{}: topic {:?} occurs in two files",
+                path.display(),
+                file.topic
+            ));
+        } else if let Some((_, check)) = TOPICS.iter().find(|(topic, _)| *topic == file.topic) {
+            problems.extend(check_file(&file, *check));
+            report.checked.push((file.topic.clone(), file.cases.len()));
+        } else if LATER.contains(&file.topic.as_str()) {
+            report.skipped.push(file.topic.clone());
+        } else {
+            problems.push(format!("{}: unknown topic {:?}", path.display(), file.topic));
+        }
+        seen.push(file.topic);
+    }
+    if report.checked.is_empty() && problems.is_empty() {
+        problems.push(format!("{}: no file of a known topic", folder.display()));
+    }
+    if problems.is_empty() { Ok(report) } else { Err(problems) }
+}
+
+/// Reads and checks the form of one file.
+fn read(path: &Path) -> Result<File, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    File::parse(&text)
+}
+
+/// One line for each value or case that fails.
+fn check_file(file: &File, check: Check) -> Vec<String> {
+    let mut lines = Vec::new();
+    for case in &file.cases {
+        let here = format!("{}: case {:?}, op {:?}", file.topic, case.name, case.op);
+        match check(case) {
+            Ok(mismatches) => lines.extend(mismatches.into_iter().map(|mismatch| format!("{here}: {mismatch}"))),
+            Err(error) => lines.push(format!("{here}: {error}")),
+        }
+    }
+    lines
+}
+
+#[test]
+fn golden_vectors_agree() {
+    let report = check_folder(&folder()).unwrap_or_else(|problems| panic!("\n{}", problems.join("\n")));
+    for (topic, n_cases) in report.checked {
+        println!("golden: {topic}: {n_cases} cases agree");
+    }
+    for topic in report.skipped {
+        println!("golden: {topic}: skipped, its part is not built yet");
+    }
+}

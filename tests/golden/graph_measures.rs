@@ -1,0 +1,78 @@
+//! Hop distances, neighbourhoods, the edit distance and the shortest-path kernel.
+
+use folkmoot_graphs::{Graph, measures};
+use folkmoot_similarity::{graph_edit, shortest_path};
+use serde::Deserialize;
+
+use super::compare::{Got, Mismatch};
+use super::schema::{Case, text};
+
+/// A graph by its directed pairs; an undirected edge is listed in both directions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pairs {
+    num_nodes: u32,
+    edges: Vec<(u32, u32)>,
+}
+
+impl Pairs {
+    fn undirected(&self) -> Result<Graph, String> {
+        let listed = Graph::from_edges(self.num_nodes, &self.edges, true).map_err(text)?;
+        match listed.arcs().all(|(u, v)| listed.has_edge(v, u)) {
+            true => Ok(listed.undirected()),
+            false => Err("an edge is listed in one direction only".into()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct One {
+    graph: Pairs,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Centred {
+    graph: Pairs,
+    center: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Two {
+    g: Pairs,
+    h: Pairs,
+}
+
+pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
+    let got = match case.op.as_str() {
+        "apsp" => {
+            let graph = case.only_inputs::<One>()?.graph.undirected()?;
+            let distances = measures::hop_distances(&graph);
+            let rows: Vec<Vec<f64>> = distances.rows().into_iter().map(|row| row.to_vec()).collect();
+            vec![("distance", rows.into())]
+        }
+        "ego" => {
+            let Centred { graph, center } = case.only_inputs()?;
+            let graph = graph.undirected()?;
+            if center as usize >= graph.n_nodes() {
+                return Err(format!("center: must lie below {}, got {center}", graph.n_nodes()));
+            }
+            let within = |hops| measures::ego(&graph, center, hops).into();
+            vec![("hop1", within(1)), ("hop2", within(2))]
+        }
+        "ged" => {
+            let Two { g, h } = case.only_inputs()?;
+            let distance = graph_edit::distance(&g.undirected()?, &h.undirected()?).map_err(text)?;
+            vec![("value", distance.into())]
+        }
+        "sp_kernel" => {
+            let Two { g, h } = case.only_inputs()?;
+            let kernel = shortest_path::kernel(&g.undirected()?, &h.undirected()?).map_err(text)?;
+            vec![("value", kernel.into())]
+        }
+        _ => return Err(case.unknown_op()),
+    };
+    Ok(case.compare(Got::Map(got)))
+}
