@@ -60,6 +60,10 @@ fn plain_words(error: &io::Error) -> (String, &'static str) {
             "the disk quota is used up".into(),
             "free some space or choose --out on another disk",
         ),
+        Kind::FileTooLarge => (
+            "the file would be larger than the limit for files".into(),
+            "raise the limit (ulimit -f) or choose --out on another disk",
+        ),
         Kind::PermissionDenied => ("permission denied".into(), "choose --out in a folder you may write to"),
         Kind::ReadOnlyFilesystem => ("the disk is read-only".into(), "choose --out on another disk"),
         Kind::NotADirectory | Kind::AlreadyExists => {
