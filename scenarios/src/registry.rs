@@ -1,6 +1,6 @@
 //! Every strategy there is, by name. The only place that knows them all.
 
-use crate::text::{Problems, Source, Variant, parse, suggest, variant_of};
+use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_graphs::{Dataset, Partition};
@@ -166,8 +166,8 @@ impl<P: Settings> Entry for Typed<P> {
     }
 
     fn read(&self, body: &Source) -> Result<Box<dyn Chosen>, Problems> {
-        let params: P = parse(body)?;
-        let mut problems = Problems::new(body);
+        let (params, mut problems) = recover::<P>(body);
+        let Some(params) = params else { return Err(problems) };
         for (field, rule) in params.check() {
             problems.push_at(&field, rule);
         }
