@@ -51,6 +51,11 @@ pub enum AxisError {
         /// The rule it breaks.
         why: String,
     },
+    /// The axis varies the seed or the sweep itself, which every point sets.
+    Reserved {
+        /// The path.
+        axis: String,
+    },
     /// One axis holds the same value twice; numbers count as the same if they are equal.
     DuplicateValue {
         /// The path that the axis varies.
@@ -81,6 +86,7 @@ impl AxisError {
             Self::NoValues { axis }
             | Self::DuplicateAxis { axis }
             | Self::BadPath { axis, .. }
+            | Self::Reserved { axis }
             | Self::DuplicateValue { axis, .. } => format!("axes.{}", quoted_part(axis)),
             Self::NoSeeds | Self::DuplicateSeed { .. } => "seeds".to_owned(),
             Self::TooManyPoints { .. } => String::new(),
@@ -94,6 +100,9 @@ impl fmt::Display for AxisError {
             Self::NoValues { .. } => f.write_str("the axis has no values; give it some or remove it"),
             Self::DuplicateAxis { .. } => f.write_str("the axis is written twice; put all its values into one list"),
             Self::BadPath { why, .. } => write!(f, "the axis is no path: {why}"),
+            Self::Reserved { .. } => f.write_str(
+                "no sweep can vary this; put seeds into sweep.seeds, and other fields into axes of their own",
+            ),
             Self::DuplicateValue { value, .. } => write!(f, "the value {} is listed twice", quote(value)),
             Self::NoSeeds => f.write_str("needs at least one seed, as in [1]"),
             Self::DuplicateSeed { seed } => write!(f, "the seed {seed} is listed twice; its runs would be the same"),
@@ -175,9 +184,10 @@ fn check(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
     let mut errors = Vec::new();
     let mut paths = BTreeSet::new();
     for (axis, values) in axes {
-        match split_path(axis).map(|parts| paths.insert(parts)) {
-            Ok(true) => {}
-            Ok(false) => errors.push(AxisError::DuplicateAxis { axis: axis.clone() }),
+        match split_path(axis).map(|parts| (matches!(parts[0].as_str(), "seed" | "sweep"), paths.insert(parts))) {
+            Ok((true, _)) => errors.push(AxisError::Reserved { axis: axis.clone() }),
+            Ok((false, true)) => {}
+            Ok((false, false)) => errors.push(AxisError::DuplicateAxis { axis: axis.clone() }),
             Err(why) => errors.push(AxisError::BadPath {
                 axis: axis.clone(),
                 why,
