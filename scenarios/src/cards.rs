@@ -21,10 +21,10 @@ pub const CARDS: &[(&str, &str)] = cards![
 ///
 /// # Errors
 ///
-/// When there is neither, or the file cannot be read or is no text.
+/// When there is neither, or the file cannot be read or is no text. A folder never hides a shipped card of its name.
 pub fn find(card: &str) -> Result<(String, Source), Problems> {
     let path = Path::new(card);
-    if path.exists() {
+    if path.exists() && !path.is_dir() {
         let name = path
             .file_stem()
             .map_or_else(|| card.to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -32,12 +32,20 @@ pub fn find(card: &str) -> Result<(String, Source), Problems> {
     }
     match CARDS.iter().find(|(name, _)| *name == card) {
         Some((name, text)) => Ok(((*name).to_owned(), Source::new(name, text)?)),
+        None if path.is_dir() => Err(refused(
+            card,
+            "is a folder, not a card; to run a result again, give the scenario.ron in it",
+        )?),
         None => {
             let names: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
-            let source = Source::new(card, "")?;
-            let mut problems = Problems::new(&source);
-            problems.push(format!("is neither a file nor a shipped card{}", suggest(card, &names)));
-            Err(problems)
+            let message = format!("is neither a file nor a shipped card{}", suggest(card, &names));
+            Err(refused(card, &message)?)
         }
     }
+}
+
+fn refused(card: &str, message: &str) -> Result<Problems, Problems> {
+    let mut problems = Problems::new(&Source::new(card, "")?);
+    problems.push(message);
+    Ok(problems)
 }
