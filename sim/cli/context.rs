@@ -8,7 +8,7 @@ use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Source, apply, apply_setting};
+use folkmoot_scenarios::text::{Source, apply_option, apply_setting};
 use std::path::{Path, PathBuf};
 
 /// The version in manifests.
@@ -21,7 +21,7 @@ pub(crate) fn source(card: &str, settings: &[String], seed: Option<u64>) -> Resu
         source = apply_setting(&source, setting)?;
     }
     if let Some(seed) = seed {
-        source = apply(&source, "seed", &seed.to_string())?;
+        source = apply_option(&source, "--seed", "seed", &seed.to_string())?;
     }
     Ok((name, source))
 }
@@ -30,7 +30,7 @@ pub(crate) fn source(card: &str, settings: &[String], seed: Option<u64>) -> Resu
 pub(crate) fn scenario(card: &CardArgs, seed: Option<u64>, observe: &[String]) -> Result<Scenario, Exit> {
     let (name, mut source) = source(&card.card, &card.set, seed)?;
     if !observe.is_empty() {
-        source = apply(&source, "observe", &format!("{observe:?}"))?;
+        source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
     Ok(check(&name, &source, &Registry::shipped())?)
 }

@@ -49,6 +49,14 @@ pub fn apply(source: &Source, path: &str, value: &str) -> Result<Source, Problem
     )
 }
 
+/// As [`apply`], for an option of the command line by another name, which its problems bear: `--observe`.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_option(source: &Source, option: &str, path: &str, value: &str) -> Result<Source, Problems> {
+    apply_labelled(source, option, path, value)
+}
+
 /// As [`apply`], for one value of a sweep's axis, which its problems name: `sweep axis strategy.p = 0.2`.
 ///
 /// # Errors
