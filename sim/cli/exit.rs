@@ -1,5 +1,6 @@
 //! How the program ends, and what it says then.
 
+use folkmoot_engine::prelude::RunError;
 use folkmoot_plots::PlotError;
 use folkmoot_scenarios::run::Failure;
 use folkmoot_scenarios::text::Problems;
@@ -40,6 +41,10 @@ impl Exit {
             Failure::Card(problems) => Exit::problems(problems),
             Failure::Data(_) | Failure::Partition(_) | Failure::Write(_) => {
                 Exit::usage(format!("error: {failure}\n  repeat with: {command}"))
+            }
+            // Nothing has run: the card asks the strategy for something it cannot do with these data.
+            Failure::Run(RunError::Setup { error, .. }) => {
+                Exit::usage(format!("error: {error}\n  repeat with: {command}"))
             }
             Failure::Run(_) => Exit::failed(format!("error: {failure}\n  repeat with: {command}")),
         }
