@@ -82,7 +82,6 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
             format!("{least}, {}, {most}", text::number(mean)),
         );
     }
-    put("fingerprint", loaded.dataset.fingerprint());
     print(&text::table(&["data", ""], &rows, 2))
 }
 
@@ -91,6 +90,8 @@ fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
     let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &Registry::shipped()));
     match parsed {
         Ok(scenario) => describe_data(args, &scenario),
+        // The name is right, so the fault is in what stands in its brackets.
+        Err(problems) if is_known(&args.what) => Err(problems.into()),
         Err(_) => {
             let cards: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
             let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
@@ -99,10 +100,17 @@ fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
                 .collect();
             let known: Vec<&str> = cards.into_iter().chain(datasets).collect();
             Err(Exit::usage(format!(
-                "error: {} is neither a card, nor a data set, nor a directory{}; see folkmoot list",
+                "error: {} is neither a card, nor a data set, nor a directory{}\n  see folkmoot list",
                 args.what,
                 folkmoot_scenarios::text::suggest(&args.what, &known)
             )))
         }
     }
+}
+
+/// Whether a data set is called so, whatever follows in brackets.
+fn is_known(what: &str) -> bool {
+    let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
+    let known = folkmoot_graphs::DatasetSpec::catalogue();
+    known.iter().any(|entry| name(entry.name) == name(what))
 }
