@@ -4,6 +4,7 @@ use crate::args::CheckArgs;
 use crate::context;
 use crate::exit::Exit;
 use crate::output::print;
+use crate::text;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario;
 use folkmoot_scenarios::sweep::plan;
@@ -29,5 +30,8 @@ fn check_one(card: &str, settings: &[String], registry: &Registry) -> Result<Str
     let (name, source) = context::source(card, settings, None)?;
     let scenario = scenario::check(&name, &source, registry)?;
     let points = plan(&scenario, context::VERSION, registry)?.points.len();
-    Ok(format!("{card}: right; its sweep has {points} points"))
+    Ok(format!(
+        "{card}: right; its sweep has {}",
+        text::counted(points, "point")
+    ))
 }

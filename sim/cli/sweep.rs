@@ -13,6 +13,7 @@ use folkmoot_scenarios::sweep::{Done, Plan, plan, sweep_into};
 use std::path::Path;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
+    refuse_seed(&args.card.set)?;
     let scenario = context::scenario(&args.card, None, &[])?;
     let plan = plan(&scenario, context::VERSION, &Registry::shipped())?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
@@ -26,9 +27,10 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
             .for_each(|warning| warn(&format!("warning: {warning}")));
         let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
         warn(&format!(
-            "{}: {} points, {seeds} seeds each",
+            "{}: {}, {} each",
             scenario.name(),
-            points / seeds.max(1)
+            text::counted(points / seeds.max(1), "point"),
+            text::counted(seeds, "seed")
         ));
     }
     let bar = bar(Some(plan.points.len() as u64), "points", quiet);
@@ -62,6 +64,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
     })?;
     let n_figures = context::draw(&dir, true, quiet)?;
     let result = SweepDir::open(&dir)?;
+    warn_of_unknown_headlines(&result);
     match args.out.format {
         Format::Json => print(&json(&dir, &result)),
         Format::Text if quiet => Ok(()),
@@ -70,6 +73,40 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
             describe(&result),
             dir.display()
         )),
+    }
+}
+
+/// A seed set by hand would be replaced by those of the sweep.
+fn refuse_seed(settings: &[String]) -> Result<(), Exit> {
+    let seeds = settings.iter().filter_map(|setting| setting.split_once('='));
+    match seeds.into_iter().find(|(path, _)| path.trim() == "seed") {
+        Some((_, seed)) => Err(Exit::usage(format!(
+            "error: --set seed: a sweep takes its seeds from sweep.seeds; write --set sweep.seeds=[{}]",
+            seed.trim()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Which numbers there are is known only now that runs have ended.
+fn warn_of_unknown_headlines(sweep: &SweepDir) {
+    let mut known: Vec<&str> = sweep
+        .points
+        .iter()
+        .flat_map(|row| row.summary.keys().map(String::as_str))
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    for name in sweep
+        .manifest
+        .headline
+        .iter()
+        .filter(|name| !known.contains(&name.as_str()))
+    {
+        warn(&format!(
+            "warning: sweep.headline: no run has a number called `{name}`{}",
+            folkmoot_scenarios::text::suggest(name, &known)
+        ));
     }
 }
 

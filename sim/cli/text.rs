@@ -39,6 +39,12 @@ pub(crate) fn count(n: u64) -> String {
     groups.collect::<Vec<_>>().join(" ")
 }
 
+/// How many there are of something: `1 seed`, `3 seeds`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", count(n as u64))
+}
+
 /// Bytes with a decimal unit.
 pub(crate) fn bytes(n: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -151,6 +157,10 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(count(1_234_567), "1 234 567");
         assert_eq!(count(12), "12");
+        assert_eq!(
+            (counted(1, "seed"), counted(1500, "point")),
+            ("1 seed".to_owned(), "1 500 points".to_owned())
+        );
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(4_386_000_000_000), "4.4 TB");
         assert_eq!(bytes(999_999), "1.0 MB");
