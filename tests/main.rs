@@ -1,3 +1,15 @@
-//! End-to-end tests.
+//! End-to-end tests: the program as its users meet it, one module a subject.
+#![allow(clippy::unwrap_used, reason = "a file or a run that fails fails its test")]
 
+mod bad_cards;
+mod bad_data;
+mod bad_output;
+mod cards;
+mod cli;
+mod determinism;
 mod golden;
+mod journey;
+mod ledger;
+mod support;
+mod sweeps;
+mod tidy;

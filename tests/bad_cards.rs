@@ -1,0 +1,391 @@
+//! Cards that break a rule: told with place, rule and way out, before anything is written.
+
+use crate::support::TempDir;
+
+/// Runs a card of this text: refused with these words, and no directory is made.
+#[track_caller]
+fn refuses(card: impl AsRef<[u8]>, words: &[&str]) -> String {
+    let temp = TempDir::new();
+    temp.write("c.ron", card);
+    let said = temp.run(&["run", "c.ron", "--out", "out"]).refused(words);
+    assert!(said.starts_with("error: "), "{said}");
+    assert_eq!(temp.names(), ["c.ron"]);
+    // The checker alone says the same and reads no data.
+    assert_eq!(temp.run(&["check", "c.ron"]).refused(words), said);
+    assert_eq!(temp.run(&["show", "c.ron"]).refused(words), said);
+    said
+}
+
+#[track_caller]
+fn refuses_strategy(fields: &str, words: &[&str]) {
+    refuses(format!("(dataset: Karate,\n strategy: FedWalk({fields}))"), words);
+}
+
+#[track_caller]
+fn refuses_field(field: &str, words: &[&str]) {
+    refuses(format!("(dataset: Karate, strategy: FedWalk(),\n {field})"), words);
+}
+
+#[test]
+fn an_unknown_field_is_placed_and_the_nearest_one_offered() {
+    let said = refuses_strategy_text("walk_lenght: 3");
+    assert_eq!(
+        said,
+        "error: c.ron has 1 problem\n  2:20 strategy.walk_lenght: unknown field `walk_lenght`, did you mean \
+         `walk_length`?\n  |\n2 |  strategy: FedWalk(walk_lenght: 3))\n  |                    ^^^^^^^^^^^\n"
+    );
+    refuses_field("sead: 3", &["2:2 sead: unknown field `sead`, did you mean `seed`?"]);
+}
+
+fn refuses_strategy_text(fields: &str) -> String {
+    refuses(format!("(dataset: Karate,\n strategy: FedWalk({fields}))"), &[])
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_placed_and_the_right_one_named() {
+    refuses_strategy(
+        "walk_length: \"x\"",
+        &["2:33 strategy.walk_length: expected a whole number, got text"],
+    );
+    refuses_strategy(
+        "predictor_prob: true",
+        &["2:36 strategy.predictor_prob: expected a number"],
+    );
+    refuses_field("seed: 1.5", &["2:8 seed: expected a whole number", "got `1.5`"]);
+    refuses_field(
+        "question: 7",
+        &["2:12 question: expected text in double quotes, got `7`"],
+    );
+    refuses_field("observe: \"self_hops\"", &["2:11 observe: expected a list"]);
+}
+
+#[test]
+fn a_value_out_of_range_is_placed_and_the_range_given() {
+    refuses_strategy(
+        "predictor_prob: 1.5",
+        &["2:36 strategy.predictor_prob: must lie in 0..=1, got 1.5"],
+    );
+    refuses_strategy(
+        "walk_length: 0",
+        &["2:33 strategy.walk_length: must lie in 1..=10000, got 0"],
+    );
+    refuses_strategy("walk_length: 4294967295", &["must lie in 1..=10000, got 4294967295"]);
+    refuses_strategy("walks_per_node: 0", &["2:36 strategy.walks_per_node: must lie in 1..="]);
+    refuses_strategy("n_bins: 0", &["2:28 strategy.n_bins: must lie in 1..=255, got 0"]);
+    refuses_field("deadline_ms: 0", &["2:15 deadline_ms: must be greater than 0", "got 0"]);
+    refuses_field("horizon_s: -1", &["2:13 horizon_s: must be greater than 0", "got -1"]);
+    refuses_field(
+        "header_bytes: 65536",
+        &["2:16 header_bytes: must lie in 0..=65535, got 65536"],
+    );
+    refuses_field("dropout: (prob: 2)", &["2:18 dropout.prob: must lie in 0..=1, got 2"]);
+    refuses_field(
+        "devices: LogNormal(median_ops_per_s: 0, sigma: 0.7)",
+        &["2:39 devices.median_ops_per_s: must be finite and at least 1, got 0"],
+    );
+    refuses_field(
+        "network: Links(peer: (latency_ms: Constant(-3)))",
+        &["2:36 network.peer.latency_ms: must lie in 0..=1000000000, got -3"],
+    );
+    refuses_field(
+        "network: Links(max_retries: 4000000000)",
+        &["2:30 network.max_retries: must lie in 0..=100, got 4000000000"],
+    );
+}
+
+#[test]
+fn numbers_that_are_none_or_beyond_all_bounds_are_refused() {
+    refuses_strategy(
+        "epsilon_degree: NaN",
+        &["2:36 strategy.epsilon_degree: must be greater than 0", "got NaN"],
+    );
+    refuses_strategy("epsilon_degree: inf", &["strategy.epsilon_degree", "got inf"]);
+    refuses_strategy("epsilon_degree: 1e400", &["strategy.epsilon_degree", "got inf"]);
+    refuses_strategy(
+        "predictor_prob: NaN",
+        &["strategy.predictor_prob: must lie in 0..=1, got NaN"],
+    );
+    refuses_strategy(
+        "walk_length: -4",
+        &["2:33 strategy.walk_length: the number `-4` is too small"],
+    );
+    refuses_strategy(
+        "walk_length: 99999999999999999999999",
+        &["2:33 strategy.walk_length", "is too large"],
+    );
+    refuses_field(
+        "deadline_ms: NaN",
+        &["2:15 deadline_ms: must be greater than 0", "got NaN"],
+    );
+    refuses_field("horizon_s: 1e400", &["2:13 horizon_s", "got inf"]);
+    refuses_field(
+        "dropout: (prob: NaN)",
+        &["2:18 dropout.prob: must lie in 0..=1, got NaN"],
+    );
+}
+
+#[test]
+fn graphs_of_no_node_or_of_billions_are_refused() {
+    let card = |spec: &str| format!("(dataset: {spec}, strategy: FedWalk())");
+    refuses(
+        card("DcSbm(n_nodes: 0)"),
+        &["1:26 dataset.n_nodes: must lie in 2..=67108864, got 0"],
+    );
+    refuses(
+        card("DcSbm(n_nodes: 4000000000)"),
+        &["1:26 dataset.n_nodes: must lie in 2..=67108864"],
+    );
+    refuses(
+        card("ErdosRenyi(n_nodes: 10, mean_degree: 20)"),
+        &["dataset.mean_degree: must lie in 0..=9"],
+    );
+    refuses(
+        card("BarabasiAlbert(n_nodes: 3, edges_per_node: 3)"),
+        &["dataset.edges_per_node"],
+    );
+    refuses(card("WattsStrogatz(neighbours: 3)"), &["dataset.neighbours"]);
+}
+
+#[test]
+fn all_problems_are_said_at_once_in_the_order_of_the_text() {
+    let card = "(\n  dataset: Karate,\n  strategy: FedWalk(predictor_prob: 1.5, walk_lenght: 3),\n  header_bytes: -1,\n  \
+                cohort: Fixed(100),\n)\n";
+    let said = refuses(card, &["error: c.ron has 4 problems"]);
+    let places: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+        .filter_map(|line| line.split_once(": ").map(|(place, _)| place))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "3:37 strategy.predictor_prob",
+            "3:42 strategy.walk_lenght",
+            "4:17 header_bytes",
+            "5:11 cohort"
+        ]
+    );
+}
+
+#[test]
+fn a_card_without_content_data_or_strategy_says_what_must_be_given() {
+    refuses("", &["1:1 the card is empty; write its fields as ( name: value, … )"]);
+    refuses(" \n// nothing\n", &["the card is empty"]);
+    refuses(
+        "()",
+        &[
+            "2 problems",
+            "dataset: must be given",
+            "strategy: must be given",
+            "see folkmoot list",
+        ],
+    );
+    refuses(
+        "(dataset: Karate)",
+        &["strategy: must be given, such as strategy: FedWalk()"],
+    );
+    refuses("hello", &["1:1 `hello`"]);
+    refuses("(dataset: Karate", &["1:1 `(` is never closed; add `)`"]);
+    refuses("[1, 2]", &["1:1 ", "expected fields in parentheses"]);
+}
+
+#[test]
+fn unknown_names_are_met_with_those_that_exist() {
+    refuses(
+        "(dataset: Karat, strategy: FedWalk())",
+        &["1:11 dataset", "did you mean `Karate`?"],
+    );
+    refuses(
+        "(dataset: Karate, strategy: FedWolk())",
+        &["1:29 strategy", "did you mean `FedWalk`?"],
+    );
+    refuses_field(
+        "cohort: Fixed(3)",
+        &["2:10 cohort", "expected one of `All`, `Size`, `Fraction`"],
+    );
+    refuses_field(
+        "observe: [\"nope\"]",
+        &["2:12 observe.0: no such counter; there are predicted_hops, self_hops"],
+    );
+    refuses_field("partition: ByMoon", &["2:13 partition", "`NodePerClient`"]);
+}
+
+#[test]
+fn a_field_written_twice_is_refused_at_the_second() {
+    refuses(
+        "(dataset: Karate, dataset: Karate, strategy: FedWalk())",
+        &["1:19 dataset: field `dataset` is written twice; remove one"],
+    );
+}
+
+#[test]
+fn windows_line_ends_and_a_byte_order_mark_do_not_move_positions() {
+    refuses(
+        "\u{feff}(dataset: Karate,\r\n strategy: FedWalk(walk_length: 0))\r\n",
+        &["2:33 strategy.walk_length: must lie in 1..=10000, got 0"],
+    );
+    let temp = TempDir::new();
+    temp.write("c.ron", "\u{feff}(dataset: Karate,\r\n strategy: FedWalk())\r\n");
+    temp.run(&["check", "c.ron"]).done();
+}
+
+#[test]
+fn random_bytes_are_no_card_however_many_they_are() {
+    let mut state = 1_u64;
+    let mut byte = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    let bytes: Vec<u8> = (0..10_000_000).map(|_| byte()).collect();
+    refuses(
+        &bytes,
+        &["is larger than 1048576 bytes (1 MiB), the most a card may have"],
+    );
+    refuses(&bytes[..100_000], &["is not UTF-8 text: line 1", "save it as UTF-8"]);
+    let brackets = "(".repeat(500_000);
+    refuses(brackets, &["1:"]);
+}
+
+#[test]
+fn sweeps_without_values_seeds_or_with_doubles_are_refused_at_their_place() {
+    let refuses_sweep = |sweep: &str, words: &[&str]| refuses_field(&format!("sweep: ({sweep})"), words);
+    refuses_sweep(
+        "axes: {\"strategy.walk_length\": []}",
+        &["2:41 sweep.axes.\"strategy.walk_length\": the axis has no values; give it some or remove it"],
+    );
+    refuses_sweep("seeds: []", &["2:17 sweep.seeds: needs at least one seed, as in [1]"]);
+    refuses_sweep("seeds: [1, 1]", &["sweep.seeds: the seed 1 is listed twice"]);
+    refuses_sweep(
+        "axes: {\"strategy.walk_length\": [5, 5]}",
+        &["2:41 sweep.axes.\"strategy.walk_length\": the value `5` is listed twice"],
+    );
+    let values = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+    let (lengths, nodes) = (values(500), values(500));
+    refuses_sweep(
+        &format!("axes: {{\"strategy.walk_length\": [{lengths}], \"strategy.walks_per_node\": [{nodes}]}}"),
+        &["sweep: has 750000 points, at most 100000 are allowed; shorten an axis or the seeds"],
+    );
+}
+
+#[test]
+fn a_sweeps_values_are_checked_as_the_card_is_before_anything_runs() {
+    let sweep = |axes: &str, words: &[&str]| {
+        let temp = TempDir::new();
+        temp.write(
+            "c.ron",
+            format!("(dataset: Karate, strategy: FedWalk(), sweep: (axes: {{{axes}}}))"),
+        );
+        let said = temp.run(&["sweep", "c.ron", "--out", "out"]).refused(words);
+        assert_eq!(temp.run(&["check", "c.ron"]).refused(words), said);
+        assert_eq!(temp.names(), ["c.ron"]);
+    };
+    sweep(
+        "\"strategy.walk_lenght\": [5, 6]",
+        &[
+            "sweep axis strategy.walk_lenght = 5",
+            "unknown field",
+            "did you mean `walk_length`?",
+        ],
+    );
+    sweep(
+        "\"strategy.walk_length\": [5, \"a\"]",
+        &["sweep axis strategy.walk_length = \"a\": expected a whole number, got text"],
+    );
+    sweep(
+        "\"strategy.predictor_prob\": [0.5, 2]",
+        &["sweep axis strategy.predictor_prob = 2: must lie in 0..=1, got 2"],
+    );
+}
+
+#[test]
+fn a_setting_is_refused_under_its_own_name() {
+    let temp = TempDir::new();
+    let refused = |setting: &str, words: &[&str]| {
+        for command in ["run", "sweep"] {
+            let args = [command, "karate", "--set", setting, "--out", "out"];
+            temp.run(&args).refused(words);
+        }
+        temp.run(&["check", "karate", "--set", setting]).refused(words);
+    };
+    refused(
+        "strategy.walk_lenght=3",
+        &[
+            "--set strategy.walk_lenght: unknown field",
+            "did you mean `walk_length`?",
+        ],
+    );
+    refused(
+        "strategi.walk_length=3",
+        &["--set strategi", "did you mean `strategy`?"],
+    );
+    refused(
+        "strategy.walk_length=0",
+        &["--set strategy.walk_length: must lie in 1..=10000, got 0"],
+    );
+    refused(
+        "strategy.walk_length=long",
+        &["--set strategy.walk_length: expected a whole number"],
+    );
+    refused("strategy.walk_length", &["needs a value after the path, as in seed=1"]);
+    refused(
+        "strategy.walk_length=",
+        &["--set strategy.walk_length: needs a value after the `=`"],
+    );
+    refused("=3", &["needs the path of a field, as in seed=1"]);
+    refused("strategy.walk_length.x=3", &["--set strategy.walk_length.x"]);
+    refused("sweep.seeds=[]", &["--set sweep.seeds: needs at least one seed"]);
+    assert_eq!(temp.names(), [""; 0]);
+}
+
+#[test]
+fn an_observed_counter_must_exist() {
+    let temp = TempDir::new();
+    for counter in ["nope", "", "\"", "a\nb"] {
+        let args = ["run", "karate", "--observe", counter, "--out", "out"];
+        temp.run(&args)
+            .refused(&["--observe: observe.0: no such counter; there are predicted_hops"]);
+    }
+    assert_eq!(temp.names(), [""; 0]);
+}
+
+#[test]
+fn a_card_that_is_no_file_or_a_folder_is_met_with_the_way_out() {
+    let temp = TempDir::new();
+    std::fs::create_dir(temp.join("folder")).unwrap();
+    for command in ["run", "sweep"] {
+        let refused = |card: &str, words: &[&str]| {
+            temp.run(&[command, card, "--out", "out"]).refused(words);
+        };
+        refused(
+            "fedwalk/predicto",
+            &["neither a file nor a shipped card", "did you mean `fedwalk/predictor`?"],
+        );
+        refused(
+            "no.ron",
+            &["no.ron has 1 problem", "neither a file nor a shipped card", "`karate`"],
+        );
+        refused("", &["neither a file nor a shipped card"]);
+        refused("folder", &["is a folder", "scenario.ron"]);
+    }
+    assert_eq!(temp.names(), ["folder"]);
+}
+
+#[test]
+fn a_folder_named_as_a_shipped_card_does_not_hide_it() {
+    let temp = TempDir::new();
+    let run = [
+        "run",
+        "karate",
+        "--set",
+        "strategy.walks_per_node=1",
+        "--quiet",
+        "--out",
+    ];
+    temp.run(&[run.as_slice(), &["karate"]].concat()).done();
+    temp.run(&[run.as_slice(), &["again"]].concat()).done();
+    assert_eq!(temp.run(&["compare", "karate", "again"]).done(), "no difference\n");
+    temp.run(&["check", "karate"]).done();
+}

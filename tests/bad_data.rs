@@ -1,0 +1,242 @@
+//! Data that are missing, damaged, or not what the strategy needs: exit code 2, the place, and no directory.
+
+use crate::support::TempDir;
+
+/// Runs FedWalk on a data set of this spec with the file `name` of this content.
+#[track_caller]
+fn refuses(spec: &str, files: &[(&str, &[u8])], words: &[&str]) {
+    let temp = TempDir::new();
+    for (name, content) in files {
+        temp.write(&format!("data/{name}"), content);
+    }
+    temp.write(
+        "c.ron",
+        format!("(dataset: {spec}, strategy: FedWalk(walks_per_node: 1))"),
+    );
+    let names = temp.names();
+    let repeat = "repeat with: folkmoot run c.ron";
+    temp.run(&["run", "c.ron", "--out", "out"])
+        .refused(&[words, &[repeat]].concat());
+    temp.run(&["sweep", "c.ron", "--out", "out", "--quiet"]).refused(words);
+    assert_eq!(temp.names(), names);
+}
+
+#[track_caller]
+fn refuses_edges(edges: &str, words: &[&str]) {
+    refuses(
+        "EdgeList(edges: \"edges.txt\")",
+        &[("edges.txt", edges.as_bytes())],
+        words,
+    );
+}
+
+#[test]
+fn a_missing_data_set_is_met_with_the_places_looked_in_and_where_to_get_it() {
+    refuses(
+        "BlogCatalog",
+        &[],
+        &[
+            "blogcatalog/blogcatalog.mat was not found",
+            "data/blogcatalog/blogcatalog.mat (./data)",
+            "BlogCatalog3",
+        ],
+    );
+    refuses(
+        "Planetoid(name: Cora)",
+        &[],
+        &["planetoid/cora.npz was not found", "(./data)"],
+    );
+    refuses(
+        "TuDataset(name: \"MUTAG\")",
+        &[],
+        &["tudataset/MUTAG was not found", "unpack the zip file"],
+    );
+    refuses(
+        "EdgeList(edges: \"nope.txt\")",
+        &[],
+        &[
+            "nope.txt was not found",
+            "check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA)",
+        ],
+    );
+    let temp = TempDir::new();
+    temp.write("file", "no folder");
+    for data in ["file", "nowhere"] {
+        let args = ["run", "fedwalk/predictor-blogcatalog", "--data", data, "--out", "out"];
+        let place = format!("looked for {data}/blogcatalog/blogcatalog.mat (--data)");
+        temp.run(&args).refused(&[&place, "(./data)"]);
+    }
+    let args = ["run", "fedwalk/predictor-blogcatalog", "--out", "out"];
+    let output = temp.command(&args).env("FOLKMOOT_DATA", "elsewhere").output().unwrap();
+    crate::support::Ended::of(&args, output)
+        .refused(&["looked for elsewhere/blogcatalog/blogcatalog.mat (FOLKMOOT_DATA)"]);
+    assert_eq!(temp.names(), ["file"]);
+}
+
+#[test]
+fn a_damaged_edge_list_is_refused_by_its_line() {
+    refuses_edges("0 1\n-1 2\n", &["edges.txt:2", "-1"]);
+    refuses_edges("0 1\n1 two\n", &["edges.txt:2", "\"two\""]);
+    refuses_edges("0 1\n1 2\n\n0 2 1\n", &["edges.txt:4", "weighted"]);
+    refuses_edges("0 1\n1\n", &["edges.txt:2"]);
+    refuses_edges("0 1\n1 4294967296\n", &["edges.txt:2", "4294967296"]);
+    refuses_edges("0 1\n1 4000000000\n", &["edges.txt", "renumber: true"]);
+    refuses_edges("0 1\n1 1.5\n", &["edges.txt:2", "\"1.5\""]);
+    refuses_edges("", &["edges.txt: the file is empty"]);
+    refuses_edges("# nothing\n", &["edges.txt: the file holds no edge"]);
+    refuses(
+        "EdgeList(edges: \"edges.txt\")",
+        &[("edges.txt", b"0 1\n\xff\xfe 2\n")],
+        &["edges.txt:2: not a line of text"],
+    );
+    refuses(
+        "EdgeList(edges: \"edges.txt\", weighted: true)",
+        &[("edges.txt", b"0 1 1\n1 2 NaN\n")],
+        &["edges.txt: edge 1 2: the weight must be finite, got NaN"],
+    );
+    refuses(
+        "EdgeList(edges: \"edges.txt\", first_id: 1)",
+        &[("edges.txt", b"1 2\n0 2\n")],
+        &["edges.txt:2", "first_id"],
+    );
+}
+
+#[test]
+fn a_label_for_a_node_that_does_not_exist_is_refused_by_its_line() {
+    let refuses_labels = |labels: &[u8], words: &[&str]| {
+        let files: &[(&str, &[u8])] = &[("edges.txt", b"0 1\n1 2\n"), ("labels.txt", labels)];
+        refuses("EdgeList(edges: \"edges.txt\", labels: \"labels.txt\")", files, words);
+    };
+    refuses_labels(
+        b"0 1\n3 0\n",
+        &["labels.txt:2: a label for node 3, which the edge list does not have"],
+    );
+    refuses_labels(b"0 1\n1 -1\n", &["labels.txt:2", "-1"]);
+    refuses_labels(b"0 1\n1\n", &["labels.txt:2"]);
+    refuses(
+        "EdgeList(edges: \"edges.txt\", labels: \"none.txt\")",
+        &[("edges.txt", b"0 1\n")],
+        &["none.txt was not found"],
+    );
+}
+
+#[test]
+fn a_truncated_or_foreign_mat_file_is_refused() {
+    let whole = mat_of_a_dense_graph();
+    let spec = "Mat(path: \"graph.mat\")";
+    for length in [0, 4, 127, 128, 132, 136, 180, 400, whole.len() / 2, whole.len() - 1] {
+        refuses(spec, &[("graph.mat", &whole[..length])], &["graph.mat"]);
+    }
+    refuses(
+        "Mat(path: \"graph.mat\", network: \"net\")",
+        &[("graph.mat", &whole)],
+        &["graph.mat", "`net`", "`network`"],
+    );
+    refuses(
+        spec,
+        &[("graph.mat", b"PK\x03\x04 this is a zip file, not a matrix")],
+        &["graph.mat"],
+    );
+    refuses(
+        "BlogCatalog",
+        &[("blogcatalog/blogcatalog.mat", &whole[..whole.len() / 2])],
+        &["blogcatalog.mat"],
+    );
+    refuses(
+        "Npz(path: \"graph.npz\")",
+        &[("graph.npz", &whole[..500])],
+        &["graph.npz"],
+    );
+}
+
+#[test]
+fn a_folder_where_a_file_should_be_is_refused() {
+    refuses(
+        "EdgeList(edges: \"deep\")",
+        &[("deep/x", b"")],
+        &["deep", "cannot be read"],
+    );
+    refuses("TuDataset(name: \"MUTAG\")", &[("tudataset/MUTAG", b"")], &["MUTAG"]);
+}
+
+#[test]
+fn data_that_fed_walk_cannot_use_are_refused_as_the_cards_mistake() {
+    let temp = TempDir::new();
+    let refused = |dataset: &str, partition: &str, words: &[&str]| {
+        let card = format!("(dataset: {dataset}, partition: {partition},\n strategy: FedWalk())");
+        temp.write("c.ron", card);
+        temp.write("data/edges.txt", "0 1\n1 2\n2 0\n");
+        temp.run(&["run", "c.ron", "--out", "out"]).refused(words);
+        assert_eq!(temp.names(), ["c.ron", "data"]);
+    };
+    refused(
+        "Karate",
+        "Iid(n_clients: 3)",
+        &["FedWalk needs one client per vertex", "NodePerClient"],
+    );
+    refused(
+        "Karate",
+        "Iid(n_clients: 300)",
+        &["34 items are too few for 300 clients", "partition.n_clients"],
+    );
+    refused(
+        "EdgeList(edges: \"edges.txt\", directed: true)",
+        "NodePerClient",
+        &["directed"],
+    );
+    let set = "tudataset/SMALL/SMALL";
+    temp.write(&format!("data/{set}_A.txt"), "1, 2\n2, 1\n3, 4\n4, 3\n");
+    temp.write(&format!("data/{set}_graph_indicator.txt"), "1\n1\n2\n2\n");
+    temp.write(&format!("data/{set}_graph_labels.txt"), "0\n1\n");
+    temp.write(&format!("data/{set}_node_labels.txt"), "0\n1\n0\n1\n");
+    refused("TuDataset(name: \"SMALL\")", "NodePerClient", &["FedWalk", "one graph"]);
+    temp.write(
+        "c.ron",
+        "(dataset: Karate, strategy: FedWalk(),\n cohort: Size(n: 100))",
+    );
+    temp.run(&["run", "c.ron", "--out", "out"])
+        .refused(&["2:18 cohort.n: must lie in 1..=34 (n_clients), got 100"]);
+    assert_eq!(temp.names(), ["c.ron", "data"]);
+}
+
+/// A MATLAB 5 file with `network`, sparse: 40 nodes, each the neighbour of all but itself and its opposite.
+pub(crate) fn mat_of_a_dense_graph() -> Vec<u8> {
+    let n = 40_u32;
+    let neighbours = |node: u32| (0..n).filter(move |&other| other != node && other != (node + n / 2) % n);
+    let rows: Vec<u32> = (0..n).flat_map(neighbours).collect();
+    let starts: Vec<u32> = (0..=n).map(|node| node * (n - 2)).collect();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let element = |kind: u32, data: &[u8]| {
+        let mut bytes = words(&[kind, data.len() as u32]);
+        bytes.extend(data);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    };
+    let values: Vec<u8> = rows.iter().flat_map(|_| 1_f64.to_le_bytes()).collect();
+    let parts = [
+        element(6, &words(&[5, rows.len() as u32])),
+        element(5, &words(&[n, n])),
+        element(1, b"network"),
+        element(5, &words(&rows)),
+        element(5, &words(&starts)),
+        element(9, &values),
+    ];
+    let mut file = vec![b' '; 124];
+    file.extend(*b"\x00\x01IM");
+    file.extend(element(14, &parts.concat()));
+    file
+}
+
+#[test]
+fn a_small_mat_file_runs_as_blog_catalog_would() {
+    let temp = TempDir::new();
+    temp.write("data/blogcatalog/blogcatalog.mat", mat_of_a_dense_graph());
+    let card = [
+        "run",
+        "fedwalk/predictor-blogcatalog",
+        "--set",
+        "strategy.walks_per_node=1",
+    ];
+    let said = temp.run(&[card.as_slice(), &["--out", "out"]].concat()).done();
+    assert!(said.contains("40 clients on BlogCatalog"), "{said}");
+}

@@ -1,0 +1,142 @@
+//! The shipped cards are legal, listed, and can be damaged in any way without a panic.
+
+use crate::support::{TempDir, root};
+
+/// Names and texts of the files below `scenarios/cards/`.
+fn shipped() -> Vec<(String, String)> {
+    let files = crate::support::files(&root().join("scenarios/cards"));
+    let cards = files.into_iter().map(|(name, bytes)| {
+        let name = name.strip_suffix(".ron").expect("a card ends in .ron").to_owned();
+        (name, String::from_utf8(bytes).unwrap())
+    });
+    cards.collect()
+}
+
+#[test]
+fn every_card_on_the_disk_is_built_in_listed_and_right() {
+    let temp = TempDir::new();
+    let mut names: Vec<String> = shipped().into_iter().map(|(name, _)| name).collect();
+    assert!(names.len() >= 4, "{names:?}");
+    let list = temp.run(&["list"]).done();
+    let cards = list.split("\n\n").next().unwrap().lines().skip(2);
+    let mut listed: Vec<String> = cards
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .collect();
+    listed.sort();
+    names.sort();
+    assert_eq!(listed, names);
+    let args: Vec<&str> = ["check"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let checked = temp.run(&args).done();
+    assert_eq!(checked.lines().count(), names.len());
+    assert!(
+        checked.lines().all(|line| line.contains(": right; its sweep has ")),
+        "{checked}"
+    );
+}
+
+#[test]
+fn every_card_states_its_question_and_its_headline() {
+    for (name, text) in shipped() {
+        for field in ["question:", "paper:", "headline:"] {
+            assert!(text.contains(field), "{name} has no {field}");
+        }
+    }
+}
+
+/// A small generator of its own, so that every run of the test damages the cards alike.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+}
+
+const SCRAPS: &[&str] = &[
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    "\"",
+    "-",
+    "NaN",
+    "inf",
+    "1e400",
+    "-0",
+    "99999999999999999999",
+    "0x",
+    "//",
+    "/*",
+    "None",
+    "Some(",
+    "\u{0}",
+    "é",
+    "\u{202e}",
+    "r#\"",
+    "#![enable(",
+    "dataset",
+    "seed: 7,",
+    "Karate",
+    "()",
+    "' '",
+];
+
+fn damaged(card: &str, dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = card.as_bytes().to_vec();
+    for _ in 0..=dice.below(3) {
+        let at = dice.below(bytes.len());
+        let until = (at + 1 + dice.below(20)).min(bytes.len());
+        match dice.below(6) {
+            0 => bytes[at] ^= 1 << dice.below(8),
+            1 => drop(bytes.drain(at..until)),
+            2 => bytes.truncate(at.max(1)),
+            3 => {
+                let piece = bytes[at..until].to_vec();
+                let to = dice.below(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+            _ => {
+                let scrap = SCRAPS[dice.below(SCRAPS.len())];
+                let over = if dice.below(2) == 0 { at } else { until };
+                bytes.splice(at..over, scrap.bytes());
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn damaged_cards_are_right_or_refused_and_never_a_panic() {
+    let temp = TempDir::new();
+    let cards = shipped();
+    let mut dice = Dice(7);
+    let (mut n_right, mut n_refused) = (0, 0);
+    for i in 0..200 {
+        let (name, card) = &cards[i % cards.len()];
+        let bytes = damaged(card, &mut dice);
+        temp.write("c.ron", &bytes);
+        let ended = temp.run(&["check", "c.ron"]);
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!ended.stderr.contains("panicked"), "{name}: {ended:#?}\n{text}");
+        match ended.code {
+            Some(0) => n_right += 1,
+            Some(2) => {
+                n_refused += 1;
+                assert!(
+                    ended.stderr.starts_with("error: c.ron has "),
+                    "{name}: {ended:#?}\n{text}"
+                );
+            }
+            _ => panic!("{name}: {ended:#?}\n{text}"),
+        }
+    }
+    assert!(n_right > 0 && n_refused > 100, "{n_right} right, {n_refused} refused");
+}

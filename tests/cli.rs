@@ -1,0 +1,297 @@
+//! The command line as it is seen: help, listings, messages, formats, streams and folders.
+
+use crate::support::{Ended, TempDir, assert_golden, karate};
+use folkmoot_metrics::RunDir;
+use std::process::Stdio;
+
+const COMMANDS: &[&str] = &[
+    "run",
+    "sweep",
+    "check",
+    "show",
+    "list",
+    "plot",
+    "compare",
+    "verify",
+    "completions",
+    "man",
+];
+
+#[test]
+fn help_reads_as_before() {
+    let temp = TempDir::new();
+    let mut text = temp.run(&["--help"]).transcript();
+    for command in COMMANDS {
+        let ended = temp.run(&[command, "--help"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        text += &ended.transcript();
+    }
+    assert_golden("cli/help.txt", &text);
+    let listed = text.lines().filter(|line| line.starts_with("$ folkmoot "));
+    assert_eq!(listed.count(), COMMANDS.len() + 1);
+}
+
+#[test]
+fn the_list_reads_as_before() {
+    let temp = TempDir::new();
+    assert_golden("cli/list.txt", &temp.run(&["list"]).transcript());
+}
+
+#[test]
+fn shown_cards_and_data_sets_read_as_before() {
+    let temp = TempDir::new();
+    temp.write("data/edges.txt", "0 1\n1 2\n2 3\n");
+    let shown = [
+        ["show", "karate"],
+        ["show", "Karate"],
+        ["show", "EdgeList(edges: \"edges.txt\")"],
+        ["show", "Karat"],
+        ["show", "DcSbm(n_nodes: 1)"],
+        ["show", "DcSbm(nodes: 100)"],
+        ["show", "Moon"],
+        ["show", "BlogCatalog"],
+    ];
+    let text: String = shown.iter().map(|args| temp.run(args).transcript()).collect();
+    assert_golden("cli/show.txt", &text);
+}
+
+#[test]
+fn the_main_messages_read_as_before() {
+    let temp = TempDir::new();
+    temp.write(
+        "bad.ron",
+        "// Three mistakes.\n(\n    dataset: Karate,\n    strategy: FedWalk(\n        walk_lenght: 20,\n        \
+         predictor_prob: 1.5,\n    ),\n    sweep: (axes: { \"strategy.epsilon_degree\": [] }),\n)\n",
+    );
+    temp.write(
+        "iid.ron",
+        "(dataset: Karate, partition: Iid(n_clients: 3), strategy: FedWalk())",
+    );
+    temp.write("taken/file", "");
+    let commands: &[&[&str]] = &[
+        &["check", "bad.ron", "karate"],
+        &["run", "iid.ron"],
+        &["run", "karate", "--set", "strategy.walk_length=x"],
+        &["run", "karate", "--set", "seed"],
+        &["run", "karate", "--out", "taken"],
+        &["run", "karate", "--out", "taken/file/below"],
+        &["run", "taken"],
+        &["run", "karat"],
+        &["run", "fedwalk/predictor-blogcatalog", "--data", "my data"],
+        &["sweep", "karate", "--set", "seed=7"],
+        &["run", "karate", "--threads", "0"],
+        &["compare", "taken", "taken"],
+        &["show", "taken"],
+        &["verify", "nowhere"],
+    ];
+    let text: String = commands.iter().map(|args| temp.run(args).transcript()).collect();
+    assert_golden("cli/messages.txt", &text);
+    assert_eq!(temp.names(), ["bad.ron", "iid.ron", "taken"]);
+}
+
+#[test]
+fn a_run_says_its_result_on_stdout_alone() {
+    let said = &karate().said;
+    assert_eq!(said.stderr, "");
+    assert_golden("cli/run.txt", &said.transcript());
+}
+
+#[test]
+fn json_is_json_and_quiet_is_quiet() {
+    let temp = TempDir::new();
+    let card = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let run = |more: &[&str]| temp.run(&[card.as_slice(), more].concat());
+    let quiet = run(&["--out", "a", "--quiet"]);
+    assert_eq!(
+        (quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    // Asked for by name, the result is printed all the same.
+    let said = run(&["--out", "b", "--quiet", "--format", "json"]);
+    assert_eq!(said.stderr, "");
+    let json: serde_json::Value = serde_json::from_str(&said.done()).unwrap();
+    let result = RunDir::open(&temp.join("b")).unwrap();
+    assert_eq!(json["dir"], "b");
+    assert_eq!(
+        json["fingerprint"].as_str(),
+        result.manifest.result_fingerprint.as_deref()
+    );
+    let summary = json["summary"].as_object().unwrap();
+    assert_eq!(summary.len(), result.summary.len());
+    for (name, value) in summary {
+        assert_eq!(value.as_f64(), Some(result.summary[name]), "{name}");
+    }
+    run(&["--out", "a", "--quiet"]).refused(&["already exists"]);
+}
+
+#[test]
+fn runs_without_an_output_are_numbered() {
+    let temp = TempDir::new();
+    let run = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let ends = |args: &[&str], dir: &str| {
+        let said = temp.run(args).done();
+        assert!(said.trim_end().ends_with(&format!("figure files in {dir}")), "{said}");
+        assert!(temp.join(dir).is_dir());
+    };
+    ends(&run, "runs/karate");
+    // Whatever lies there, even a file, is passed over.
+    temp.write("runs/karate-2", "");
+    ends(&run, "runs/karate-3");
+    let sweep = [
+        "sweep",
+        "karate",
+        "--set",
+        "strategy.walks_per_node=1",
+        "--set",
+        "sweep.seeds=[1]",
+    ];
+    assert!(temp.run(&sweep).done().trim_end().ends_with(" in runs/karate-sweep"));
+    let slashes = [
+        "run",
+        "fedwalk/predictor",
+        "--set",
+        "dataset.n_nodes=100",
+        "--set",
+        "strategy.walks_per_node=1",
+    ];
+    assert!(
+        temp.run(&slashes)
+            .done()
+            .trim_end()
+            .ends_with(" in runs/fedwalk-predictor")
+    );
+}
+
+/// A pipe whose reader has gone before the program starts.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_panic() {
+    let temp = TempDir::new();
+    let commands: &[&[&str]] = &[
+        &["list"],
+        &["--help"],
+        &["run", "--help"],
+        &["man"],
+        &["completions", "zsh"],
+        &["show", "karate"],
+        &["run", "karate", "--set", "strategy.walks_per_node=1", "--out", "a"],
+        &["check", "karate"],
+    ];
+    for args in commands {
+        let output = temp
+            .command(args)
+            .stdout(closed_pipe())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let ended = Ended::of(args, output);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    }
+    RunDir::open(&temp.join("a")).unwrap();
+    // Nobody listens to what went wrong: the code still says it.
+    let status = temp.command(&["run", "nope"]).stderr(closed_pipe()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn a_full_stdout_is_a_failure() {
+    let temp = TempDir::new();
+    for args in [["list"].as_slice(), &["man"], &["check", "karate"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = temp.command(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let ended = Ended::of(args, output);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains("error: cannot write to stdout"), "{ended:?}");
+    }
+}
+
+#[test]
+fn every_shell_gets_a_script_that_knows_the_commands() {
+    let temp = TempDir::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = temp.run(&["completions", shell]).done();
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+        assert!(script.contains("wire-check"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_is_a_man_page() {
+    let temp = TempDir::new();
+    let page = temp.run(&["man"]).done();
+    assert!(page.starts_with(".ie \\n(.g .ds Aq \\(aq\n"), "{page}");
+    for part in [
+        ".TH folkmoot 1",
+        ".SH NAME",
+        ".SH SYNOPSIS",
+        ".SH SUBCOMMANDS",
+        ".SH VERSION",
+    ] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let temp = TempDir::new();
+    assert_eq!(
+        temp.run(&["--version"]).done(),
+        format!("folkmoot {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn data_are_taken_from_the_option_then_the_variable_then_the_folder() {
+    let temp = TempDir::new();
+    // A path of so many nodes tells which folder it came from.
+    for (folder, n_nodes) in [("option", 3), ("variable", 4), ("data", 5)] {
+        let edges: String = (1..n_nodes).map(|node| format!("{} {node}\n", node - 1)).collect();
+        temp.write(&format!("{folder}/edges.txt"), edges);
+    }
+    let n_nodes = |option: Option<&str>, variable: Option<&str>| -> String {
+        let mut args = vec!["show", "EdgeList(edges: \"edges.txt\")"];
+        args.extend(option.iter().flat_map(|dir| ["--data", dir]));
+        let mut command = temp.command(&args);
+        if let Some(dir) = variable {
+            command.env("FOLKMOOT_DATA", dir);
+        }
+        let said = Ended::of(&args, command.output().unwrap()).done();
+        let line = said.lines().find(|line| line.starts_with("nodes ")).unwrap();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    assert_eq!(n_nodes(Some("option"), Some("variable")), "3");
+    assert_eq!(n_nodes(None, Some("variable")), "4");
+    assert_eq!(n_nodes(None, None), "5");
+    assert_eq!(n_nodes(None, Some("")), "5", "an empty variable counts as none");
+    assert_eq!(
+        n_nodes(Some("nowhere"), Some("variable")),
+        "4",
+        "the next folder is looked in"
+    );
+}
+
+#[test]
+fn the_command_that_repeats_a_run_is_quoted_for_a_shell() {
+    let temp = TempDir::new();
+    let question = "question=\"whose? it's mine\"";
+    let card = ["run", "karate", "--set", question, "--seed", "3", "--dry-run"];
+    temp.run(&[card.as_slice(), &["--quiet", "--out", "a"]].concat()).done();
+    let run = RunDir::open(&temp.join("a")).unwrap();
+    let command = run.manifest.command.clone();
+    assert!(command.contains(r#"'question="whose? it'\''s mine"'"#), "{command}");
+    let script = command.replacen("folkmoot", "exec \"$0\"", 1) + " --quiet --out b";
+    let status = std::process::Command::new("sh")
+        .args(["-c", &script, crate::support::FOLKMOOT])
+        .current_dir(temp.path())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(RunDir::open(&temp.join("b")).unwrap().scenario, run.scenario);
+}

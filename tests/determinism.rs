@@ -1,0 +1,106 @@
+//! The promise: a card and a seed give the same bytes, however they are run.
+
+use crate::support::{Kept, ROUGH, TempDir, assert_same, karate, result_of, rough, run_args};
+use folkmoot_metrics::RunDir;
+
+/// Every way to run that must not change a result.
+const WAYS: &[(&str, &[&str])] = &[
+    ("2 threads", &["--threads", "2"]),
+    ("3 threads", &["--threads", "3"]),
+    ("8 threads", &["--threads", "8"]),
+    ("windows off", &["--threads", "2", "--no-windows"]),
+    ("wire check", &["--threads", "2", "--wire-check"]),
+    (
+        "windows off and wire check",
+        &["--threads", "1", "--no-windows", "--wire-check"],
+    ),
+    ("a second run", &["--threads", "1"]),
+];
+
+fn every_way_gives_the_same_bytes(card: &[&str], kept: &Kept) {
+    let temp = TempDir::new();
+    let first = result_of(&kept.lay(&temp, "first"));
+    for (way, args) in WAYS {
+        let out = way.replace(' ', "-");
+        temp.run(&run_args(card, &out, args)).done();
+        assert_same(&first, &result_of(&temp.join(&out)), way);
+    }
+}
+
+#[test]
+fn threads_windows_and_wire_check_change_no_byte_in_a_rough_world() {
+    every_way_gives_the_same_bytes(ROUGH, rough());
+}
+
+#[test]
+fn threads_windows_and_wire_check_change_no_byte_of_karate() {
+    every_way_gives_the_same_bytes(&["karate"], karate());
+}
+
+/// Observing changes two things: what was asked for stands in `scenario.ron`, and `observations.csv` answers.
+fn one_more_metric_observed_changes_nothing_else(card: &[&str], kept: &Kept) {
+    let temp = TempDir::new();
+    let observe = ["--observe", "self_hops", "--observe", "rerouted_walks"];
+    temp.run(&run_args(card, "observed", &observe)).done();
+    let observed = RunDir::open(&temp.join("observed")).unwrap();
+    assert_eq!(
+        kept.run.manifest.result_fingerprint,
+        observed.manifest.result_fingerprint
+    );
+    let (mut plain, mut observed) = (result_of(&kept.lay(&temp, "plain")), result_of(&observed.path));
+    let scenario = |files: &mut std::collections::BTreeMap<String, Vec<u8>>| {
+        String::from_utf8(files.remove("scenario.ron").unwrap()).unwrap()
+    };
+    let (card_of_plain, card_of_observed) = (scenario(&mut plain), scenario(&mut observed));
+    let answer = "observe: [\n        \"self_hops\",\n        \"rerouted_walks\",\n    ],";
+    assert_eq!(card_of_plain.replace("observe: [],", answer), card_of_observed);
+    assert_same(&plain, &observed, "observed");
+    let table = std::fs::read_to_string(temp.join("observed/observations.csv")).unwrap();
+    assert!(table.starts_with("round,metric,value\n"), "{table}");
+    assert!(
+        table.contains("self_hops") && table.contains("rerouted_walks"),
+        "{table}"
+    );
+    assert!(!temp.join("plain/observations.csv").exists());
+}
+
+#[test]
+fn observing_counters_changes_nothing_else_in_a_rough_world() {
+    one_more_metric_observed_changes_nothing_else(ROUGH, rough());
+}
+
+#[test]
+fn observing_counters_changes_nothing_else_on_karate() {
+    one_more_metric_observed_changes_nothing_else(&["karate"], karate());
+}
+
+#[test]
+fn another_seed_gives_another_result() {
+    let temp = TempDir::new();
+    temp.run(&run_args(ROUGH, "out", &["--seed", "18446744073709551615"]))
+        .done();
+    let run = RunDir::open(&temp.join("out")).unwrap();
+    assert_eq!(run.manifest.seed, u64::MAX);
+    assert_ne!(run.manifest.result_fingerprint, rough().run.manifest.result_fingerprint);
+    assert_ne!(run.manifest.data_fingerprints, rough().run.manifest.data_fingerprints);
+}
+
+#[test]
+fn a_dry_run_sends_the_same_messages() {
+    let temp = TempDir::new();
+    temp.run(&run_args(ROUGH, "dry", &["--dry-run"])).done();
+    let dry = RunDir::open(&temp.join("dry")).unwrap();
+    assert_eq!(dry.messages, rough().run.messages);
+}
+
+#[test]
+fn the_figures_of_a_run_are_drawn_alike_again() {
+    let temp = TempDir::new();
+    let before = result_of(&rough().lay(&temp, "rough"));
+    assert!(before.contains_key("figures/bytes-by-round.svg"), "{:?}", before.keys());
+    std::fs::remove_dir_all(temp.join("rough/figures")).unwrap();
+    let drawn = temp.run(&["plot", "rough"]).done();
+    let figures = before.keys().filter(|name| name.starts_with("figures/"));
+    assert_eq!(drawn.lines().count(), figures.count());
+    assert_same(&before, &result_of(&temp.join("rough")), "drawn again");
+}

@@ -1,0 +1,216 @@
+//! A user's journey: run a card, read what it leaves, run it again from there, compare, verify and draw.
+
+use crate::support::{TempDir, assert_golden, assert_same, files, karate, result_of, root};
+use folkmoot_metrics::RunDir;
+use std::path::{Path, PathBuf};
+
+/// The files of a finished run and the header of each table: a contract, since other programs read them.
+const TABLES: &[(&str, &str)] = &[
+    (
+        "rounds.csv",
+        "round,virtual_s,cohort,completed,dropped,late,staleness_mean",
+    ),
+    (
+        "messages.csv",
+        "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,expected_messages",
+    ),
+    ("scores.csv", "round,virtual_s,split,metric,value,n"),
+    (
+        "privacy.csv",
+        "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,\
+         composition,epsilon_claimed",
+    ),
+    (
+        "clients.csv",
+        "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s",
+    ),
+    ("timing.csv", "stage,seconds,peak_memory_bytes"),
+];
+
+fn fingerprint(dir: &Path) -> String {
+    RunDir::open(dir).unwrap().manifest.result_fingerprint.unwrap()
+}
+
+#[test]
+fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    for (name, header) in TABLES {
+        let text = std::fs::read_to_string(temp.join("out").join(name)).unwrap();
+        assert_eq!(text.lines().next(), Some(*header), "{name}");
+    }
+    let mut names: Vec<String> = files(&temp.join("out")).into_keys().collect();
+    names.retain(|name| !name.starts_with("figures/") && !TABLES.iter().any(|(table, _)| table == name));
+    assert_eq!(names, ["manifest.json", "scenario.ron", "summary.json"]);
+
+    let run = RunDir::open(&temp.join("out")).unwrap();
+    assert!(run.manifest.finished);
+    assert_eq!(
+        (
+            run.manifest.name.as_str(),
+            run.manifest.seed,
+            run.manifest.command.as_str()
+        ),
+        ("karate", 1, "folkmoot run karate")
+    );
+    assert_eq!(run.manifest.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(run.manifest.data_fingerprints["Karate"].len(), 64);
+    let fingerprint = run.manifest.result_fingerprint.clone().unwrap();
+    assert_eq!(run.fingerprint().unwrap(), fingerprint);
+    let said = &karate().said.stdout;
+    assert!(said.contains(&fingerprint), "{said}");
+
+    let summary: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(temp.join("out/summary.json")).unwrap()).unwrap();
+    assert!(summary.as_object().unwrap().values().all(|value| value.is_number()));
+}
+
+#[test]
+fn the_written_scenario_states_every_field() {
+    let text = &karate().run.scenario;
+    let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
+                  cohort deadline_ms horizon_s observe sweep walk_length walks_per_node predictor_prob n_bins \
+                  epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent uplink downlink \
+                  peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
+    for field in fields.split_whitespace() {
+        let is_written = |line: &str| line.trim_start().starts_with(&format!("{field}: "));
+        assert!(text.lines().any(is_written), "no {field} in:\n{text}");
+    }
+}
+
+#[test]
+fn the_written_scenario_gives_the_same_result_and_every_tool_agrees() {
+    let temp = TempDir::new();
+    let card = ["--set", "strategy.walk_length=7", "--seed", "9"];
+    temp.run(&[&["run", "karate", "--quiet", "--out", "a"], card.as_slice()].concat())
+        .done();
+    temp.run(&["run", "a/scenario.ron", "--quiet", "--out", "b"]).done();
+    let (a, b) = (temp.join("a"), temp.join("b"));
+    assert_eq!(fingerprint(&a), fingerprint(&b));
+    // The first line of the card is its name, which is now the file's.
+    let body = |dir: &PathBuf| {
+        let text = std::fs::read_to_string(dir.join("scenario.ron")).unwrap();
+        text.split_once('\n').unwrap().1.to_owned()
+    };
+    assert_eq!(body(&a), body(&b));
+    assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
+    assert_eq!(temp.run(&["verify", "a"]).done(), "a: the same fingerprint again\n");
+    let shown = temp.run(&["show", "a"]).done();
+    assert!(shown.contains(&fingerprint(&a)), "{shown}");
+    assert!(
+        shown.contains("made by: folkmoot run karate --set strategy.walk_length=7 --seed 9"),
+        "{shown}"
+    );
+    let before = files(&b);
+    temp.run(&["plot", "b"]).done();
+    assert_same(&before, &files(&b), "drawn again");
+}
+
+#[test]
+fn verify_runs_alike_with_any_threads_and_leaves_nothing_behind() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    let before = files(&temp.join("out"));
+    std::fs::create_dir(temp.join("scratch")).unwrap();
+    for way in [
+        ["--threads", "1", "--no-windows"].as_slice(),
+        &["--threads", "8", "--wire-check"],
+    ] {
+        let args = [&["verify", "out"], way].concat();
+        let output = temp
+            .command(&args)
+            .env("TMPDIR", temp.join("scratch"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    assert_same(&before, &files(&temp.join("out")), "verified");
+    assert_eq!(files(&temp.join("scratch")).len(), 0);
+}
+
+#[test]
+fn an_edited_result_is_found_out_by_verify_and_placed_by_compare() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "a");
+    karate().lay(&temp, "b");
+    let table = temp.join("b/rounds.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    assert!(text.contains("\n0,0.279724862,34,34,"), "{text}");
+    std::fs::write(&table, text.replace("\n0,0.279724862,34,34,", "\n0,0.279724862,34,33,")).unwrap();
+    let verified = temp.run(&["verify", "b"]);
+    assert_eq!(verified.code, Some(1), "{verified:#?}");
+    assert!(verified.stdout.contains("b: its files were changed"), "{verified:#?}");
+    let compared = temp.run(&["compare", "a", "b"]);
+    assert_eq!(compared.code, Some(1), "{compared:#?}");
+    assert_eq!(compared.stdout, "rounds.csv: line 2, completed: 34 against 33\n");
+}
+
+#[test]
+fn a_result_of_other_numbers_is_found_out_by_running_it_again() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "a");
+    let path = temp.join("a/scenario.ron");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
+    let verified = temp.run(&["verify", "a"]);
+    assert_eq!(verified.code, Some(1), "{verified:#?}");
+    assert!(
+        verified
+            .stdout
+            .contains("a: the fingerprints differ; first rounds.csv: line"),
+        "{verified:#?}"
+    );
+}
+
+#[test]
+fn karate_gives_the_golden_result() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    for (name, bytes) in result_of(&temp.join("out")) {
+        if name.ends_with(".csv") || name == "summary.json" || name == "scenario.ron" {
+            assert_golden(
+                &format!("golden_runs/karate/{name}"),
+                &String::from_utf8(bytes).unwrap(),
+            );
+        }
+    }
+}
+
+/// BlogCatalog where this machine has it, else a graph of the same layout written here.
+fn data_with_blog_catalog(temp: &TempDir) -> PathBuf {
+    let named = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
+    let places = named.into_iter().chain([root().join("../shared/data")]);
+    let mut found = places.filter(|dir| dir.join("blogcatalog/blogcatalog.mat").is_file());
+    found.next().unwrap_or_else(|| {
+        temp.write(
+            "own/blogcatalog/blogcatalog.mat",
+            crate::bad_data::mat_of_a_dense_graph(),
+        );
+        temp.join("own")
+    })
+}
+
+#[test]
+fn blog_catalogs_walks_send_as_many_messages_as_the_theorem_says() {
+    let temp = TempDir::new();
+    let data = data_with_blog_catalog(&temp);
+    let card = [
+        "run",
+        "fedwalk/predictor-blogcatalog",
+        "--set",
+        "strategy.walks_per_node=1",
+    ];
+    let place = ["--quiet", "--out", "out", "--data", data.to_str().unwrap()];
+    temp.run(&[card.as_slice(), &place].concat()).done();
+    let summary = RunDir::open(&temp.join("out")).unwrap().summary;
+    let (measured, theory, error) = (
+        summary["peer_messages_per_walk"],
+        summary["peer_messages_per_walk@Theorem 4.2, right form"],
+        summary["peer_messages_per_walk_standard_error"],
+    );
+    assert!(theory > 32.0 && error > 0.0, "{summary:?}");
+    assert!(
+        (measured - theory).abs() < 4.0 * error,
+        "{measured} is more than 4 standard errors of {error} away from {theory}"
+    );
+}

@@ -1,0 +1,194 @@
+//! Sweeps: every arm under the same seeds, each point a run of its own.
+
+use crate::support::{Ended, TempDir, assert_same, files, lay, result_of};
+use folkmoot_metrics::{RunDir, SweepDir};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+const CARD: &[&str] = &[
+    "sweep",
+    "karate",
+    "--set",
+    "strategy.walks_per_node=2",
+    "--set",
+    "sweep.seeds=[4, 2]",
+    "--out",
+    "out",
+];
+
+/// A finished sweep that many tests read, made once and kept in memory.
+struct Swept {
+    files: BTreeMap<String, Vec<u8>>,
+    sweep: SweepDir,
+    said: Ended,
+}
+
+fn swept() -> &'static Swept {
+    static SWEPT: OnceLock<Swept> = OnceLock::new();
+    SWEPT.get_or_init(|| {
+        let temp = TempDir::new();
+        let said = temp.run(&[CARD, &["--threads", "5"]].concat());
+        assert_eq!(said.code, Some(0), "{said:#?}");
+        Swept {
+            files: files(&temp.join("out")),
+            sweep: SweepDir::open(&temp.join("out")).unwrap(),
+            said,
+        }
+    })
+}
+
+#[test]
+fn a_sweep_has_a_row_for_every_value_and_seed_and_the_same_seeds_in_every_arm() {
+    let Swept { files, sweep, .. } = swept();
+    assert!(sweep.manifest.finished);
+    assert_eq!(sweep.manifest.name, "karate");
+    assert_eq!(
+        sweep.manifest.headline,
+        ["peer_messages_per_walk", "peer_bytes_per_walk"]
+    );
+    assert_eq!(sweep.manifest.seeds, [4, 2]);
+    let rows: Vec<(u32, &str, u64)> = sweep
+        .points
+        .iter()
+        .map(|row| (row.point, row.values[0].as_str(), row.seed))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (0, "0.0", 4),
+            (1, "0.0", 2),
+            (2, "0.2", 4),
+            (3, "0.2", 2),
+            (4, "0.4", 4),
+            (5, "0.4", 2)
+        ]
+    );
+    let table = String::from_utf8_lossy(&files["points.csv"]);
+    let columns: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    assert_eq!(columns[..3], ["point", "strategy.predictor_prob", "seed"]);
+    for name in &sweep.manifest.headline {
+        assert!(columns.contains(&name.as_str()), "{columns:?}");
+    }
+    for file in ["sweep.json", "figures/headline.svg", "figures/headline.png"] {
+        assert!(files.contains_key(file), "no {file}");
+    }
+    // The arm without the predictor sends one message a hop, whatever the seed.
+    assert_eq!(sweep.points[0].summary["peer_messages_per_walk"], 39.0);
+    assert!(sweep.points[2].summary["peer_messages_per_walk"] < 39.0);
+}
+
+#[test]
+fn every_point_can_be_run_alone_and_the_table_repeats_its_summary() {
+    let temp = TempDir::new();
+    let sweep = &swept().sweep;
+    lay(&swept().files, &temp, "out");
+    let names: Vec<String> = TempDir::names_in(&temp.join("out/points"));
+    assert_eq!(names.len(), 6);
+    assert_eq!(names[3], "0003-predictor_prob=0.2-seed=2");
+    for (name, row) in names.iter().zip(&sweep.points) {
+        let point = RunDir::open(&temp.join("out/points").join(name)).unwrap();
+        assert_eq!(point.summary, row.summary, "{name}");
+        assert_eq!(point.manifest.seed, row.seed);
+    }
+    let verified = temp.run(&["verify", "out"]).done();
+    let said: Vec<String> = names
+        .iter()
+        .map(|name| format!("out/points/{name}: the same fingerprint again"))
+        .collect();
+    assert_eq!(verified.lines().collect::<Vec<_>>(), said);
+    let card = format!("out/points/{}/scenario.ron", names[3]);
+    temp.run(&["run", &card, "--quiet", "--out", "alone"]).done();
+    let (point, alone) = (format!("out/points/{}", names[3]), temp.join("alone"));
+    assert_eq!(temp.run(&["compare", &point, "alone"]).done(), "no difference\n");
+    assert_eq!(
+        RunDir::open(&temp.join(&point)).unwrap().manifest.result_fingerprint,
+        RunDir::open(&alone).unwrap().manifest.result_fingerprint
+    );
+}
+
+#[test]
+fn a_sweep_is_the_same_bytes_in_every_way_and_its_json_holds_every_point() {
+    let temp = TempDir::new();
+    lay(&swept().files, &temp, "five");
+    let one = [CARD, &["--threads", "1", "--no-windows", "--quiet", "--format", "json"]].concat();
+    let ended = temp.run(&one);
+    assert_eq!(ended.stderr, "");
+    let json: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
+    let points = json["points"].as_array().unwrap();
+    assert_eq!(points.len(), 6);
+    assert_eq!(points[2]["axes"]["strategy.predictor_prob"], "0.2");
+    assert_eq!(points[2]["seed"], 4);
+    assert_eq!(points[0]["summary"]["peer_messages_per_walk"], 39.0);
+
+    let tables = |out: &str| {
+        let mut files = files(&temp.join(out));
+        files.retain(|name, _| !name.starts_with("points/"));
+        files
+    };
+    assert!(tables("five").len() > 2);
+    assert_same(&tables("five"), &tables("out"), "five threads and one");
+    for name in TempDir::names_in(&temp.join("five/points")) {
+        let result = |out: &str| result_of(&temp.join(out).join("points").join(&name));
+        assert_same(&result("five"), &result("out"), &name);
+    }
+    let before = files(&temp.join("out"));
+    temp.run(&["plot", "out"]).done();
+    assert_same(&before, &files(&temp.join("out")), "drawn again");
+}
+
+#[test]
+fn a_sweep_prints_its_table_on_stdout_and_its_progress_on_stderr() {
+    let Ended { stdout, stderr, .. } = &swept().said;
+    assert_eq!(stderr.lines().next(), Some("karate: 3 points, 2 seeds each"));
+    assert_eq!(stderr.lines().count(), 7, "{stderr}");
+    assert!(
+        stdout.starts_with("karate: mean ± standard deviation over the seeds 4, 2\n"),
+        "{stdout}"
+    );
+    let temp = TempDir::new();
+    lay(&swept().files, &temp, "out");
+    let shown = temp.run(&["show", "out"]).done();
+    assert_eq!(shown.trim(), stdout.split("\n\nresults").next().unwrap());
+}
+
+/// A card of its own: two values of the walks' length, one walk a member.
+fn card(sweep: &str) -> String {
+    format!("(dataset: Karate, strategy: FedWalk(walks_per_node: 1), sweep: ({sweep}))")
+}
+
+#[test]
+fn an_axis_may_not_vary_the_seed_or_the_sweep_itself() {
+    let temp = TempDir::new();
+    for path in ["seed", "sweep.seeds", "sweep"] {
+        temp.write("c.ron", card(&format!("axes: {{ \"{path}\": [5, 6] }}")));
+        let said = [
+            "1:8",
+            " sweep.axes.",
+            "no sweep can vary this; put seeds into sweep.seeds",
+        ];
+        temp.run(&["sweep", "c.ron", "--out", "out"]).refused(&said);
+        temp.run(&["check", "c.ron"]).refused(&said);
+    }
+    assert_eq!(temp.names(), ["c.ron"]);
+}
+
+#[test]
+fn a_sweep_says_where_its_seeds_come_from_when_another_one_is_asked() {
+    let temp = TempDir::new();
+    let ended = temp.run(&["sweep", "karate", "--set", "seed=7", "--out", "out"]);
+    ended.refused(&["--set seed", "sweep.seeds=[7]"]);
+    assert_eq!(temp.names(), [""; 0]);
+}
+
+#[test]
+fn a_headline_that_no_run_has_is_said() {
+    let temp = TempDir::new();
+    temp.write(
+        "c.ron",
+        card("seeds: [1], headline: [\"peer_mesages\", \"peer_messages\"]"),
+    );
+    let ended = temp.run(&["sweep", "c.ron", "--out", "out"]);
+    let warning = "warning: sweep.headline: no run has a number called `peer_mesages`, did you mean `peer_messages`?";
+    assert!(ended.stderr.contains(warning), "{ended:#?}");
+    ended.done();
+}
