@@ -2,7 +2,7 @@
 
 use crate::file::ScenarioFile;
 use crate::registry::{Chosen, Registry};
-use crate::text::{Problems, Source, axes_of, expand_axes, recover};
+use crate::text::{Problems, Source, axes_of, check_axes, recover};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{DatasetSpec, PartitionSpec};
@@ -54,13 +54,9 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         }
     };
     let axes = axes_of(source, "sweep.axes");
-    if let Err(errors) = expand_axes(axes.clone(), &file.sweep.seeds) {
-        for error in errors {
-            problems.push_at(
-                format!("sweep.{}", error.path()).trim_end_matches('.'),
-                error.to_string(),
-            );
-        }
+    for error in check_axes(&axes, &file.sweep.seeds) {
+        let path = format!("sweep.{}", error.path());
+        problems.push_at(path.trim_end_matches('.'), error.to_string());
     }
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {

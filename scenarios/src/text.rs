@@ -4,7 +4,7 @@
 //! parameter. A [`Source`] is a card, a part of one, or a card with settings applied; [`parse`] and [`recover`] turn it
 //! into a value with `ron` and report every problem of shape at once; [`Problems::push_at`] gives later checks the same
 //! positions; [`apply`] splices a setting in; [`variant_of`] opens a value whose type is looked up by name;
-//! [`expand_axes`] lays out a sweep.
+//! [`check_axes`] tells what is wrong with a sweep.
 //!
 //! It promises that no text makes it panic or recurse, that time and messages stay bounded, and that every position it
 //! prints lies in the file the user wrote. The only input is [`Source::read`], and nothing is printed.
@@ -39,7 +39,7 @@ mod suggest;
 mod tests;
 mod tree;
 
-pub use axes::{AxisError, MAX_POINTS, Point, axes_of, expand_axes};
+pub use axes::{AxisError, MAX_POINTS, axes_of, check_axes};
 pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;

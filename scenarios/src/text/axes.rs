@@ -1,6 +1,6 @@
-//! The points of a sweep: every combination of its axes' values, under every seed.
+//! The axes of a sweep: reading them off a card, and everything that can be wrong with them.
 //!
-//! Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
+//! Laying the points out belongs to the sweep directory, [`folkmoot_metrics::SweepManifest::points`]. Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
 //! from the text: the author decides which axis is the slowest, and thereby how the points are numbered.
 
 use std::collections::BTreeSet;
@@ -11,26 +11,8 @@ use super::quote;
 use super::source::Source;
 use super::tree::{bare_key, quoted_part, split_path};
 
-/// A sweep may have this many points: one day of half-second runs on a core or two, and directory names of five digits.
+/// A sweep may have this many points: a day of half-second runs on a core or two.
 pub const MAX_POINTS: usize = 100_000;
-/// Longest label in bytes; file systems allow 255 for a name.
-const MAX_LABEL: usize = 120;
-/// Longest part of a label for one value.
-const MAX_VALUE: usize = 24;
-
-/// One run of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// Position in the sweep, from 0.
-    pub idx: usize,
-    /// The name of its directory, `0003-predictor_prob=0.1-seed=2`: safe on every file system and at most 120 bytes.
-    pub label: String,
-    /// Paths and value texts, in the order of the axes, for [`super::apply_axis`].
-    pub settings: Vec<(String, String)>,
-    /// The seed of the run.
-    pub seed: u64,
-}
-
 /// Why a sweep cannot be laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisError {
@@ -140,47 +122,8 @@ pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Every combination of the axes' values under every seed; the first axis varies slowest, the seeds fastest.
-///
-/// # Errors
-/// Everything wrong with the axes, at once.
-///
-/// # Determinism
-/// A pure function of its arguments: the same axes give the same indices and labels.
-pub fn expand_axes(axes: Vec<(String, Vec<String>)>, seeds: &[u64]) -> Result<Vec<Point>, Vec<AxisError>> {
-    let errors = check(&axes, seeds);
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let sizes = axes.iter().map(|(_, values)| values.len()).chain([seeds.len()]);
-    let n_points = sizes.fold(1_usize, usize::saturating_mul);
-    if n_points > MAX_POINTS {
-        return Err(vec![AxisError::TooManyPoints { n_points }]);
-    }
-    let names = short_names(&axes);
-    let n_digits = (n_points - 1).to_string().len().max(4);
-    let mut points = Vec::with_capacity(n_points);
-    for idx in 0..n_points {
-        // The index read as a number whose digits have the sizes of the axes, the seed being the last.
-        let mut rest = idx / seeds.len();
-        let mut settings = Vec::with_capacity(axes.len());
-        for (axis, values) in axes.iter().rev() {
-            settings.push((axis.clone(), values[rest % values.len()].clone()));
-            rest /= values.len();
-        }
-        settings.reverse();
-        let seed = seeds[idx % seeds.len()];
-        points.push(Point {
-            idx,
-            label: label(idx, n_digits, &names, &settings, seed),
-            settings,
-            seed,
-        });
-    }
-    Ok(points)
-}
-
-fn check(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
+/// Everything wrong with a sweep's axes and seeds, at once.
+pub fn check_axes(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
     let mut errors = Vec::new();
     let mut paths = BTreeSet::new();
     for (axis, values) in axes {
@@ -213,6 +156,11 @@ fn check(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
             .filter(|&&seed| !seen.insert(seed))
             .map(|&seed| AxisError::DuplicateSeed { seed }),
     );
+    let sizes = axes.iter().map(|(_, values)| values.len()).chain([seeds.len()]);
+    let n_points = sizes.fold(1_usize, usize::saturating_mul);
+    if n_points > MAX_POINTS {
+        errors.push(AxisError::TooManyPoints { n_points });
+    }
     errors
 }
 
@@ -224,47 +172,4 @@ fn canonical(value: &str) -> String {
         (_, Ok(number)) => number.to_string(),
         _ => value.to_owned(),
     }
-}
-
-/// The last component of each path, or the whole path where two axes share it.
-fn short_names(axes: &[(String, Vec<String>)]) -> Vec<String> {
-    let last = |axis: &str| {
-        split_path(axis)
-            .ok()
-            .and_then(|parts| parts.last().cloned())
-            .unwrap_or_default()
-    };
-    let names: Vec<String> = axes.iter().map(|(axis, _)| last(axis)).collect();
-    let is_shared = |name: &String| names.iter().filter(|other| *other == name).count() > 1 || name == "seed";
-    axes.iter()
-        .zip(&names)
-        .map(|((axis, _), name)| if is_shared(name) { axis.clone() } else { name.clone() })
-        .collect()
-}
-
-fn label(idx: usize, n_digits: usize, names: &[String], settings: &[(String, String)], seed: u64) -> String {
-    let mut label = format!("{idx:0n_digits$}");
-    let seed = format!("-seed={seed}");
-    for (name, (_, value)) in names.iter().zip(settings) {
-        let part = format!("-{}={}", file_safe(name, MAX_LABEL), file_safe(value, MAX_VALUE));
-        // The index tells the points apart; what does not fit is in the point's own card.
-        if label.len() + part.len() + seed.len() > MAX_LABEL {
-            break;
-        }
-        label.push_str(&part);
-    }
-    label + &seed
-}
-
-/// Letters, digits, dots, signs and underscores only, because quotes, slashes and spaces trouble shells and file systems.
-fn file_safe(text: &str, max: usize) -> String {
-    let text = text.trim().trim_matches('"');
-    let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') {
-            c
-        } else {
-            '_'
-        }
-    };
-    text.chars().take(max).map(safe).collect()
 }
