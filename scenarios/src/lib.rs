@@ -14,3 +14,5 @@ pub mod scenario;
 pub mod summary;
 pub mod sweep;
 pub mod text;
+
+pub use folkmoot_strategies::{engine, graphs, metrics};

@@ -96,6 +96,11 @@ pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
         DatasetSpec::Npz { path, .. } => problems.path("path", path),
         _ => check_generated(spec, &mut problems),
     }
+    if problems.0.iter().any(|(field, _)| field == "n_nodes") {
+        // Their ranges follow from the number of nodes: with a wrong one nothing true can be said of them.
+        let follow = ["n_classes", "mean_degree", "min_degree", "edges_per_node", "neighbours"];
+        problems.0.retain(|(field, _)| !follow.contains(&field.as_str()));
+    }
     problems.0
 }
 

@@ -66,7 +66,8 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
     assert_eq!(fields(all), expected);
     assert_eq!(
         fields("ErdosRenyi(n_nodes: 0, mean_degree: 0, min_degree: 0)"),
-        ["n_nodes", "mean_degree"]
+        ["n_nodes"],
+        "with no nodes nothing true can be said of the degrees"
     );
     assert_eq!(fields("ErdosRenyi(mean_degree: NaN)"), ["mean_degree"]);
     assert_eq!(
