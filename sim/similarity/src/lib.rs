@@ -1,12 +1,16 @@
-//! Distances and kernels between vectors and graphs.
+//! Distances and kernels between vectors, sequences and graphs, and trees that cluster them.
 //!
-//! - [`vector`]: distances between vectors.
+//! - [`dissimilarity`]: dissimilarities of all pairs of sequences or vectors.
+//! - [`dtw`]: dynamic time warping of row sequences.
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
+//! - [`vector`]: distances between vectors.
 //!
-//! Promises: counts are added as integers and floats in ascending index, so no value depends on the machine; what a
-//! function cannot do exactly it refuses by a typed error.
+//! Promises: counts are added as integers and floats in ascending index, so no value depends on the machine or the number of
+//! threads; what a function cannot do exactly it refuses by a typed error.
 
+pub mod dissimilarity;
+pub mod dtw;
 pub mod graph_edit;
 pub mod shortest_path;
 pub mod vector;
