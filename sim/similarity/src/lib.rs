@@ -3,6 +3,7 @@
 //! - [`dissimilarity`]: dissimilarities of all pairs of sequences or vectors.
 //! - [`dtw`]: dynamic time warping of row sequences.
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
+//! - [`linkage`]: agglomerative clustering.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
 //! - [`vector`]: distances between vectors.
 //!
@@ -12,5 +13,6 @@
 pub mod dissimilarity;
 pub mod dtw;
 pub mod graph_edit;
+pub mod linkage;
 pub mod shortest_path;
 pub mod vector;
