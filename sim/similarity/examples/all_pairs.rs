@@ -1,4 +1,4 @@
-//! Times the dissimilarity of all pairs of BlogCatalog's vertices, or of every so many of them.
+//! Times the dissimilarity of all pairs of BlogCatalog's vertices, or of every so many of them, and its clustering.
 //!
 //! `cargo run --release -p folkmoot-similarity --example all_pairs -- ../shared/data [every [threads [matrices.bin]]]`
 //!
@@ -13,6 +13,8 @@ use folkmoot_graphs::{DataDirs, DatasetSpec};
 use folkmoot_privacy::Laplace;
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
+use folkmoot_similarity::linkage::{Linkage, linkage};
+use folkmoot_similarity::tree::Tree;
 use rand::RngExt;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::error::Error;
@@ -71,6 +73,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "ns_per_cell_and_thread {:.4}",
         seconds * 1e9 / cells * pool.current_num_threads() as f64
+    );
+
+    let n = sequences.n();
+    let start = Instant::now();
+    let mut capped = matrix;
+    let cap = capped.cap_infinite();
+    let tree = Tree::from_merges(n, &linkage(capped, Linkage::Average));
+    println!("linkage seconds {:.2} capped {cap:?}", start.elapsed().as_secs_f64());
+    let members = tree.subset(0..n as u32);
+    let start = Instant::now();
+    let nearest: u64 = (0..n as u32)
+        .map(|u| u64::from(tree.nearest(u, &members, 10, |v| tree.leaves_under_lca(u, v) as f32)[0]))
+        .sum();
+    println!(
+        "ten nearest of all: seconds {:.3} sum {nearest}",
+        start.elapsed().as_secs_f64()
     );
     Ok(())
 }

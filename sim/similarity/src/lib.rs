@@ -5,6 +5,7 @@
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
 //! - [`linkage`]: agglomerative clustering.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
+//! - [`tree`]: binary trees of vertices: leaves under common ancestors, nearest vertices.
 //! - [`vector`]: distances between vectors.
 //!
 //! Promises: counts are added as integers and floats in ascending index, so no value depends on the machine or the number of
@@ -15,4 +16,5 @@ pub mod dtw;
 pub mod graph_edit;
 pub mod linkage;
 pub mod shortest_path;
+pub mod tree;
 pub mod vector;

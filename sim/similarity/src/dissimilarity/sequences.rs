@@ -86,6 +86,11 @@ impl Sequences {
         Sequences::new(k, vectors.chunks(k))
     }
 
+    /// The sequences of these vertices alone, in this order.
+    pub fn select(&self, vertices: &[u32]) -> Sequences {
+        Sequences::new(self.k, vertices.iter().map(|&u| self.matrix(u)))
+    }
+
     fn from_parts(k: usize, offsets: Vec<usize>, rows: Vec<f32>) -> Sequences {
         let whole = k > 0 && offsets.iter().all(|offset| offset.is_multiple_of(k));
         assert!(whole, "matrices must have whole rows of k > 0 numbers");
