@@ -10,7 +10,6 @@
 )]
 
 use folkmoot_graphs::{DataDirs, DatasetSpec};
-use folkmoot_privacy::Laplace;
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
@@ -31,16 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let dataset = DatasetSpec::BlogCatalog.load(&DataDirs::new().with("data", data), &mut rng)?;
     let graph = dataset.graph();
-    let noise = Laplace::new(0.5)?;
     let bins: Vec<usize> = (0..graph.n_nodes()).map(|_| rng.random_range(0..K)).collect();
     let mut vectors = vec![0.0f32; graph.n_nodes() * K];
     for (u, vector) in (0u32..).zip(vectors.chunks_exact_mut(K)) {
         for &v in graph.neighbours(u) {
             vector[bins[v as usize]] += 1.0;
         }
-        vector
-            .iter_mut()
-            .for_each(|count| *count += noise.sample(&mut rng) as f32);
+        vector.iter_mut().for_each(|count| *count += laplace(&mut rng));
     }
     let all = Sequences::of_neighbours(graph, &vectors, K);
     let sample: Vec<&[f32]> = (0..all.n() as u32).step_by(every).map(|u| all.matrix(u)).collect();
@@ -91,4 +87,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         start.elapsed().as_secs_f64()
     );
     Ok(())
+}
+
+/// A value of the Laplace law of scale 1/2: the difference of two exponential ones.
+fn laplace(rng: &mut ChaCha8Rng) -> f32 {
+    let mut exponential = || -libm::log(1.0 - rng.random_range(0.0f64..1.0)) / 2.0;
+    (exponential() - exponential()) as f32
 }

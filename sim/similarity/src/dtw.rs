@@ -46,9 +46,9 @@ fn smaller(a: f32, b: f32) -> f32 {
 /// # Complexity
 /// `O(rows a × rows b × k)` time, `O(rows b)` memory.
 pub fn dtw(a: &[f32], b: &[f32], k: usize, metric: Metric) -> f32 {
+    check(a, b, k);
     let mut row = vec![f32::INFINITY; b.len() / k];
     let mut corner = 0.0;
-    check(a, b, k);
     for a in a.chunks_exact(k) {
         warp_row(a, b, k, metric, corner, &mut row);
         corner = f32::INFINITY;
