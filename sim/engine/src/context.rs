@@ -58,6 +58,11 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
         self.env.n_clients
     }
 
+    /// Every message is wanted, and no learning.
+    pub fn dry_run(&self) -> bool {
+        self.env.dry_run
+    }
+
     /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
     pub fn rng(&self, purpose: Purpose) -> SimRng {
         self.env

@@ -5,7 +5,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_strategies::fedwalk::{FedWalk, Params, Rows};
+use folkmoot_strategies::fedwalk::{FedWalk, Params, Pool, Rows};
 use std::sync::Arc;
 
 /// A random graph of mean degree 60, without loops.
@@ -25,6 +25,7 @@ fn walks(c: &mut Criterion) {
             let params = Params {
                 walks_per_node: 40_000 / n,
                 rows: Rows::Off,
+                pool: Pool::Vector,
                 ..Params::default()
             };
             let system = FedWalk::new(params, graph(n)).expect("the graph is undirected");

@@ -17,12 +17,13 @@
 //! | B `walk`            | peer      | l, epsilon, p and the entries so far          | 12 + 4 × entries        |
 //! | B `sequence`        | uplink    | the entries                                   | 4 l                     |
 //!
-//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once; pools are
-//! chosen by the distance of degree vectors ([`Pool::Vector`]) and tokens are sent as they are, so nothing of the tree is
-//! needed yet and its download is counted only. Where a vector never came, because its device was away, the dictionary
-//! holds zeros, which ask for no pool.
+//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once, and tokens are
+//! sent as they are, without the encoder. Where a vector never came, because its device was away, the dictionary holds
+//! zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. Without `m_upload` there is
+//! no `ordered_matrix`, and `tree_and_matrix` is the tree alone.
 
 mod client;
+pub mod clustering;
 pub mod dictionary;
 pub mod message;
 pub mod params;
@@ -31,10 +32,11 @@ pub mod theory;
 
 pub use client::Client;
 pub use message::Message;
-pub use params::{Absent, Params, Pool, Rows, SelfHop};
+pub use params::{Absent, Linkage, Metric, Params, Pool, Rows, SelfHop};
 pub use server::Server;
 
 use crate::settings::Settings;
+use clustering::Published;
 use dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
@@ -50,11 +52,38 @@ pub struct FedWalk {
     n_isolated: usize,
 }
 
-/// What devices work on in the background.
+/// What is worked on in the background.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct BuildMatrix {
-    dictionary: Arc<Dictionary>,
-    vertex: u32,
+pub enum Work {
+    /// A device orders its neighbours' vectors (phase A4).
+    BuildMatrix {
+        /// All vectors.
+        dictionary: Arc<Dictionary>,
+        /// Whose neighbours.
+        vertex: u32,
+    },
+    /// The server clusters the vertices by their uploaded matrices.
+    ClusterMatrices {
+        /// By vertex; empty where none came.
+        matrices: Vec<Box<[f32]>>,
+        /// Entries of a row.
+        k: usize,
+    },
+    /// The server clusters the vertices by their degree vectors.
+    ClusterVectors {
+        /// Row-major.
+        vectors: Vec<f32>,
+        /// Entries of a row.
+        k: usize,
+    },
+}
+
+/// What comes of it.
+pub enum Done {
+    /// A device's ordered matrix.
+    Matrix(Box<[f32]>),
+    /// The clustering.
+    Tree(Arc<Published>),
 }
 
 /// The counters, in the order of [`Strategy::COUNTERS`].
@@ -64,6 +93,7 @@ pub(crate) mod counter {
     pub(crate) const EMPTY_POOLS: usize = 2;
     pub(crate) const REROUTED: usize = 3;
     pub(crate) const GIVEN_UP: usize = 4;
+    pub(crate) const HITS: usize = 5;
 }
 
 impl FedWalk {
@@ -89,6 +119,13 @@ impl FedWalk {
         if n_nodes == 0 {
             return Err(StrategyError("FedWalk needs at least one vertex".to_owned()));
         }
+        if params.m_upload && params.pool != Pool::Vector && n_nodes > clustering::MAX_MATRIX_NODES {
+            let most = clustering::MAX_MATRIX_NODES;
+            return Err(StrategyError(format!(
+                "the dissimilarities of {n_nodes} vertices are too many to hold, at most those of {most}; set m_upload: false to \
+                 make the tree of the degree vectors, or pool: Vector to do without"
+            )));
+        }
         let n_isolated = (0..n_nodes as u32).filter(|&v| graph.degree(v) == 0).count();
         Ok(FedWalk {
             n_bins: params.bins(n_nodes),
@@ -111,6 +148,11 @@ impl FedWalk {
     /// All that a client knows of the graph: the neighbours of its own vertex.
     fn neighbours(&self, vertex: u32) -> &[u32] {
         self.dataset.graph().neighbours(vertex)
+    }
+
+    /// Whether an edge joins `u` and `v`: the view from above, for scores.
+    fn are_neighbours(&self, u: u32, v: u32) -> bool {
+        self.dataset.graph().has_edge(u, v)
     }
 
     /// Walks started over the whole run.
@@ -149,8 +191,8 @@ impl Settings for Params {
 
 impl Strategy for FedWalk {
     type Message = Message;
-    type Work = BuildMatrix;
-    type Done = Box<[f32]>;
+    type Work = Work;
+    type Done = Done;
     type Server = Server;
     type Client = Client;
 
@@ -160,6 +202,7 @@ impl Strategy for FedWalk {
         "empty_pools",
         "rerouted_walks",
         "walks_given_up",
+        "predicted_neighbours",
     ];
 
     fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
@@ -196,9 +239,17 @@ impl Strategy for FedWalk {
         client.handle(self, event, cx)
     }
 
-    fn perform(&self, work: &BuildMatrix) -> Box<[f32]> {
-        work.dictionary
-            .ordered_matrix(self.neighbours(work.vertex), self.n_nodes())
+    fn perform(&self, work: &Work) -> Done {
+        let (metric, linkage) = (self.params.metric.into(), self.params.linkage.into());
+        match work {
+            Work::BuildMatrix { dictionary, vertex } => {
+                Done::Matrix(dictionary.ordered_matrix(self.neighbours(*vertex), self.n_nodes()))
+            }
+            Work::ClusterMatrices { matrices, k } => {
+                Done::Tree(Arc::new(Published::of_matrices(matrices, *k, metric, linkage)))
+            }
+            Work::ClusterVectors { vectors, k } => Done::Tree(Arc::new(Published::of_vectors(vectors, *k, linkage))),
+        }
     }
 
     fn absence(&self, message: &Message) -> Absence {

@@ -6,7 +6,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
 use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_strategies::fedwalk::{Absent, FedWalk, Params, Rows, SelfHop, theory};
+use folkmoot_strategies::fedwalk::{Absent, FedWalk, Params, Pool, Rows, SelfHop, theory};
 use std::sync::Arc;
 
 fn data(graph: Graph) -> Arc<Dataset> {
@@ -243,6 +243,7 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
             walk_length: 12,
             absent,
             rows: Rows::Off,
+            pool: Pool::Vector,
             ..Params::default()
         };
         let print = |options| {
@@ -278,6 +279,70 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
             assert!(print(options) == first, "{options:?} with {absent:?}");
         }
     }
+}
+
+#[test]
+fn pools_of_the_tree_are_the_same_for_any_threads_windows_and_encoding() {
+    let graph = ring(200);
+    let with_matrices = Params {
+        walks_per_node: 2,
+        walk_length: 12,
+        predictor_prob: 0.5,
+        ..Params::default()
+    };
+    let of_vectors = Params {
+        m_upload: false,
+        pool: Pool::Global,
+        ..with_matrices.clone()
+    };
+    for params in [with_matrices, of_vectors] {
+        for world in [World::ideal(), rough_world()] {
+            let print = |options| {
+                let outcome = play(&graph, params.clone(), &world, options);
+                assert!(number(&outcome, "predicted_hops") > 0.0);
+                format!("{:?} {:?} {:?}", outcome.ledger, outcome.summary, outcome.clients)
+            };
+            let first = print(Options::default());
+            let others = [(1, true, true), (1, false, false), (2, true, false), (8, true, true)];
+            for (threads, windows, wire_check) in others {
+                let options = Options {
+                    threads,
+                    windows,
+                    wire_check,
+                    ..Options::default()
+                };
+                assert!(print(options) == first, "{options:?} with {:?}", params.pool);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_predictor_finds_neighbours_more_often_than_chance() {
+    // Twenty cliques of ten, joined in a ring: structure that counts by bin can tell apart.
+    let clique = |c: u32| (0..10).flat_map(move |i| (0..i).map(move |j| (10 * c + i, 10 * c + j)));
+    let mut edges: Vec<(u32, u32)> = (0..20).flat_map(clique).collect();
+    edges.extend((0..20).map(|c| (10 * c, (10 * c + 10) % 200)));
+    let graph = data(Graph::from_edges(200, &edges, false).unwrap());
+    let params = Params {
+        walks_per_node: 10,
+        epsilon_degree: 20.0,
+        ..Params::default()
+    };
+    let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
+    let chance = 2.0 * edges.len() as f64 / (200.0 * 199.0);
+    let hit_rate = number(&outcome, "predictor_hit_rate");
+    assert!(hit_rate > 5.0 * chance, "{hit_rate} against {chance} by chance");
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let dry = play(&graph, params, &World::ideal(), dry);
+    let (wet, dry) = (sent(&outcome, "walk") as f64, sent(&dry, "walk") as f64);
+    assert!(
+        (wet - dry).abs() / wet < 0.02,
+        "a dry run sends as many walks: {dry} against {wet}"
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A device's side: counting neighbours with noise, and passing walks on.
 
+use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::message::{Budget, Walk};
-use super::{Absent, BuildMatrix, FedWalk, Message, SelfHop, counter};
+use super::{Absent, Done, FedWalk, Message, Pool, SelfHop, Work, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
 use folkmoot_privacy::Laplace;
@@ -18,6 +19,7 @@ const REROUTE: Purpose = Purpose(*b"fw-again");
 pub struct Client {
     plan: Option<Arc<[u8]>>,
     dictionary: Option<Arc<Dictionary>>,
+    published: Option<Arc<Published>>,
 }
 
 type Cx<'a, 'b, 'c> = &'a mut Context<'b, 'c, FedWalk>;
@@ -36,15 +38,17 @@ impl Client {
                 Message::GroupPlan(plan) => self.count_neighbours(system, neighbours, plan, cx)?,
                 Message::Dictionary(dictionary) => {
                     self.dictionary = Some(Arc::clone(&dictionary));
-                    let rows = neighbours.len() as f64;
-                    let cost = rows * (system.n_bins as f64 + floor_log2(rows));
-                    cx.compute(
-                        BuildMatrix {
-                            dictionary,
-                            vertex: me.0,
-                        },
-                        cost,
-                    );
+                    if system.params.m_upload {
+                        let rows = neighbours.len() as f64;
+                        let cost = rows * (system.n_bins as f64 + floor_log2(rows));
+                        cx.compute(
+                            Work::BuildMatrix {
+                                dictionary,
+                                vertex: me.0,
+                            },
+                            cost,
+                        );
+                    }
                 }
                 Message::Start(budget) => {
                     let mut sequence = Vec::with_capacity(budget.left as usize + 1);
@@ -54,14 +58,14 @@ impl Client {
                     self.walk(system, neighbours, budget, sequence, cx);
                 }
                 Message::Walk(walk) => self.walk(system, neighbours, walk.budget, walk.sequence, cx),
-                Message::TreeAndMatrix { .. } => {}
+                Message::TreeAndMatrix { published, .. } => self.published = published,
                 Message::DegreeVector(_) | Message::OrderedMatrix(_) | Message::Sequence(_) => {
                     return Err(StrategyError(
                         "a device got a message that is for the server".to_owned(),
                     ));
                 }
             },
-            Event::Done(matrix) => {
+            Event::Done(Done::Matrix(matrix)) => {
                 cx.spend(1, f64::INFINITY);
                 cx.send(Party::Server, Message::OrderedMatrix(matrix));
             }
@@ -122,7 +126,7 @@ impl Client {
                 return;
             }
             let predicts = budget.left > 2 && rng::unit(&mut rng) < f64::from(budget.predictor_prob);
-            let Some(next) = predicts.then(|| self.predict(u, &mut rng, cx)).flatten() else {
+            let Some(next) = predicts.then(|| self.predict(system, u, &mut rng, cx)).flatten() else {
                 budget.left -= 1;
                 cx.send(
                     client(u),
@@ -156,10 +160,13 @@ impl Client {
         }
     }
 
-    /// A vertex of `u`'s pool; none when the pool is empty or this device knows no dictionary.
-    fn predict(&self, u: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> Option<u32> {
-        let pool = match (&self.plan, &self.dictionary) {
-            (Some(plan), Some(dictionary)) => dictionary.pool(u, plan),
+    /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
+    fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> Option<u32> {
+        // A dry run makes no tree: its pools are as large, and that is what messages depend on.
+        let kind = if cx.dry_run() { Pool::Vector } else { system.params.pool };
+        let pool = match (kind, &self.plan, &self.dictionary, &self.published) {
+            (Pool::Vector, Some(plan), Some(dictionary), _) => dictionary.pool(u, plan),
+            (kind, Some(plan), Some(dictionary), Some(published)) => published.pool(u, plan, dictionary, kind),
             _ => &[],
         };
         let (counter, next) = match pool.is_empty() {
@@ -167,6 +174,10 @@ impl Client {
             false => (counter::PREDICTED_HOPS, Some(pool[rng::index(rng, pool.len())])),
         };
         cx.count(counter, 1);
+        if let Some(next) = next {
+            // Seen from above, for the score alone: no device knows whose neighbour a predicted vertex is.
+            cx.count(counter::HITS, u64::from(system.are_neighbours(u, next)));
+        }
         next
     }
 }

@@ -1,7 +1,10 @@
 //! FedWalk's messages and their layouts.
 
+use super::clustering::Published;
 use super::dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
+use folkmoot_similarity::dissimilarity::Condensed;
+use folkmoot_similarity::tree::Tree;
 use std::sync::Arc;
 
 /// Everything that travels. Numbers are little-endian, vectors without a length: the payload's own says it.
@@ -15,8 +18,11 @@ pub enum Message {
     Dictionary(Arc<Dictionary>),
     /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| × k `f32`, row-major.
     OrderedMatrix(Box<[f32]>),
-    /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`). Counted, never made.
+    /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as |V|, the tree and the matrix
+    /// above its diagonal. With `pool: Vector` nobody reads it, and it is counted and not made.
     TreeAndMatrix {
+        /// What the devices get.
+        published: Option<Arc<Published>>,
         /// Its payload bytes.
         bytes: u64,
     },
@@ -111,7 +117,9 @@ impl Wire for Message {
             Message::GroupPlan(bins) => bins.len(),
             Message::DegreeVector(row) | Message::OrderedMatrix(row) => 4 * row.len(),
             Message::Dictionary(dictionary) => 4 * dictionary.vectors().len(),
-            Message::TreeAndMatrix { .. } => 0,
+            Message::TreeAndMatrix { published, .. } => published
+                .as_ref()
+                .map_or(0, |it| 4 + it.tree().encoded_len() + 4 * it.values().len()),
             Message::Start(_) => 12,
             Message::Walk(walk) => 12 + 4 * walk.sequence.len(),
             Message::Sequence(sequence) => 4 * sequence.len(),
@@ -121,7 +129,7 @@ impl Wire for Message {
     #[inline]
     fn payload_len(&self) -> u64 {
         match self {
-            Message::TreeAndMatrix { bytes } => *bytes,
+            Message::TreeAndMatrix { bytes, .. } => *bytes,
             message => message.encoded_len() as u64,
         }
     }
@@ -130,6 +138,7 @@ impl Wire for Message {
         match self {
             Message::GroupPlan(bins) => Some(Arc::as_ptr(bins).cast::<u8>().addr()),
             Message::Dictionary(dictionary) => Some(Arc::as_ptr(dictionary).addr()),
+            Message::TreeAndMatrix { published, .. } => published.as_ref().map(|it| Arc::as_ptr(it).addr()),
             _ => None,
         }
     }
@@ -139,7 +148,13 @@ impl Wire for Message {
             Message::GroupPlan(bins) => out.extend_from_slice(bins),
             Message::DegreeVector(row) | Message::OrderedMatrix(row) => put_f32s(out, row),
             Message::Dictionary(dictionary) => put_f32s(out, dictionary.vectors()),
-            Message::TreeAndMatrix { .. } => {}
+            Message::TreeAndMatrix { published, .. } => {
+                if let Some(published) = published {
+                    put_u32s(out, &[published.tree().n_leaves() as u32]);
+                    put_u32s(out, published.tree().children().as_flattened());
+                    put_f32s(out, published.values());
+                }
+            }
             Message::Start(budget) => budget.encode(out),
             Message::Walk(walk) => {
                 walk.budget.encode(out);
@@ -156,7 +171,10 @@ impl Wire for Message {
             1 => Message::DegreeVector(reader.rest_f32()?.into()),
             2 => Message::Dictionary(Arc::new(Dictionary::new(reader.rest_f32()?))),
             3 => Message::OrderedMatrix(reader.rest_f32()?.into()),
-            4 => Message::TreeAndMatrix { bytes: 0 },
+            4 => Message::TreeAndMatrix {
+                bytes: bytes.len() as u64,
+                published: decode_published(&mut reader)?,
+            },
             5 => Message::Start(Budget::decode(&mut reader)?),
             6 => {
                 let budget = Budget::decode(&mut reader)?;
@@ -189,9 +207,39 @@ impl Budget {
     }
 }
 
+fn decode_published(reader: &mut WireReader<'_>) -> Result<Option<Arc<Published>>, DecodeError> {
+    let words = reader.rest_u32()?;
+    let Some((&n, words)) = words.split_first() else {
+        return Ok(None);
+    };
+    let n = n as usize;
+    let (children, odd) = words.as_chunks::<2>();
+    let n_inner = n.saturating_sub(1);
+    if children.len() < n_inner {
+        return Err(DecodeError::Invalid(
+            "the tree has fewer inner nodes than its leaves ask for",
+        ));
+    }
+    let tree =
+        Tree::new(n, children[..n_inner].to_vec()).map_err(|_| DecodeError::Invalid("the inner nodes make no tree"))?;
+    let values: Vec<f32> = children[n_inner..]
+        .as_flattened()
+        .iter()
+        .chain(odd)
+        .map(|&word| f32::from_bits(word))
+        .collect();
+    let matrix = match values.len() {
+        0 => None,
+        len if len == n * n_inner / 2 => Some(Condensed::new(n, values)),
+        _ => return Err(DecodeError::Invalid("the matrix has another size than the tree")),
+    };
+    Ok(Some(Arc::new(Published::new(tree, matrix))))
+}
+
 /// The bytes of phase A5 for one device of a graph of `n_nodes` vertices.
-pub fn tree_and_matrix_bytes(n_nodes: u64) -> u64 {
-    8 * n_nodes.saturating_sub(1) + 4 * n_nodes * n_nodes
+pub fn tree_and_matrix_bytes(n_nodes: u64, with_matrix: bool) -> u64 {
+    let matrix = if with_matrix { 4 * n_nodes * n_nodes } else { 0 };
+    8 * n_nodes.saturating_sub(1) + matrix
 }
 
 #[cfg(test)]
@@ -222,8 +270,15 @@ mod tests {
         ];
         assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
         // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
-        assert_eq!(tree_and_matrix_bytes(10_312), 425_349_376 + 82_488);
-        assert_eq!(Message::TreeAndMatrix { bytes: 5 }.payload_len(), 5);
+        assert_eq!(tree_and_matrix_bytes(10_312, true), 425_349_376 + 82_488);
+        assert_eq!(
+            Message::TreeAndMatrix {
+                published: None,
+                bytes: 5
+            }
+            .payload_len(),
+            5
+        );
     }
 
     proptest! {
@@ -243,7 +298,7 @@ mod tests {
             if let Ok(message) = Message::decode(kind, &bytes) {
                 let mut again = Vec::new();
                 message.encode(&mut again);
-                prop_assert!(again.len() == bytes.len() || kind == 4);
+                prop_assert_eq!(again.len(), bytes.len());
             }
         }
     }

@@ -19,8 +19,15 @@ pub struct Params {
     pub epsilon_degree: f64,
     /// Budget that walk messages carry for the encoder of tokens, > 0. Default 2.
     pub epsilon_encoder: f64,
-    /// Which vertices a predicted hop may lead to. Default `Vector`.
+    /// Which vertices a predicted hop may lead to. Default `Tree`.
     pub pool: Pool,
+    /// Devices upload their ordered matrices (phase A4), from which the tree is made; otherwise it is made of the degree
+    /// vectors, which is a true post-processing of what they released. Default true, as printed.
+    pub m_upload: bool,
+    /// How clusters are merged to make the tree. Default `Average`.
+    pub linkage: Linkage,
+    /// The distance of rows in time warping. Default `L1`.
+    pub metric: Metric,
     /// What a predicted hop to the sender itself costs. Default `Message`.
     pub self_hop: SelfHop,
     /// Append the first vertex twice at a predicted hop, as line 27 of Algorithm 1 reads to the letter. Default false.
@@ -33,12 +40,61 @@ pub struct Params {
     pub absent: Absent,
 }
 
-/// Which vertices a predicted hop may lead to.
+/// Which vertices a predicted hop may lead to: in each bin as many as the noisy count says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pool {
-    /// In each bin, as many vertices as the noisy count says, those whose degree vectors are nearest in L1.
+    /// Those of the bin that are nearest in the clustering tree.
     #[default]
+    Tree,
+    /// Those of all vertices that are nearest in the tree, bin by bin: nested sets with repeats, as the algorithm's wording
+    /// allows.
+    Global,
+    /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
     Vector,
+}
+
+/// How clusters are merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Linkage {
+    /// By the mean dissimilarity of their members.
+    #[default]
+    Average,
+    /// By the least.
+    Single,
+    /// By the greatest.
+    Complete,
+    /// By Ward's formula on the dissimilarities.
+    Ward,
+}
+
+/// The distance of rows in time warping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Metric {
+    /// The sum of absolute differences.
+    #[default]
+    L1,
+    /// The root of the sum of squares.
+    L2,
+}
+
+impl From<Linkage> for folkmoot_similarity::linkage::Linkage {
+    fn from(linkage: Linkage) -> Self {
+        match linkage {
+            Linkage::Average => Self::Average,
+            Linkage::Single => Self::Single,
+            Linkage::Complete => Self::Complete,
+            Linkage::Ward => Self::Ward,
+        }
+    }
+}
+
+impl From<Metric> for folkmoot_similarity::dtw::Metric {
+    fn from(metric: Metric) -> Self {
+        match metric {
+            Metric::L1 => Self::L1,
+            Metric::L2 => Self::L2,
+        }
+    }
 }
 
 /// What a predicted hop to the sender itself costs.
@@ -54,10 +110,11 @@ pub enum SelfHop {
 /// Which rows of the dissimilarity matrix each device downloads in phase A5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rows {
-    /// The tree and the whole matrix, as printed: `8 (|V| - 1) + 4 |V|²` bytes, counted and not made.
+    /// The tree and the whole matrix, as printed: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
+    /// Without uploaded matrices there is only the tree.
     #[default]
     All,
-    /// No download: the vectors of phase A3 are enough for `pool: Vector`.
+    /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough.
     Off,
 }
 
@@ -99,6 +156,9 @@ impl Default for Params {
             epsilon_degree: 2.0,
             epsilon_encoder: 2.0,
             pool: Pool::default(),
+            m_upload: true,
+            linkage: Linkage::default(),
+            metric: Metric::default(),
             self_hop: SelfHop::default(),
             literal_line27: false,
             prepend_start: false,
@@ -147,6 +207,11 @@ impl Params {
                 format!("must be greater than 0, within 1e-6..=1e6, got {epsilon}"),
             );
         }
+        need(
+            self.rows != Rows::Off || self.pool == Pool::Vector,
+            "rows",
+            "must be All when pools are read off the tree; set pool: Vector to do without".to_owned(),
+        );
         if let Absent::Reroute { timeout_ms, .. } = self.absent {
             need(
                 (0.0..=1e9).contains(&timeout_ms),

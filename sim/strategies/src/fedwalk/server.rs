@@ -1,8 +1,9 @@
 //! The server's side: the set-up of phase A, then one pass of walks a round.
 
+use super::clustering::Published;
 use super::dictionary::{self, Dictionary};
 use super::message::{Budget, tree_and_matrix_bytes};
-use super::{FedWalk, Message, Rows, SelfHop, counter, theory};
+use super::{Done, FedWalk, Message, Pool, Rows, SelfHop, Work, counter, theory};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ enum Stage {
     Vectors,
     /// A4: ordered matrices.
     Matrices,
+    /// The tree, which the server works out.
+    Tree,
     /// B3: finished walks.
     Walks,
 }
@@ -27,6 +30,8 @@ pub struct Server {
     stage: Stage,
     n_bins: usize,
     vectors: Vec<f32>,
+    /// What devices uploaded in A4, if a tree is made of it; empty for those who did not.
+    matrices: Vec<Box<[f32]>>,
     /// Results of this stage so far, and how many end it.
     came: u64,
     needed: u64,
@@ -45,6 +50,7 @@ impl Server {
             stage: Stage::Vectors,
             n_bins,
             vectors: vec![0.0; n_nodes * n_bins],
+            matrices: Vec::new(),
             came: 0,
             needed: n,
             asked: n,
@@ -65,8 +71,13 @@ impl Server {
                 self.came == self.needed
             }
             Event::Timer(id) => id == TimerId(self.timer),
-            Event::Quiet => true,
-            Event::Done(_) | Event::Undelivered { .. } => false,
+            Event::Done(Done::Tree(published)) => {
+                self.publish(system, Some(published), cx);
+                false
+            }
+            // The tree is on its way while it is worked out.
+            Event::Quiet => self.stage != Stage::Tree,
+            Event::Done(Done::Matrix(_)) | Event::Undelivered { .. } => false,
         };
         if over {
             self.next_stage(system, cx);
@@ -92,7 +103,12 @@ impl Server {
                     self.came += 1;
                 }
             }
-            (Message::OrderedMatrix(_), Stage::Matrices, _) => self.came += 1,
+            (Message::OrderedMatrix(matrix), Stage::Matrices, Party::Client(id)) => {
+                if let Some(mine) = self.matrices.get_mut(id.0 as usize) {
+                    *mine = matrix;
+                }
+                self.came += 1;
+            }
             (Message::Sequence(sequence), Stage::Walks, _) => {
                 self.walks += 1;
                 self.entries += sequence.len() as u64;
@@ -111,23 +127,69 @@ impl Server {
     fn next_stage(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
         self.timer += 1;
         match self.stage {
-            Stage::Vectors => {
-                let dictionary = Arc::new(Dictionary::new(std::mem::take(&mut self.vectors)));
-                to_all(system, cx, || Message::Dictionary(Arc::clone(&dictionary)));
-                self.stage = Stage::Matrices;
-                self.came = 0;
-                self.set_timer(cx);
-            }
+            Stage::Vectors => self.send_dictionary(system, cx),
             Stage::Matrices => {
-                if system.params.rows == Rows::All {
-                    let bytes = tree_and_matrix_bytes(system.n_nodes() as u64);
-                    to_all(system, cx, || Message::TreeAndMatrix { bytes });
-                }
-                self.stage = Stage::Walks;
-                self.end_round(system, cx);
+                let matrices = std::mem::take(&mut self.matrices);
+                self.make_tree(
+                    system,
+                    Work::ClusterMatrices {
+                        matrices,
+                        k: self.n_bins,
+                    },
+                    cx,
+                );
             }
+            Stage::Tree => {}
             Stage::Walks => self.end_round(system, cx),
         }
+    }
+
+    /// A3, and then what comes next: the matrices, or the tree of the vectors alone.
+    fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
+        let vectors = std::mem::take(&mut self.vectors);
+        let work = (!system.params.m_upload).then(|| Work::ClusterVectors {
+            vectors: vectors.clone(),
+            k: self.n_bins,
+        });
+        let dictionary = Arc::new(Dictionary::new(vectors));
+        to_all(system, cx, || Message::Dictionary(Arc::clone(&dictionary)));
+        if let Some(work) = work {
+            self.make_tree(system, work, cx);
+            return;
+        }
+        if needs_tree(system, cx) {
+            self.matrices = vec![Box::default(); system.n_nodes()];
+        }
+        self.stage = Stage::Matrices;
+        self.came = 0;
+        self.set_timer(cx);
+    }
+
+    /// Starts working out the tree, if anybody will read it.
+    fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, '_, FedWalk>) {
+        self.stage = Stage::Tree;
+        match needs_tree(system, cx) {
+            true => cx.compute(work, 0.0),
+            false => self.publish(system, None, cx),
+        }
+    }
+
+    /// A5, the end of the set-up.
+    fn publish(
+        &mut self,
+        system: &FedWalk,
+        published: Option<Arc<Published>>,
+        cx: &mut ServerContext<'_, '_, FedWalk>,
+    ) {
+        if system.params.rows == Rows::All {
+            let bytes = tree_and_matrix_bytes(system.n_nodes() as u64, system.params.m_upload);
+            to_all(system, cx, || Message::TreeAndMatrix {
+                published: published.clone(),
+                bytes,
+            });
+        }
+        self.stage = Stage::Walks;
+        self.end_round(system, cx);
     }
 
     fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
@@ -179,6 +241,13 @@ impl Server {
         for (name, &count) in FedWalk::COUNTERS.iter().zip(&report.counters) {
             put(name, count as f64);
         }
+        let hops = report.counters[counter::PREDICTED_HOPS];
+        if hops > 0 {
+            put(
+                "predictor_hit_rate",
+                report.counters[counter::HITS] as f64 / hops as f64,
+            );
+        }
         if starts == 0 {
             return summary;
         }
@@ -206,6 +275,11 @@ impl Server {
         }
         summary
     }
+}
+
+/// Whether devices will read pools off a tree.
+fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
+    system.params.pool != Pool::Vector && !cx.dry_run()
 }
 
 fn to_all(system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>, message: impl Fn() -> Message) {

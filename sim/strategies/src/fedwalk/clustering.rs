@@ -1,0 +1,196 @@
+//! The clustering tree that the server publishes in phase A5, and the pools that anybody can read off it.
+
+use super::dictionary::Dictionary;
+use super::params::Pool;
+use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
+use folkmoot_similarity::dtw::Metric;
+use folkmoot_similarity::linkage::{Linkage, linkage};
+use folkmoot_similarity::tree::{Subset, Tree, TreeError, hybrid};
+use folkmoot_similarity::vector::l1;
+use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
+
+/// Without uploaded matrices, parts of at most this many vertices are clustered exactly.
+pub const EXACT_PART: usize = 1024;
+/// With uploaded matrices, at most this many vertices: the triangle then takes 5 GB.
+pub const MAX_MATRIX_NODES: usize = 50_000;
+
+/// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair.
+///
+/// Pools are a function of it and of what else every device holds: worked out once and shared, where real devices would
+/// each do it for themselves.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
+pub struct Published {
+    tree: Tree,
+    matrix: Option<Condensed>,
+    /// The vertices of each bin, then all vertices.
+    subsets: OnceLock<Vec<Subset>>,
+    pools: OnceLock<Vec<OnceLock<Box<[u32]>>>>,
+}
+
+/// What has to be kept of it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Parts {
+    n: usize,
+    children: Vec<[u32; 2]>,
+    values: Option<Vec<f32>>,
+}
+
+impl TryFrom<Parts> for Published {
+    type Error = TreeError;
+
+    fn try_from(parts: Parts) -> Result<Self, TreeError> {
+        let matrix = parts.values.map(|values| Condensed::new(parts.n, values));
+        Ok(Published::new(Tree::new(parts.n, parts.children)?, matrix))
+    }
+}
+
+impl From<Published> for Parts {
+    fn from(published: Published) -> Self {
+        Parts {
+            n: published.tree.n_leaves(),
+            children: published.tree.children().to_vec(),
+            values: published.matrix.map(Condensed::into_values),
+        }
+    }
+}
+
+impl Clone for Published {
+    fn clone(&self) -> Self {
+        Published::new(self.tree.clone(), self.matrix.clone())
+    }
+}
+
+impl Published {
+    /// A tree and, if there is one, its matrix.
+    pub fn new(tree: Tree, matrix: Option<Condensed>) -> Self {
+        Published {
+            tree,
+            matrix,
+            subsets: OnceLock::new(),
+            pools: OnceLock::new(),
+        }
+    }
+
+    /// From the uploaded matrices (rows of `k` entries; an empty one is a device with no neighbour or no answer): time
+    /// warping of all pairs, infinite values capped at twice the largest finite one, then agglomerative clustering.
+    pub fn of_matrices(matrices: &[Box<[f32]>], k: usize, metric: Metric, method: Linkage) -> Self {
+        let mut matrix = Sequences::new(k, matrices.iter().map(|matrix| &**matrix)).all_pairs(metric);
+        matrix.cap_infinite();
+        let merges = linkage(matrix.clone(), method);
+        Published::new(Tree::from_merges(matrices.len(), &merges), Some(matrix))
+    }
+
+    /// From the published degree vectors alone, by their L1 distance: exact up to [`EXACT_PART`] vertices, beyond that a
+    /// hybrid of median splits above and exact parts below.
+    pub fn of_vectors(vectors: &[f32], k: usize, method: Linkage) -> Self {
+        let sequences = Sequences::of_vectors(vectors, k);
+        let pairs = |part: &[u32]| sequences.select(part).all_pairs(Metric::L1);
+        Published::new(hybrid(vectors, k, EXACT_PART, method, pairs), None)
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The dissimilarities, row by row above the diagonal; empty without uploaded matrices.
+    pub fn values(&self) -> &[f32] {
+        self.matrix.as_ref().map_or(&[], Condensed::values)
+    }
+
+    /// The dissimilarity of two vertices: of their matrices, or else of their degree vectors.
+    pub fn dissimilarity(&self, u: u32, v: u32, dictionary: &Dictionary) -> f32 {
+        match &self.matrix {
+            Some(matrix) => matrix.get(u, v),
+            None => {
+                let n = self.tree.n_leaves();
+                l1(dictionary.row(u, n), dictionary.row(v, n))
+            }
+        }
+    }
+
+    /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under
+    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Tree`] takes them
+    /// from bin `i`, [`Pool::Global`] from all vertices, so that its sets are nested and entries repeat.
+    pub fn pool(&self, u: u32, plan: &[u8], dictionary: &Dictionary, kind: Pool) -> &[u32] {
+        let pools = self
+            .pools
+            .get_or_init(|| plan.iter().map(|_| OnceLock::new()).collect());
+        match pools.get(u as usize) {
+            Some(pool) => pool.get_or_init(|| self.nearest(u, plan, dictionary, kind)),
+            None => &[],
+        }
+    }
+
+    fn nearest(&self, u: u32, plan: &[u8], dictionary: &Dictionary, kind: Pool) -> Box<[u32]> {
+        let row = dictionary.row(u, plan.len());
+        let subsets = self.subsets.get_or_init(|| {
+            let of_bin = |bin: usize| {
+                let members = plan.iter().enumerate().filter(move |(_, at)| usize::from(**at) == bin);
+                self.tree.subset(members.map(|(v, _)| v as u32))
+            };
+            let everybody = self.tree.subset(0..plan.len() as u32);
+            (0..row.len()).map(of_bin).chain([everybody]).collect()
+        });
+        let mut pool = Vec::new();
+        for (bin, count) in row.iter().enumerate() {
+            let candidates = match kind {
+                Pool::Global => subsets.last(),
+                Pool::Tree | Pool::Vector => subsets.get(bin),
+            };
+            let wanted = count.round().max(0.0) as usize;
+            if let Some(candidates) = candidates.filter(|_| wanted > 0) {
+                let dissimilarity = |v: u32| self.dissimilarity(u, v, dictionary);
+                pool.extend(self.tree.nearest(u, candidates, wanted, dissimilarity));
+            }
+        }
+        pool.sort_unstable();
+        pool.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four vertices in two bins; 0 and 1 are alike, 2 and 3 are alike.
+    fn small() -> (Published, Dictionary, [u8; 4]) {
+        let vectors = vec![1.0, 1.4, 1.0, 1.5, 5.0, 0.2, 5.0, 2.0];
+        let published = Published::of_vectors(&vectors, 2, Linkage::Average);
+        (published, Dictionary::new(vectors), [0, 1, 0, 1])
+    }
+
+    #[test]
+    fn a_pool_takes_the_nearest_in_the_tree_from_each_bin() {
+        let (published, dictionary, plan) = small();
+        assert_eq!(published.tree().leaves_under_lca(0, 1), 2);
+        assert_eq!(published.pool(0, &plan, &dictionary, Pool::Tree), [1, 2]);
+        assert_eq!(
+            published.pool(2, &plan, &dictionary, Pool::Tree),
+            [0],
+            "bin 0 has one other vertex, and 0.2 asks for none of bin 1"
+        );
+    }
+
+    #[test]
+    fn a_global_pool_is_nested_and_repeats() {
+        let (published, dictionary, plan) = small();
+        assert_eq!(published.pool(0, &plan, &dictionary, Pool::Global), [1, 1]);
+    }
+
+    #[test]
+    fn a_published_tree_survives_being_stored() {
+        let matrices: Vec<Box<[f32]>> = vec![vec![1.0, 2.0].into(), vec![1.0, 2.5].into(), vec![].into()];
+        let published = Published::of_matrices(&matrices, 2, Metric::L1, Linkage::Average);
+        assert_eq!(
+            published.values(),
+            [0.5, 1.0, 1.0],
+            "nobody is near a vertex without neighbours"
+        );
+        let back = Published::try_from(Parts::from(published.clone())).unwrap();
+        assert_eq!(back.tree().children(), published.tree().children());
+        assert_eq!(back.values(), published.values());
+    }
+}
