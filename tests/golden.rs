@@ -7,8 +7,10 @@
 //! in place of its line in [`LATER`].
 
 mod compare;
+mod dtw;
 mod fedwalk_messages;
 mod graph_measures;
+mod hierarchical_clustering;
 mod metrics;
 mod privacy;
 #[cfg(test)]
@@ -26,8 +28,10 @@ type Check = fn(&Case) -> Result<Vec<Mismatch>, String>;
 
 /// The topics checked now.
 const TOPICS: &[(&str, Check)] = &[
+    ("dtw", dtw::check),
     ("fedwalk_messages", fedwalk_messages::check),
     ("graph_measures", graph_measures::check),
+    ("hierarchical_clustering", hierarchical_clustering::check),
     ("metrics", metrics::check),
     ("privacy", privacy::check),
 ];
@@ -36,12 +40,10 @@ const TOPICS: &[(&str, Check)] = &[
 const LATER: &[&str] = &[
     "attention",
     "classical",
-    "dtw",
     "embedding_metric",
     "fgw",
     "gw",
     "gw_barycenter",
-    "hierarchical_clustering",
     "layer_gat",
     "layer_gcn",
     "layer_gin",

@@ -22,6 +22,12 @@ impl From<f64> for Got {
     }
 }
 
+impl From<f32> for Got {
+    fn from(value: f32) -> Got {
+        Got::Number(f64::from(value))
+    }
+}
+
 impl From<u32> for Got {
     fn from(value: u32) -> Got {
         Got::Number(f64::from(value))
@@ -48,8 +54,14 @@ impl<T: Into<Got>> From<Vec<T>> for Got {
 
 impl Got {
     /// A row-major list as a list of rows.
-    pub(super) fn rows(values: &[f64], width: usize) -> Got {
+    pub(super) fn rows<T: Copy + Into<Got>>(values: &[T], width: usize) -> Got {
         Got::List(values.chunks(width.max(1)).map(|row| Got::from(row.to_vec())).collect())
+    }
+
+    /// The value of each pair of `0..n`, as a list of rows.
+    pub(super) fn square<T: Into<Got>>(n: usize, value: impl Fn(u32, u32) -> T) -> Got {
+        let row = |u| Got::List((0..n as u32).map(|v| value(u, v).into()).collect());
+        Got::List((0..n as u32).map(row).collect())
     }
 }
 

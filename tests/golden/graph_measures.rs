@@ -10,13 +10,13 @@ use super::schema::{Case, text};
 /// A graph by its directed pairs; an undirected edge is listed in both directions.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pairs {
+pub(super) struct Pairs {
     num_nodes: u32,
     edges: Vec<(u32, u32)>,
 }
 
 impl Pairs {
-    fn undirected(&self) -> Result<Graph, String> {
+    pub(super) fn undirected(&self) -> Result<Graph, String> {
         let listed = Graph::from_edges(self.num_nodes, &self.edges, true).map_err(text)?;
         match listed.arcs().all(|(u, v)| listed.has_edge(v, u)) {
             true => Ok(listed.undirected()),

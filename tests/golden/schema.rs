@@ -109,6 +109,11 @@ impl Case {
         compare(&got, &self.expected, self.tol.f64)
     }
 
+    /// Compares all that was computed with all that is expected, in single precision.
+    pub(super) fn compare_single(&self, got: Got) -> Vec<Mismatch> {
+        compare(&got, &self.expected, self.tol.f32)
+    }
+
     /// The error for an operation that the topic does not know.
     pub(super) fn unknown_op(&self) -> String {
         format!("unknown op {:?}", self.op)
