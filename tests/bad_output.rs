@@ -184,7 +184,8 @@ fn folders_that_hold_no_result_or_a_damaged_one_are_refused() {
         &text.replacen("\n3,1,", "\n3,one,", 1),
         &["clients.csv: line 5", "shard_size"],
     );
-    damage(&text[..text.len() / 2], &["clients.csv: line "]);
+    let last_comma = text[..text.len() / 2].rfind(',').unwrap();
+    damage(&text[..last_comma], &["clients.csv: line "]);
     damage("", &["clients.csv"]);
     std::fs::remove_file(&table).unwrap();
     temp.run(&["verify", "out"]).refused(&["clients.csv", "cannot be read"]);
