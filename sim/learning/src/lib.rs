@@ -1,7 +1,13 @@
-//! Learning on graphs: skip-gram pairs.
+//! Learning on graphs: skip-gram, its losses, and what its vectors are good for.
 //!
-//! - [`skip_gram`]: the pairs that a skip-gram model learns from.
+//! - [`skip_gram`]: trains [`Embeddings`] from walks.
+//! - [`losses`]: what it minimises, as plain functions with gradients.
 //!
 //! This crate knows nothing of the engine: a strategy calls it from its handlers and jobs.
 
+mod embeddings;
+mod kernels;
+pub mod losses;
 pub mod skip_gram;
+
+pub use embeddings::Embeddings;

@@ -1,0 +1,12 @@
+//! The loops in which the time goes, in safe code that vectorises, compiled for several instruction sets.
+//!
+//! One rule holds here: a result has the same bits on every CPU with FMA. Every product that is added is one `mul_add`,
+//! and every sum runs over [`LANES`] partial sums that are folded in one order, whatever the width of the registers.
+//! Nothing here allocates, draws or knows what its numbers mean.
+
+mod skip_gram;
+
+pub(crate) use skip_gram::{MAX_OUTPUTS, Output, Scratch, Step, add, step};
+
+/// How many partial sums a sum of products has: element `i` goes to partial sum `i % LANES`.
+pub(crate) const LANES: usize = 16;
