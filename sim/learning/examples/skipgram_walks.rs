@@ -1,16 +1,24 @@
-//! DeepWalk on BlogCatalog in three steps, so that another program can train on the same walks in between.
+//! DeepWalk on BlogCatalog in steps, so that another program can train on the same walks in between.
 //!
 //! - `skipgram_walks walks OUT [walks per vertex]` writes `OUT/walks.u32`: uniform walks of 40 vertices, little-endian, the graph
 //!   from the data folder that `FOLKMOOT_DATA` names.
 //! - `skipgram_walks train OUT [negative|hierarchical|both] [separate]` trains on them and writes `OUT/folkmoot.f32`, row by row.
+//! - `skipgram_walks score OUT NAME` scores the vectors in `OUT/NAME.f32` by the protocol of DeepWalk, and prints F1 in per cent.
 //!
 //! `RAYON_NUM_THREADS` sets the threads; `benches/skipgram_gensim.py` runs and times all of it beside gensim.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "an example is a program: scores go to standard output"
+)]
 
 use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph};
+use folkmoot_learning::Embeddings;
+use folkmoot_learning::evaluation::{NodeClassification, RatioScores};
 use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -20,7 +28,7 @@ const LENGTH: usize = 40;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().collect();
     let (Some(step), Some(out)) = (args.get(1), args.get(2).map(Path::new)) else {
-        return Err("name a step (walks or train) and a folder".into());
+        return Err("name a step (walks, train or score) and a folder".into());
     };
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     match step.as_str() {
@@ -49,7 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let bytes: Vec<u8> = vectors.values().iter().flat_map(|x| x.to_le_bytes()).collect();
             fs::write(out.join("folkmoot.f32"), bytes)?;
         }
-        other => return Err(format!("step: walks or train, got {other}").into()),
+        "score" => score(out, args.get(3).map_or("folkmoot", String::as_str))?,
+        other => return Err(format!("step: walks, train or score, got {other}").into()),
     }
     Ok(())
 }
@@ -57,6 +66,32 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn blog_catalog() -> Result<Dataset, Box<dyn Error>> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", env::var("FOLKMOOT_DATA")?);
     Ok(DatasetSpec::BlogCatalog.load(&dirs, &mut ChaCha8Rng::seed_from_u64(0))?)
+}
+
+/// Prints micro- and macro-F1 at six training ratios, in per cent.
+fn score(out: &Path, name: &str) -> Result<(), Box<dyn Error>> {
+    let bytes = fs::read(out.join(format!("{name}.f32")))?;
+    let (words, _) = bytes.as_chunks::<4>();
+    let values = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
+    let data = blog_catalog()?;
+    let labels = data.node_labels.ok_or("BlogCatalog has labels")?;
+    let task = NodeClassification {
+        train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+        ..NodeClassification::default()
+    };
+    let vectors = Embeddings::new(SkipGram::default().dim, values);
+    let scores = task.evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(3))?;
+    let line = |pick: fn(&RatioScores) -> f64| {
+        let values: Vec<String> = scores
+            .iter()
+            .map(|score| format!("{:.2}", 100.0 * pick(score)))
+            .collect();
+        values.join(", ")
+    };
+    println!("{name}: micro {}", line(|score| score.micro.mean));
+    println!("{name}: macro {}", line(|score| score.macro_mean.mean));
+    println!("{name}: std of micro {}", line(|score| score.micro.std));
+    Ok(())
 }
 
 fn read_walks(out: &Path) -> Result<Corpus, Box<dyn Error>> {

@@ -4,8 +4,10 @@
 //! and every sum runs over [`LANES`] partial sums that are folded in one order, whatever the width of the registers.
 //! Nothing here allocates, draws or knows what its numbers mean.
 
+mod logistic;
 mod skip_gram;
 
+pub(crate) use logistic::{add_scaled_rows, row_products};
 pub(crate) use skip_gram::{MAX_OUTPUTS, Output, Scratch, Step, add, step};
 
 /// How many partial sums a sum of products has: element `i` goes to partial sum `i % LANES`.

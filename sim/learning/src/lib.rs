@@ -1,11 +1,13 @@
 //! Learning on graphs: skip-gram, its losses, and what its vectors are good for.
 //!
 //! - [`skip_gram`]: trains [`Embeddings`] from walks.
+//! - [`evaluation`]: what the vectors know: labels of nodes by logistic regression and by nearest neighbours, and links.
 //! - [`losses`]: what it minimises, as plain functions with gradients.
 //!
 //! This crate knows nothing of the engine: a strategy calls it from its handlers and jobs.
 
 mod embeddings;
+pub mod evaluation;
 mod kernels;
 pub mod losses;
 pub mod skip_gram;

@@ -1,0 +1,109 @@
+//! What vectors of nodes are good for: their labels, their neighbours' labels, and links.
+//!
+//! - [`NodeClassification`]: one-vs-rest logistic regression on part of the nodes, F1 on the rest, over shuffles; by default the
+//!   protocol of DeepWalk (Perozzi et al. 2014), which knows how many labels a node has and takes as many top scores.
+//! - [`LogisticRegression`]: its solver. [`knn_precomputed`] and [`knn_cosine`]: the class of the nearest nodes.
+//! - [`hold_out_links`] and [`link_auc`]: whether linked nodes lie closer than others.
+//!
+//! Vectors are taken as they are, neither centred nor scaled, as DeepWalk's own script does. That script fits with liblinear, which also
+//! penalises the intercept; ours follows scikit-learn's convention, which does not. F1 is that of scikit-learn: a label that nobody
+//! has and nobody predicts scores 0 in the macro mean.
+
+mod knn;
+mod links;
+mod logistic;
+mod protocol;
+
+use std::fmt;
+
+pub use knn::{knn_cosine, knn_precomputed};
+pub use links::{LinkSplit, hold_out_links, link_auc};
+pub use logistic::{Logistic, LogisticRegression};
+pub use protocol::{Decision, MeanStd, NodeClassification, RatioScores};
+
+/// Why there is no score. Nothing was changed; the caller may try again with other input.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EvaluationError {
+    /// A field or parameter that breaks its rule.
+    Setting {
+        /// Its name.
+        field: &'static str,
+        /// The rule, and what it got.
+        rule: String,
+    },
+    /// Two inputs that describe the same items have different lengths.
+    Length {
+        /// The input that does not fit, by its parameter's name.
+        input: &'static str,
+        /// How many items it must have.
+        expected: usize,
+        /// How many it has.
+        got: usize,
+    },
+    /// A value is not finite.
+    NotFinite {
+        /// The input, by its parameter's name.
+        input: &'static str,
+        /// The position in it.
+        index: usize,
+    },
+    /// A vertex id is not below the number of vectors.
+    Vertex {
+        /// The id.
+        vertex: u32,
+        /// How many vectors there are.
+        n_vertices: usize,
+    },
+}
+
+impl fmt::Display for EvaluationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvaluationError::Setting { field, rule } => write!(f, "{field}: {rule}"),
+            EvaluationError::Length { input, expected, got } => {
+                write!(f, "{input}: must have {expected} items, got {got}")
+            }
+            EvaluationError::NotFinite { input, index } => write!(f, "{input}[{index}]: must be finite"),
+            EvaluationError::Vertex { vertex, n_vertices } => {
+                write!(f, "vertex ids must lie below {n_vertices} (vectors), got {vertex}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EvaluationError {}
+
+fn require(holds: bool, field: &'static str, rule: impl FnOnce() -> String) -> Result<(), EvaluationError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(EvaluationError::Setting { field, rule: rule() })
+    }
+}
+
+fn same_length(input: &'static str, expected: usize, got: usize) -> Result<(), EvaluationError> {
+    if expected == got {
+        Ok(())
+    } else {
+        Err(EvaluationError::Length { input, expected, got })
+    }
+}
+
+fn finite(input: &'static str, values: &[f32]) -> Result<(), EvaluationError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(EvaluationError::NotFinite { input, index }),
+    }
+}
+
+/// Puts `items` in a random order (Fisher and Yates), one 32-bit word an item.
+fn shuffle(items: &mut [u32], rng: &mut rand_chacha::ChaCha8Rng) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, below(i + 1, rng));
+    }
+}
+
+/// A number below `bound`, which fits in 32 bits; the probabilities differ from each other by at most 2^−32.
+fn below(bound: usize, rng: &mut rand_chacha::ChaCha8Rng) -> usize {
+    ((u64::from(rand_chacha::rand_core::Rng::next_u32(rng)) * bound as u64) >> 32) as usize
+}

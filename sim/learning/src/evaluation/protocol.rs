@@ -1,0 +1,355 @@
+//! Node classification: shuffles, training ratios, decisions and F1.
+
+use folkmoot_graphs::Labels;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::logistic::Rows;
+use super::{EvaluationError, LogisticRegression, finite, require, same_length, shuffle};
+use crate::Embeddings;
+
+/// How scores become labels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decision {
+    /// The number of labels of each test node is known, and as many top scores are taken; ties go to the smaller label. DeepWalk's rule.
+    KnownCount,
+    /// Every label whose probability exceeds this, in 0..1; the usual value is 0.5.
+    Threshold(f64),
+}
+
+/// Multi-label classification of nodes from their vectors.
+///
+/// Only labelled nodes take part. In each shuffle, the first `train_ratio` of them, rounded down, train one model per label, and
+/// the rest is predicted.
+///
+/// ```
+/// use folkmoot_graphs::Labels;
+/// use folkmoot_learning::{Embeddings, evaluation::NodeClassification};
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+///
+/// let labels = Labels::from_single(2, &(0..40).map(|v| Some(v % 2)).collect::<Vec<_>>())?;
+/// let vectors = Embeddings::new(1, (0..40).map(|v| (v % 2) as f32).collect());
+/// let scores = NodeClassification::default().evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// assert_eq!(scores[8].micro.mean, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeClassification {
+    /// Shares of the labelled nodes that train, each in 0..1. Default: 0.1, 0.2, …, 0.9.
+    pub train_ratios: Vec<f64>,
+    /// Random orders of the nodes; all ratios use the same. At least 1. Default: 10.
+    pub n_shuffles: usize,
+    /// Default: [`Decision::KnownCount`].
+    pub decision: Decision,
+    /// The solver. Default: `C = 1`.
+    pub regression: LogisticRegression,
+}
+
+impl Default for NodeClassification {
+    fn default() -> NodeClassification {
+        NodeClassification {
+            train_ratios: (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(),
+            n_shuffles: 10,
+            decision: Decision::KnownCount,
+            regression: LogisticRegression::default(),
+        }
+    }
+}
+
+/// A mean and the standard deviation of a sample, 0 for a single value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanStd {
+    /// The mean.
+    pub mean: f64,
+    /// The square root of the sum of squared deviations over `n − 1`.
+    pub std: f64,
+}
+
+impl MeanStd {
+    fn of(values: &[f64]) -> MeanStd {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        let std = if values.len() > 1 {
+            (squares / (n - 1.0)).sqrt()
+        } else {
+            0.0
+        };
+        MeanStd { mean, std }
+    }
+}
+
+/// The scores at one training ratio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatioScores {
+    /// The ratio.
+    pub train_ratio: f64,
+    /// How many nodes train.
+    pub n_train: usize,
+    /// How many nodes are predicted.
+    pub n_test: usize,
+    /// Micro-F1 over the shuffles, in 0..=1.
+    pub micro: MeanStd,
+    /// Macro-F1 over the shuffles, in 0..=1.
+    pub macro_mean: MeanStd,
+    /// (micro, macro) of each shuffle.
+    pub by_shuffle: Vec<(f64, f64)>,
+}
+
+impl NodeClassification {
+    /// Scores the vectors; one entry per training ratio, in their order.
+    ///
+    /// # Errors
+    /// [`EvaluationError`] for illegal settings, labels that do not fit, vectors that are not finite, and a ratio that leaves no node on
+    /// one side.
+    ///
+    /// # Determinism
+    /// Draws `n_shuffles` × (labelled nodes − 1) 32-bit words of `rng`, shuffle after shuffle. The result does not depend on the number of
+    /// threads.
+    ///
+    /// # Complexity
+    /// `n_shuffles` × ratios × labels fits of [`LogisticRegression::fit`], in parallel.
+    pub fn evaluate(
+        &self,
+        vectors: &Embeddings,
+        labels: &Labels,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<RatioScores>, EvaluationError> {
+        let nodes: Vec<u32> = (0..labels.n_nodes() as u32)
+            .filter(|&v| !labels.of(v).is_empty())
+            .collect();
+        self.check(nodes.len())?;
+        same_length("labels", vectors.n_vertices(), labels.n_nodes())?;
+        finite("vectors", vectors.values())?;
+        let orders: Vec<Vec<u32>> = (0..self.n_shuffles)
+            .map(|_| {
+                let mut order = nodes.clone();
+                shuffle(&mut order, rng);
+                order
+            })
+            .collect();
+        let cells: Vec<(usize, usize)> = (0..self.train_ratios.len())
+            .flat_map(|ratio| (0..orders.len()).map(move |order| (ratio, order)))
+            .collect();
+        let scores: Vec<(f64, f64)> = cells
+            .par_iter()
+            .with_max_len(1)
+            .map(|&(ratio, order)| {
+                let n_train = n_train(self.train_ratios[ratio], nodes.len());
+                let (train, test) = orders[order].split_at(n_train);
+                self.score(vectors, labels, train, test)
+            })
+            .collect();
+        let by_ratio = self.train_ratios.iter().zip(scores.chunks(self.n_shuffles));
+        Ok(by_ratio
+            .map(|(&train_ratio, scores)| RatioScores {
+                train_ratio,
+                n_train: n_train(train_ratio, nodes.len()),
+                n_test: nodes.len() - n_train(train_ratio, nodes.len()),
+                micro: MeanStd::of(&scores.iter().map(|score| score.0).collect::<Vec<f64>>()),
+                macro_mean: MeanStd::of(&scores.iter().map(|score| score.1).collect::<Vec<f64>>()),
+                by_shuffle: scores.to_vec(),
+            })
+            .collect())
+    }
+
+    fn check(&self, n_nodes: usize) -> Result<(), EvaluationError> {
+        self.regression.check()?;
+        require(self.n_shuffles > 0, "n_shuffles", || {
+            "must be at least 1, got 0".to_string()
+        })?;
+        for &ratio in &self.train_ratios {
+            require(ratio > 0.0 && ratio < 1.0, "train_ratios", || {
+                format!("must be greater than 0 and less than 1, got {ratio}")
+            })?;
+            let n_train = n_train(ratio, n_nodes);
+            require(n_train > 0 && n_train < n_nodes, "train_ratios", || {
+                format!("{ratio} of {n_nodes} labelled nodes leaves none to train or none to test")
+            })?;
+        }
+        match self.decision {
+            Decision::KnownCount => Ok(()),
+            Decision::Threshold(p) => require(p > 0.0 && p < 1.0, "threshold", || {
+                format!("must be greater than 0 and less than 1, got {p}")
+            }),
+        }
+    }
+
+    /// Micro- and macro-F1 of one split.
+    fn score(&self, vectors: &Embeddings, labels: &Labels, train: &[u32], test: &[u32]) -> (f64, f64) {
+        let gather = |nodes: &[u32]| Rows::new(vectors.dim(), nodes.iter().map(|&v| vectors.of(v)));
+        let (train_rows, test_rows) = (gather(train), gather(test));
+        let scores: Vec<Vec<f64>> = (0..labels.n_classes() as u32)
+            .into_par_iter()
+            .map(|class| {
+                let y: Vec<bool> = train.iter().map(|&v| labels.of(v).contains(&class)).collect();
+                test_rows.scores_of(&self.regression.fit_rows(&train_rows, &y))
+            })
+            .collect();
+        let mut counts = vec![Counts::default(); labels.n_classes()];
+        for (i, &node) in test.iter().enumerate() {
+            let actual = labels.of(node);
+            let predicted = self.decide(&scores, i, actual.len());
+            for &class in &predicted {
+                let hit = actual.contains(&class);
+                counts[class as usize].hits += u64::from(hit);
+                counts[class as usize].false_alarms += u64::from(!hit);
+            }
+            for &class in actual.iter().filter(|class| !predicted.contains(class)) {
+                counts[class as usize].misses += 1;
+            }
+        }
+        let sum = |part: fn(&Counts) -> u64| counts.iter().map(part).sum();
+        let all = Counts {
+            hits: sum(|c| c.hits),
+            false_alarms: sum(|c| c.false_alarms),
+            misses: sum(|c| c.misses),
+        };
+        let mean = counts.iter().map(Counts::f1).sum::<f64>() / counts.len() as f64;
+        (all.f1(), mean)
+    }
+
+    /// The labels of test node `i`, which really has `n_labels`.
+    fn decide(&self, scores: &[Vec<f64>], i: usize, n_labels: usize) -> Vec<u32> {
+        let mut classes: Vec<u32> = (0..scores.len() as u32).collect();
+        let score = |class: u32| scores[class as usize][i];
+        match self.decision {
+            Decision::KnownCount => {
+                // The sort is stable, so among equal scores the smaller label stays first.
+                classes.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+                classes.truncate(n_labels);
+            }
+            Decision::Threshold(p) => {
+                let least = libm::log(p / (1.0 - p));
+                classes.retain(|&class| score(class) > least);
+            }
+        }
+        classes
+    }
+}
+
+fn n_train(ratio: f64, n_nodes: usize) -> usize {
+    (ratio * n_nodes as f64) as usize
+}
+
+/// True positives, false positives and false negatives of one label.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    hits: u64,
+    false_alarms: u64,
+    misses: u64,
+}
+
+impl Counts {
+    fn f1(&self) -> f64 {
+        match 2 * self.hits + self.false_alarms + self.misses {
+            0 => 0.0,
+            all => (2 * self.hits) as f64 / all as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::rand_core::SeedableRng;
+
+    use super::*;
+
+    /// 60 nodes in three classes, node 0 in two of them; vectors are noisy indicators of the first class.
+    fn three_classes() -> (Embeddings, Labels) {
+        let mut pairs: Vec<(u32, u32)> = (0..60).map(|v| (v, v % 3)).collect();
+        pairs.push((0, 2));
+        let values = (0..60u32)
+            .flat_map(|v| (0..3).map(move |k| if v % 3 == k { 1.0 } else { 0.0 } + ((v * 7 + k) % 10) as f32 / 8.0))
+            .collect();
+        (Embeddings::new(3, values), Labels::from_pairs(60, 4, &pairs).unwrap())
+    }
+
+    fn evaluate(task: &NodeClassification) -> Vec<RatioScores> {
+        let (vectors, labels) = three_classes();
+        task.evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(2))
+            .unwrap()
+    }
+
+    #[test]
+    fn scores_have_the_same_bits_for_any_number_of_threads() {
+        let results = [1, 2, 5].map(|n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| evaluate(&NodeClassification::default()))
+        });
+        assert_eq!(results[0], results[1]);
+        assert_eq!(results[0], results[2]);
+    }
+
+    #[test]
+    fn separable_classes_are_found_and_an_absent_class_scores_zero() {
+        let task = NodeClassification {
+            regression: LogisticRegression {
+                c: 100.0,
+                ..LogisticRegression::default()
+            },
+            train_ratios: vec![0.5],
+            ..NodeClassification::default()
+        };
+        let scores = evaluate(&task);
+        assert_eq!((scores[0].n_train, scores[0].n_test), (30, 30));
+        assert!(scores[0].micro.mean > 0.9, "{scores:?}");
+        // The fourth class has no node, so the best macro mean is 3/4.
+        assert!(scores[0].macro_mean.mean > 0.67 && scores[0].macro_mean.mean <= 0.75);
+        assert_eq!(scores[0].by_shuffle.len(), 10);
+    }
+
+    #[test]
+    fn a_threshold_may_give_no_label_or_several() {
+        let with = |p: f64| {
+            let task = NodeClassification {
+                decision: Decision::Threshold(p),
+                ..NodeClassification::default()
+            };
+            evaluate(&task)[4].micro.mean
+        };
+        assert!(with(0.5) > 0.5);
+        assert_eq!(with(0.999), 0.0, "nothing is that certain");
+        // Everything but the class without nodes, whose score is minus infinity: 1 right of 3 guesses.
+        assert!((with(0.001) - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn ties_go_to_the_smaller_label() {
+        let task = NodeClassification::default();
+        assert_eq!(task.decide(&[vec![0.5], vec![1.0], vec![0.5], vec![0.5]], 0, 2), [1, 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_scored_is_an_error() {
+        let (vectors, labels) = three_classes();
+        let text = |task: NodeClassification, vectors: &Embeddings| {
+            let mut rng = ChaCha8Rng::seed_from_u64(2);
+            task.evaluate(vectors, &labels, &mut rng).unwrap_err().to_string()
+        };
+        let task = NodeClassification::default();
+        let ratios = |train_ratios: Vec<f64>| NodeClassification {
+            train_ratios,
+            ..task.clone()
+        };
+        assert_eq!(
+            text(ratios(vec![1.0]), &vectors),
+            "train_ratios: must be greater than 0 and less than 1, got 1"
+        );
+        assert_eq!(
+            text(ratios(vec![0.01]), &vectors),
+            "train_ratios: 0.01 of 60 labelled nodes leaves none to train or none to test"
+        );
+        let none = NodeClassification {
+            n_shuffles: 0,
+            ..task.clone()
+        };
+        assert_eq!(text(none, &vectors), "n_shuffles: must be at least 1, got 0");
+        assert_eq!(
+            text(task.clone(), &Embeddings::new(3, vec![0.0; 9])),
+            "labels: must have 3 items, got 60"
+        );
+        let broken = Embeddings::new(1, vec![f32::NAN; 60]);
+        assert_eq!(text(task, &broken), "vectors[0]: must be finite");
+    }
+}
