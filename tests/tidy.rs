@@ -230,7 +230,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("plots", &["metrics"]),
         ("sim/engine", &["metrics"]),
         ("sim/graphs", &[]),
-        ("sim/learning", &[]),
+        ("sim/learning", &["graphs"]),
         ("sim/privacy", &[]),
         ("sim/similarity", &["graphs"]),
         (
