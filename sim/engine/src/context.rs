@@ -89,8 +89,10 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
         self.account.cpu_free = due;
         self.account.compute += span;
         let job = Arc::new(Job::new(work));
-        let (strategy, mine) = (self.env.strategy, Arc::clone(&job));
-        self.env.scope.spawn(move |_| mine.run(strategy));
+        if let Some(scope) = self.env.scope {
+            let (strategy, mine) = (self.env.strategy, Arc::clone(&job));
+            scope.spawn(move |_| mine.run(strategy));
+        }
         self.own_event(due, Content::Done(job));
     }
 

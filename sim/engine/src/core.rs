@@ -25,7 +25,8 @@ pub(crate) struct Env<'env, 'scope, S: Strategy> {
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
     pub(crate) dry_run: bool,
-    pub(crate) scope: &'env rayon::Scope<'scope>,
+    /// Where jobs run; none: whoever needs the result does the work.
+    pub(crate) scope: Option<&'env rayon::Scope<'scope>>,
 }
 
 impl<'env, S: Strategy> Env<'env, '_, S> {

@@ -1,8 +1,9 @@
 //! Work in the background: started when the event that wants it is handled, awaited when its result is due.
 //!
-//! Whoever comes first does it, a pool thread or the handler that needs the result, so a pool of one thread cannot wait
-//! for itself, and what is returned never depends on who did it.
+//! Jobs have a pool of their own, which waits for nobody; with one thread there is none, and the handler that needs the
+//! result does the work. What is returned never depends on who did it.
 
+use crate::core::Env;
 use crate::strategy::Strategy;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -43,9 +44,11 @@ impl<S: Strategy> Job<S> {
         self.finished.notify_all();
     }
 
-    /// The result, doing the work or waiting for it as need be. Asked for once.
-    pub(crate) fn take(&self, strategy: &S) -> S::Done {
-        self.run(strategy);
+    /// The result, waiting for it or doing the work as need be. Asked for once.
+    pub(crate) fn take(&self, env: &Env<'_, '_, S>) -> S::Done {
+        if env.scope.is_none() {
+            self.run(env.strategy);
+        }
         let mut progress = self.lock();
         loop {
             match std::mem::replace(&mut *progress, Progress::Taken) {

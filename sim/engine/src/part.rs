@@ -39,7 +39,7 @@ impl<S: Strategy> ServerPart<S> {
         let event = match entry.content {
             Content::Start => Event::Start,
             Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(job.take(env.strategy)),
+            Content::Done(job) => Event::Done(job.take(env)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(Envelope { message, .. }) => {
                 let from = Party::from_index(key.origin());
@@ -259,7 +259,7 @@ impl<S: Strategy> ClientPart<S> {
         let event = match entry.content {
             Content::Start => Event::Start,
             Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(job.take(env.strategy)),
+            Content::Done(job) => Event::Done(job.take(env)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(mut envelope) => {
                 let size = envelope.message.payload_len() + u64::from(env.world.header_bytes);

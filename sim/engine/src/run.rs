@@ -180,33 +180,49 @@ pub fn run<S: Strategy>(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads.max(1))
-        .build()
-        .map_err(|error| RunError::Threads(error.to_string()))?;
+    let pool = threads(options.threads)?;
+    if options.threads <= 1 {
+        return pool.install(|| play(strategy, n_clients, world, seed, options, None, observer));
+    }
+    // Jobs have threads of their own: one that is parallel inside never finds itself under a part that waits for another.
+    threads(options.threads)?
+        .in_place_scope(|scope| pool.install(|| play(strategy, n_clients, world, seed, options, Some(scope), observer)))
+}
+
+/// Plays the run on the present pool.
+fn play<'scope, S: Strategy>(
+    strategy: &'scope S,
+    n_clients: u32,
+    world: &World,
+    seed: u64,
+    options: Options,
+    scope: Option<&rayon::Scope<'scope>>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     let n_parts = match options.threads {
         0 | 1 => 1,
         n => (n * PARTS_PER_THREAD).min(n_clients.max(1) as usize) as u32,
     };
-    pool.install(|| {
-        rayon::scope(|scope| {
-            let env = Env {
-                strategy,
-                world,
-                streams: Streams::new(seed),
-                n_clients,
-                n_parts,
-                lookahead: world.network.lookahead().max(SimSpan(1)),
-                wire_check: options.wire_check,
-                dry_run: options.dry_run,
-                scope,
-            };
-            let mut run = Run::new(&env)?;
-            run.start();
-            run.drive(options, observer)?;
-            run.finish()
-        })
-    })
+    let env = Env {
+        strategy,
+        world,
+        streams: Streams::new(seed),
+        n_clients,
+        n_parts,
+        lookahead: world.network.lookahead().max(SimSpan(1)),
+        wire_check: options.wire_check,
+        dry_run: options.dry_run,
+        scope,
+    };
+    let mut run = Run::new(&env)?;
+    run.start();
+    run.drive(options, observer)?;
+    run.finish()
+}
+
+fn threads(n: usize) -> Result<rayon::ThreadPool, RunError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n.max(1)).build();
+    pool.map_err(|error| RunError::Threads(error.to_string()))
 }
 
 /// What one part is sent in a window: a box from each part.
