@@ -4,6 +4,7 @@
 //! - [`NoisyCounts`]: Laplace noise on counts; [`Laplace`] is the law itself.
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
+//! - [`RandomisedResponse`]: a value that may be another.
 //! - [`composition`]: the cost of many releases.
 //!
 //! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
@@ -25,6 +26,7 @@ pub mod laplace;
 pub mod mechanism;
 pub mod multi_bit;
 pub mod noisy_counts;
+pub mod randomised_response;
 mod uniform;
 
 pub use exponential::Exponential;
@@ -32,3 +34,4 @@ pub use laplace::{Laplace, LaplaceError};
 pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
 pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;
+pub use randomised_response::RandomisedResponse;
