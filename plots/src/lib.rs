@@ -19,6 +19,7 @@ mod draw;
 mod figure;
 mod font;
 mod names;
+mod profile;
 mod render;
 mod run;
 mod scale;

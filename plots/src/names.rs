@@ -115,7 +115,14 @@ pub(crate) fn value_text(unit: Unit, x: f64) -> String {
 }
 
 /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload", bytes.
+///
+/// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".
 pub(crate) fn words(name: &str) -> (String, Unit) {
+    if let Some(point) = crate::profile::point(name) {
+        let ((text, unit), (parameter, _)) = (words(point.metric), words(point.parameter));
+        let (parameter, at) = (parameter.to_lowercase(), minus(&point.at.to_string()));
+        return (format!("{text} at {parameter} {at}"), unit);
+    }
     let name = name.rsplit('.').next().unwrap_or(name);
     let mut parts: Vec<&str> = name.split(['_', ' ']).filter(|part| !part.is_empty()).collect();
     let n = parts.len();
@@ -177,6 +184,7 @@ mod tests {
             ("mean_walk_s", "Mean walk", Unit::Seconds),
             ("network.rate_bytes_per_s", "Rate", Unit::Rate),
             ("micro_f1", "Micro F1", Unit::Number),
+            ("micro_f1[train_ratio=0.6]", "Micro F1 at train ratio 0.6", Unit::Number),
             ("n_clients", "Number of clients", Unit::Count),
             ("strategy.epsilon", "Epsilon", Unit::Number),
             ("", "", Unit::Number),

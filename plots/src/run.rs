@@ -5,6 +5,7 @@ mod scores;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::names::{Unit, si};
+use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +36,10 @@ pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
     ));
     figures.extend(cumulative_bytes(run));
     figures.extend(scores::scores(run));
+    figures.extend(profile::figures(&[profile::Arm {
+        label: String::new(),
+        runs: vec![&run.summary],
+    }]));
     figures.extend(participation(run));
     figures.extend(scores::availability(run));
     figures.extend(fate(run));

@@ -3,6 +3,7 @@
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
 use crate::names::{minus, words};
+use crate::profile::{self, MAX_CURVES};
 use crate::stats::{Mean, mean};
 use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::sweep_dir::PointRow;
@@ -34,6 +35,18 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         .collect();
     if !panels.is_empty() {
         figures.push(view.figure(name, "", panels));
+    }
+    for mut figure in profile::figures(&view.profile_arms()) {
+        let title = std::mem::take(&mut figure.title);
+        let drawn = view.figure(&figure.name, &title, figure.panels);
+        figure.notes.extend(drawn.notes);
+        figures.push(Figure {
+            notes: figure.notes,
+            ..drawn
+        });
+    }
+    for (metric, panel) in view.families() {
+        figures.push(view.figure(&format!("sweep-{}", file_part(metric)), &words(metric).0, vec![panel]));
     }
     for metric in view.metrics() {
         if let Some(panel) = view.panel(metric).filter(|_| view.varies(metric)) {
@@ -84,12 +97,90 @@ impl<'a> View<'a> {
         &self.sweep.points
     }
 
-    /// Every metric of the sweep, without predictions.
+    /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
+    fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
+        let mut arms: Vec<profile::Arm<'_>> = Vec::new();
+        for point in self.points() {
+            let axes = std::iter::once(self.main).chain(self.others.iter().copied());
+            let parts: Vec<String> = axes
+                .map(|axis| {
+                    let value = &point.values[axis];
+                    let path = words(&self.sweep.manifest.axes[axis].path).0.to_lowercase();
+                    number(value).map_or_else(|| value.clone(), |_| format!("{path} = {}", minus(value)))
+                })
+                .collect();
+            let label = parts.join(", ");
+            match arms.iter_mut().find(|arm| arm.label == label) {
+                Some(arm) => arm.runs.push(&point.summary),
+                None => arms.push(profile::Arm {
+                    label,
+                    runs: vec![&point.summary],
+                }),
+            }
+        }
+        arms
+    }
+
+    /// The metrics that each run has several values of, over the only axis, a curve per value of the parameter.
+    fn families(&self) -> Vec<(&'a str, Panel)> {
+        if !self.numeric || !self.others.is_empty() {
+            return Vec::new();
+        }
+        let names: BTreeSet<&str> = self
+            .points()
+            .iter()
+            .flat_map(|point| point.summary.keys())
+            .map(String::as_str)
+            .collect();
+        let mut families: Vec<(&str, &str, Vec<(f64, &str)>)> = Vec::new();
+        for name in names.into_iter().filter(|name| !profile::is_std(name)) {
+            let Some(point) = profile::point(name) else { continue };
+            let is_it = |(metric, parameter, _): &&mut (&str, &str, _)| {
+                *metric == point.metric && *parameter == point.parameter
+            };
+            match families.iter_mut().find(is_it) {
+                Some((.., members)) => members.push((point.at, name)),
+                None => families.push((point.metric, point.parameter, vec![(point.at, name)])),
+            }
+        }
+        let drawn = families.into_iter().filter_map(|(metric, parameter, mut members)| {
+            members.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let varies = members.iter().any(|(_, name)| self.varies(name));
+            (varies && members.len() <= MAX_CURVES).then(|| (metric, self.family(metric, parameter, &members)))
+        });
+        drawn.collect()
+    }
+
+    fn family(&self, metric: &str, parameter: &str, members: &[(f64, &str)]) -> Panel {
+        let points: Vec<&PointRow> = self.points().iter().collect();
+        let at = |value: &str| number(value).unwrap_or(f64::NAN);
+        let series = members.iter().enumerate().map(|(index, (value, name))| {
+            let means = self.means(&points, name);
+            let label = format!("{} {}", words(parameter).0.to_lowercase(), minus(&value.to_string()));
+            let curve = means.iter().map(|(x, mean)| (at(x), mean.mean)).collect();
+            let band = means.iter().filter_map(|(x, mean)| {
+                let (lo, hi) = mean.interval?;
+                Some((at(x), lo, hi))
+            });
+            Series {
+                band: band.collect(),
+                ..Series::new(label, Role::Data(index), curve)
+            }
+        });
+        let (label, unit) = words(metric);
+        Panel::Lines(Lines {
+            x: self.x_axis(),
+            y: Axis::new(label, unit),
+            series: series.collect(),
+        })
+    }
+
+    /// Every metric of the sweep, without predictions and points of curves, which have figures of their own.
     fn metrics(&self) -> BTreeSet<&'a str> {
         let names = self.points().iter().flat_map(|point| point.summary.keys());
         names
             .map(String::as_str)
-            .filter(|name| !name.contains(REFERENCE))
+            .filter(|name| !name.contains(REFERENCE) && !name.contains('['))
             .collect()
     }
 
@@ -313,7 +404,10 @@ impl<'a> View<'a> {
         let seeds: BTreeSet<u64> = self.points().iter().map(|point| point.seed).collect();
         let mut notes = Vec::new();
         if seeds.len() > 1 {
-            let drawn = if self.numeric { "band" } else { "whiskers" };
+            let drawn = match panels.as_slice() {
+                [Panel::Bars(_), ..] => "whiskers",
+                _ => "band",
+            };
             notes.push(format!(
                 "Mean over {} seeds; {drawn}: 95 % interval (Student's t).",
                 seeds.len()

@@ -79,7 +79,9 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
         ),
     ];
     let mut metrics: Vec<&str> = Vec::new();
-    for row in run.scores.iter().filter(|row| !READINGS.contains(&row.split.as_str())) {
+    // Points of curves over a parameter are drawn from the summary.
+    let by_round_only = |row: &&ScoreRow| !READINGS.contains(&row.split.as_str()) && !row.split.contains('=');
+    for row in run.scores.iter().filter(by_round_only) {
         if !metrics.contains(&row.metric.as_str()) {
             metrics.push(&row.metric);
         }

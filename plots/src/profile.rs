@@ -1,0 +1,200 @@
+//! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point of a curve over the parameter.
+
+use crate::figure::{Axis, Figure, Lines, Panel, Role, Series};
+use crate::file_part;
+use crate::names::words;
+use crate::stats::mean;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The ending of the metric that is the standard deviation of another one's value within a run.
+const STD: &str = "_std";
+
+/// How many curves a panel can hold and still be read.
+pub(crate) const MAX_CURVES: usize = 8;
+
+/// A point's name, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point<'a> {
+    pub(crate) metric: &'a str,
+    pub(crate) parameter: &'a str,
+    pub(crate) at: f64,
+}
+
+/// The point that `name` stands for, if it stands for one.
+pub(crate) fn point(name: &str) -> Option<Point<'_>> {
+    let (metric, rest) = name.split_once('[')?;
+    let (parameter, at) = rest.strip_suffix(']')?.split_once('=')?;
+    let at = at.parse().ok().filter(|at: &f64| at.is_finite())?;
+    (!metric.is_empty() && !parameter.is_empty()).then_some(Point { metric, parameter, at })
+}
+
+/// Whether `name` is the standard deviation of another metric: drawn as that one's band.
+pub(crate) fn is_std(name: &str) -> bool {
+    name.split('[').next().is_some_and(|metric| metric.ends_with(STD))
+}
+
+/// One curve's summaries: a label, and the summaries of the runs that it is the mean of.
+pub(crate) struct Arm<'a> {
+    pub(crate) label: String,
+    pub(crate) runs: Vec<&'a BTreeMap<String, f64>>,
+}
+
+/// A figure per parameter, with a panel per metric and a curve per arm; none where the arms are too many.
+pub(crate) fn figures(arms: &[Arm<'_>]) -> Vec<Figure> {
+    let names: BTreeSet<&str> = arms
+        .iter()
+        .flat_map(|arm| arm.runs.iter().flat_map(|summary| summary.keys()))
+        .map(String::as_str)
+        .collect();
+    let points: Vec<Point<'_>> = names
+        .into_iter()
+        .filter(|name| !is_std(name))
+        .filter_map(point)
+        .collect();
+    let parameters: BTreeSet<&str> = points.iter().map(|point| point.parameter).collect();
+    let of = |parameter: &&str| {
+        let metrics: BTreeSet<&str> = points
+            .iter()
+            .filter(|point| point.parameter == *parameter)
+            .map(|point| point.metric)
+            .collect();
+        let panels = metrics
+            .into_iter()
+            .filter_map(|metric| panel(arms, &points, parameter, metric));
+        let panels: Vec<Panel> = panels.collect();
+        let label = words(parameter).0.to_lowercase();
+        let has_bands = |panel: &Panel| matches!(panel, Panel::Lines(lines) if lines.series.iter().any(|series| !series.band.is_empty()));
+        let of_single_runs = arms.iter().all(|arm| arm.runs.len() == 1);
+        let note = "Band: a standard deviation on either side, over repetitions within the run.".to_owned();
+        let notes: Vec<String> = (of_single_runs && panels.iter().any(has_bands))
+            .then_some(note)
+            .into_iter()
+            .collect();
+        (!panels.is_empty()).then(|| Figure {
+            name: format!("by-{}", file_part(parameter)),
+            title: format!("by {label}"),
+            notes,
+            panels,
+        })
+    };
+    if arms.len() > MAX_CURVES {
+        return Vec::new();
+    }
+    parameters.iter().filter_map(of).collect()
+}
+
+fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) -> Option<Panel> {
+    let mut places: Vec<f64> = points
+        .iter()
+        .filter(|point| point.parameter == parameter && point.metric == metric)
+        .map(|point| point.at)
+        .collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let mut series = Vec::new();
+    for (index, arm) in arms.iter().enumerate() {
+        let mut curve = Series::new(arm.label.clone(), Role::Data(index), Vec::new());
+        for &at in &places {
+            let find = |metric: &str, summary: &BTreeMap<String, f64>| {
+                let is_it = |name: &str| point(name) == Some(Point { metric, parameter, at });
+                summary.iter().find(|(name, _)| is_it(name)).map(|(_, value)| *value)
+            };
+            let values: Vec<f64> = arm.runs.iter().filter_map(|summary| find(metric, summary)).collect();
+            let mean = mean(&values);
+            curve.points.push((at, mean.mean));
+            let spread = match arm.runs.as_slice() {
+                [run] => find(&format!("{metric}{STD}"), run).map(|std| (mean.mean - std, mean.mean + std)),
+                _ => mean.interval,
+            };
+            if let Some((lo, hi)) = spread {
+                curve.band.push((at, lo, hi));
+            }
+        }
+        series.push(curve);
+    }
+    if let [only] = series.as_mut_slice() {
+        only.label.clear();
+    }
+    let seen = series
+        .iter()
+        .any(|series| series.points.iter().any(|(_, y)| y.is_finite()));
+    let (label, unit) = words(metric);
+    let (x_label, x_unit) = words(parameter);
+    (seen && places.len() > 1).then(|| {
+        Panel::Lines(Lines {
+            x: Axis {
+                log_beyond: Some(1.4),
+                ..Axis::new(x_label, x_unit)
+            },
+            y: Axis {
+                log_beyond: None,
+                ..Axis::new(label, unit)
+            },
+            series,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let expected = Point {
+            metric: "micro_f1",
+            parameter: "train_ratio",
+            at: 0.1,
+        };
+        assert_eq!(point("micro_f1[train_ratio=0.1]"), Some(expected));
+        for name in [
+            "micro_f1",
+            "micro_f1[train_ratio]",
+            "[a=1]",
+            "x[=1]",
+            "x[a=b]",
+            "x[a=1",
+            "x[a=inf]",
+        ] {
+            assert_eq!(point(name), None, "{name}");
+        }
+        assert!(is_std("micro_f1_std[train_ratio=0.1]") && is_std("x_std") && !is_std("std_x[a=1]"));
+    }
+
+    #[test]
+    fn a_run_has_bands_of_its_own_and_several_have_intervals() {
+        let summary = |offset: f64| {
+            let at = |x: f64| {
+                [
+                    (format!("f1[share={x}]"), x + offset),
+                    (format!("f1_std[share={x}]"), 0.05),
+                ]
+            };
+            [0.5, 0.25].into_iter().flat_map(at).collect::<BTreeMap<String, f64>>()
+        };
+        let runs = [summary(0.0), summary(0.1)];
+        let draw = |runs: &[&BTreeMap<String, f64>]| {
+            let arm = Arm {
+                label: "arm".to_owned(),
+                runs: runs.to_vec(),
+            };
+            let mut figures = figures(&[arm]);
+            assert_eq!(figures.len(), 1);
+            match figures.remove(0).panels.remove(0) {
+                Panel::Lines(mut lines) => lines.series.remove(0),
+                Panel::Bars(_) => panic!("no curve"),
+            }
+        };
+        let single = draw(&[&runs[0]]);
+        assert_eq!(single.points, [(0.25, 0.25), (0.5, 0.5)]);
+        assert_eq!(single.band, [(0.25, 0.2, 0.3), (0.5, 0.45, 0.55)]);
+        let both = draw(&[&runs[0], &runs[1]]);
+        assert!((both.points[0].1 - 0.3).abs() < 1e-12);
+        assert!(
+            both.band[0].1 < 0.0,
+            "the interval of two values is wide: {:?}",
+            both.band
+        );
+        assert!(figures(&[]).is_empty());
+    }
+}
