@@ -41,7 +41,13 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
     }
     let mut names: Vec<String> = files(&temp.join("out")).into_keys().collect();
     names.retain(|name| !name.starts_with("figures/") && !TABLES.iter().any(|(table, _)| table == name));
-    assert_eq!(names, ["manifest.json", "scenario.ron", "summary.json"]);
+    let artifacts = [
+        "artifacts/dissimilarity.npy",
+        "artifacts/embeddings.npy",
+        "artifacts/tree.npy",
+    ];
+    assert_eq!(names[..3], artifacts);
+    assert_eq!(names[3..], ["manifest.json", "scenario.ron", "summary.json"]);
 
     let run = RunDir::open(&temp.join("out")).unwrap();
     assert!(run.manifest.finished);
@@ -70,7 +76,9 @@ fn the_written_scenario_states_every_field() {
     let text = &karate().run.scenario;
     let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
                   cohort deadline_ms horizon_s observe sweep walk_length walks_per_node predictor_prob n_bins \
-                  epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent uplink downlink \
+                  epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent variant encoder m_upload linkage metric embedding dim window \
+                  negatives output epochs rate min_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
+                  hold_out attacks uplink downlink \
                   peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
     for field in fields.split_whitespace() {
         let is_written = |line: &str| line.trim_start().starts_with(&format!("{field}: "));

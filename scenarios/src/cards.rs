@@ -12,8 +12,26 @@ macro_rules! cards {
 /// Name and text of every shipped card, in the order of `folkmoot list`.
 pub const CARDS: &[(&str, &str)] = cards![
     "karate",
+    "deep-walk/output-layers",
+    "deep-walk/output-layers-blogcatalog",
+    "fedwalk/attacks",
+    "fedwalk/attacks-cora",
+    "fedwalk/bins",
+    "fedwalk/bins-blogcatalog",
+    "fedwalk/blogcatalog",
+    "fedwalk/encoders",
+    "fedwalk/encoders-blogcatalog",
+    "fedwalk/epsilon",
+    "fedwalk/epsilon-blogcatalog",
+    "fedwalk/flickr-size",
+    "fedwalk/million",
     "fedwalk/predictor",
     "fedwalk/predictor-blogcatalog",
+    "fedwalk/predictor-f1",
+    "fedwalk/predictor-f1-blogcatalog",
+    "fedwalk/rows",
+    "fedwalk/rows-blogcatalog",
+    "fedwalk/small",
     "fedwalk/walks",
 ];
 

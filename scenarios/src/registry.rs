@@ -3,10 +3,11 @@
 use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
 use folkmoot_strategies::engine::prelude::*;
 use folkmoot_strategies::engine::run::{Observer, Outcome};
-use folkmoot_strategies::fedwalk;
 use folkmoot_strategies::graphs::{Dataset, Partition};
 use folkmoot_strategies::metrics::{Ledger, MessageRow};
 use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::{deep_walk, fedwalk};
+use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,6 +40,7 @@ impl Registry {
     pub fn shipped() -> Self {
         let mut registry = Registry::empty();
         registry.add::<fedwalk::Params>().expect("shipped names differ");
+        registry.add::<deep_walk::Params>().expect("shipped names differ");
         registry
     }
 
@@ -179,7 +181,11 @@ struct Loaded<P>(P);
 
 impl<P: Settings> Chosen for Loaded<P> {
     fn resolved(&self) -> String {
-        let body = ron::ser::to_string_pretty(&self.0, PrettyConfig::new()).expect("settings are plain data");
+        // The card that it becomes part of is read with the same extensions.
+        let options = ron::Options::default()
+            .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+        let body = options.to_string_pretty(&self.0, PrettyConfig::new());
+        let body = body.expect("settings are plain data");
         format!("{}{body}", P::NAME)
     }
 
@@ -194,7 +200,7 @@ impl<P: Settings> Chosen for Loaded<P> {
     fn run(&self, job: &Job<'_>, observer: &mut dyn TableObserver) -> Result<Finished, RunError> {
         let strategy = self
             .0
-            .build(job.dataset, job.partition)
+            .build(job.dataset, job.partition, Streams::new(job.seed))
             .map_err(|error| RunError::Setup {
                 party: Party::Server,
                 error,

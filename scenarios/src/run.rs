@@ -206,6 +206,7 @@ pub fn run_into(
         privacy: finished.outcome.privacy,
         clients,
         summary: summary.clone(),
+        artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing(),
         ..RunResult::default()

@@ -53,6 +53,11 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
         self.event_round
     }
 
+    /// What is done from here on counts for `round`: for work that waited at this client for what another round brought.
+    pub fn continue_round(&mut self, round: Round) {
+        self.round = round;
+    }
+
     /// The number of clients.
     pub fn n_clients(&self) -> u32 {
         self.env.n_clients

@@ -78,6 +78,7 @@ pub mod prelude {
     };
     pub use crate::wire::{DecodeError, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
+    pub use folkmoot_metrics::run_dir::Artifact;
     pub use folkmoot_metrics::{
         Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, SimSpan, SimTime,
     };

@@ -13,6 +13,7 @@ use crate::queue::EventKey;
 use crate::rng::Streams;
 use crate::strategy::{Strategy, StrategyError};
 use crate::world::World;
+use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::{ClientId, ClientRow, Ledger, Party, PrivacyRow, Round, RoundRow, ScoreRow, SimSpan, SimTime};
 use rayon::prelude::*;
 use std::fmt;
@@ -71,6 +72,8 @@ pub struct Outcome {
     pub scores: Vec<ScoreRow>,
     /// The strategy's summary numbers.
     pub summary: Vec<(String, f64)>,
+    /// The strategy's files for `artifacts/`.
+    pub artifacts: Vec<Artifact>,
     /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
     /// One row per client; `shard_size` is for the caller to fill in.

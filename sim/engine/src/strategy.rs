@@ -4,6 +4,7 @@ use crate::context::{Context, ServerContext};
 use crate::rng::{SimRng, Streams};
 use crate::wire::Wire;
 use crate::world::World;
+use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::{ClientId, Direction, DropReason, Kind, Ledger, Party, Round, RoundRow, ScoreRow, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -111,8 +112,11 @@ pub trait Strategy: Send + Sync + Sized {
 pub struct Scores {
     /// Rows for `scores.csv`.
     pub rows: Vec<ScoreRow>,
-    /// Numbers for `summary.json`; a name `metric@label` is a reference value for `metric`.
+    /// Numbers for `summary.json`; a name `metric@label` is a reference value for `metric`, and
+    /// `metric[parameter=value]` a point of a curve over a parameter that one run has several values of.
     pub summary: Vec<(String, f64)>,
+    /// Files for `artifacts/`.
+    pub artifacts: Vec<Artifact>,
 }
 
 /// What a strategy may know when it sets up.

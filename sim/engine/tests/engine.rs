@@ -218,6 +218,7 @@ impl Strategy for Relay {
             ),
         ];
         Scores {
+            artifacts: Vec::new(),
             rows: Vec::new(),
             summary,
         }

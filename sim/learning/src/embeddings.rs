@@ -1,7 +1,9 @@
 //! One vector per vertex.
 
+use serde::{Deserialize, Serialize};
+
 /// A row-major matrix of shape `(n_vertices, dim)`: row `v` is the vector of vertex `v`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Embeddings {
     dim: usize,
     values: Vec<f32>,

@@ -31,6 +31,8 @@ pub enum EvaluationError {
         /// The rule, and what it got.
         rule: String,
     },
+    /// Settings that [`NodeClassification::check`] refuses, with its list.
+    Settings(Vec<(String, String)>),
     /// Two inputs that describe the same items have different lengths.
     Length {
         /// The input that does not fit, by its parameter's name.
@@ -60,6 +62,13 @@ impl fmt::Display for EvaluationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EvaluationError::Setting { field, rule } => write!(f, "{field}: {rule}"),
+            EvaluationError::Settings(problems) => {
+                let lines: Vec<String> = problems
+                    .iter()
+                    .map(|(field, rule)| format!("{field}: {rule}"))
+                    .collect();
+                f.write_str(&lines.join("; "))
+            }
             EvaluationError::Length { input, expected, got } => {
                 write!(f, "{input}: must have {expected} items, got {got}")
             }

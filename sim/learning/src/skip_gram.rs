@@ -30,6 +30,7 @@ mod unit;
 use std::fmt;
 
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
 pub use pairs::{n_window_pairs, window_pairs};
@@ -37,7 +38,7 @@ pub use pairs::{n_window_pairs, window_pairs};
 use crate::Embeddings;
 
 /// What a vertex learns to predict the centre with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OutputLayer {
     /// The centre against drawn vertices.
     Negative,
@@ -48,7 +49,8 @@ pub enum OutputLayer {
 }
 
 /// The settings of skip-gram; the default is DeepWalk's with five negatives.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SkipGram {
     /// The length of a vector, 1..=4096. Default: 128.
     pub dim: usize,

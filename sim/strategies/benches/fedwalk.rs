@@ -5,7 +5,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_strategies::fedwalk::{FedWalk, Params, Pool, Rows};
+use folkmoot_strategies::fedwalk::{Encoder, FedWalk, Params, Pool, Rows};
+use folkmoot_strategies::node_embedding::Embedding;
 use std::sync::Arc;
 
 /// A random graph of mean degree 60, without loops.
@@ -26,9 +27,12 @@ fn walks(c: &mut Criterion) {
                 walks_per_node: 40_000 / n,
                 rows: Rows::Off,
                 pool: Pool::Vector,
+                encoder: Encoder::Identity,
+                embedding: Embedding::Off,
+                attacks: false,
                 ..Params::default()
             };
-            let system = FedWalk::new(params, graph(n)).expect("the graph is undirected");
+            let system = FedWalk::new(params, graph(n), Streams::new(1)).expect("the graph is undirected");
             let options = Options {
                 threads,
                 ..Options::default()

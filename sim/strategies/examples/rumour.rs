@@ -97,7 +97,7 @@ impl Settings for Rumour {
         }
     }
 
-    fn build(&self, _: &Arc<Dataset>, _: &Arc<Partition>) -> Result<Rumour, StrategyError> {
+    fn build(&self, _: &Arc<Dataset>, _: &Arc<Partition>, _: Streams) -> Result<Rumour, StrategyError> {
         Ok(self.clone())
     }
 }

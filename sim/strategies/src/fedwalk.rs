@@ -16,40 +16,61 @@
 //! | B `start`           | downlink  | l, epsilon, p                                 | 12                      |
 //! | B `walk`            | peer      | l, epsilon, p and the entries so far          | 12 + 4 × entries        |
 //! | B `sequence`        | uplink    | the entries                                   | 4 l                     |
+//! | B `row_request`     | uplink    | a vertex (`rows: Neighbours`, `OnRequest`)    | 4                       |
+//! | B `row`             | downlink  | its dissimilarities                           | 4 + 4 \|V\|             |
 //!
-//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once, and tokens are
-//! sent as they are, without the encoder. Where a vector never came, because its device was away, the dictionary holds
-//! zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. Without `m_upload` there is
-//! no `ordered_matrix`, and `tree_and_matrix` is the tree alone.
+//! After the last walk the server learns by skip-gram; no message goes back.
+//!
+//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once, and the server learns
+//! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
+//! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
+//! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
+//! alone.
 
+pub mod audit;
 mod client;
 pub mod clustering;
 pub mod dictionary;
+mod encoder;
 pub mod message;
+pub mod options;
 pub mod params;
+mod scores;
 mod server;
+mod summary;
 pub mod theory;
+mod walking;
 
 pub use client::Client;
+pub use encoder::Audit;
 pub use message::Message;
-pub use params::{Absent, Linkage, Metric, Params, Pool, Rows, SelfHop};
+pub use options::{Absent, Encoder, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+pub use params::Params;
 pub use server::Server;
 
+use crate::node_embedding::Walked;
 use crate::settings::Settings;
+use audit::Recovery;
 use clustering::Published;
 use dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_learning::Embeddings;
+use folkmoot_learning::skip_gram::Corpus;
+use folkmoot_privacy::RandomisedResponse;
+use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The system: its parameters and who owns which vertex (client `v` owns vertex `v`).
 pub struct FedWalk {
     params: Params,
-    dataset: Arc<Dataset>,
+    walked: Walked,
     n_bins: usize,
     n_isolated: usize,
+    /// The encoder's mechanism, if it is randomised response.
+    response: Option<RandomisedResponse>,
 }
 
 /// What is worked on in the background.
@@ -66,15 +87,20 @@ pub enum Work {
     ClusterMatrices {
         /// By vertex; empty where none came.
         matrices: Vec<Box<[f32]>>,
-        /// Entries of a row.
-        k: usize,
+        /// All vectors.
+        dictionary: Arc<Dictionary>,
     },
     /// The server clusters the vertices by their degree vectors.
     ClusterVectors {
-        /// Row-major.
-        vectors: Vec<f32>,
-        /// Entries of a row.
-        k: usize,
+        /// All vectors.
+        dictionary: Arc<Dictionary>,
+    },
+    /// The server learns from the walks.
+    Learn {
+        /// The walks.
+        corpus: Arc<Corpus>,
+        /// The key of its stream.
+        key: [u8; 32],
     },
 }
 
@@ -82,8 +108,10 @@ pub enum Work {
 pub enum Done {
     /// A device's ordered matrix.
     Matrix(Box<[f32]>),
-    /// The clustering.
-    Tree(Arc<Published>),
+    /// The clustering, and how many edges the matrices gave away, if that was asked.
+    Tree(Arc<Published>, Option<Recovery>),
+    /// Vectors, if there was anything to learn.
+    Vectors(Result<Option<Embeddings>, StrategyError>),
 }
 
 /// The counters, in the order of [`Strategy::COUNTERS`].
@@ -94,6 +122,16 @@ pub(crate) mod counter {
     pub(crate) const REROUTED: usize = 3;
     pub(crate) const GIVEN_UP: usize = 4;
     pub(crate) const HITS: usize = 5;
+    pub(crate) const ENCODED: usize = 6;
+    pub(crate) const CHANGED: usize = 7;
+    pub(crate) const ROW_REQUESTS: usize = 8;
+}
+
+/// The mechanisms, in the order of [`Strategy::mechanisms`].
+pub(crate) mod mechanism {
+    pub(crate) const DEGREES: usize = 0;
+    pub(crate) const MATRIX: usize = 1;
+    pub(crate) const ENTRY: usize = 2;
 }
 
 impl FedWalk {
@@ -103,7 +141,7 @@ impl FedWalk {
     ///
     /// When there are several graphs, or the graph is directed or has no vertex: the walks need neighbours who know each
     /// other.
-    pub fn new(params: Params, dataset: Arc<Dataset>) -> Result<Self, StrategyError> {
+    pub fn new(params: Params, dataset: Arc<Dataset>, streams: Streams) -> Result<Self, StrategyError> {
         let [graph] = dataset.graphs.as_slice() else {
             let (name, n) = (&dataset.name, dataset.graphs.len());
             return Err(StrategyError(format!(
@@ -119,18 +157,28 @@ impl FedWalk {
         if n_nodes == 0 {
             return Err(StrategyError("FedWalk needs at least one vertex".to_owned()));
         }
-        if params.m_upload && params.pool != Pool::Vector && n_nodes > clustering::MAX_MATRIX_NODES {
+        if params.m_upload && params.reads_tree() && n_nodes > clustering::MAX_MATRIX_NODES {
             let most = clustering::MAX_MATRIX_NODES;
             return Err(StrategyError(format!(
                 "the dissimilarities of {n_nodes} vertices are too many to hold, at most those of {most}; set m_upload: false to \
-                 make the tree of the degree vectors, or pool: Vector to do without"
+                 make the tree of the degree vectors, or pool: Vector and encoder: Identity to do without"
             )));
         }
-        let n_isolated = (0..n_nodes as u32).filter(|&v| graph.degree(v) == 0).count();
+        if params.encoder.is_scaled() && n_nodes > clustering::MAX_PAIRS_NODES {
+            let most = clustering::MAX_PAIRS_NODES;
+            return Err(StrategyError(format!(
+                "the encoder needs the largest score of all pairs of {n_nodes} vertices, and takes at most {most}; choose another encoder"
+            )));
+        }
+        let response = (params.encoder == Encoder::RandomisedResponse && n_nodes > 1)
+            .then(|| RandomisedResponse::new(params.epsilon_encoder, n_nodes as u32, "one vertex"));
+        let walked = params.evaluation.split(&dataset, streams)?;
+        let n_isolated = (0..n_nodes as u32).filter(|&v| walked.graph().degree(v) == 0).count();
         Ok(FedWalk {
             n_bins: params.bins(n_nodes),
+            response: response.transpose().map_err(|error| StrategyError(error.to_string()))?,
             params,
-            dataset,
+            walked,
             n_isolated,
         })
     }
@@ -142,17 +190,33 @@ impl FedWalk {
 
     /// The number of vertices, which is the number of clients.
     pub fn n_nodes(&self) -> usize {
-        self.dataset.graph().n_nodes()
+        self.walked.dataset.graph().n_nodes()
     }
 
     /// All that a client knows of the graph: the neighbours of its own vertex.
     fn neighbours(&self, vertex: u32) -> &[u32] {
-        self.dataset.graph().neighbours(vertex)
+        self.walked.graph().neighbours(vertex)
+    }
+
+    /// A vertex' neighbours by bin.
+    fn counts(&self, vertex: u32, plan: &[u8]) -> Vec<f64> {
+        let mut counts = vec![0.0; self.n_bins];
+        for &v in self.neighbours(vertex) {
+            counts[usize::from(plan[v as usize])] += 1.0;
+        }
+        counts
     }
 
     /// Whether an edge joins `u` and `v`: the view from above, for scores.
     fn are_neighbours(&self, u: u32, v: u32) -> bool {
-        self.dataset.graph().has_edge(u, v)
+        self.walked.graph().has_edge(u, v)
+    }
+
+    /// Measures what the encoder costs, in the background of those who need it.
+    fn measure(&self, published: &Published, dictionary: &Dictionary) {
+        if self.params.encoder.reads_scores() {
+            published.audit(dictionary, (self.params.encoder, self.params.epsilon_encoder));
+        }
     }
 
     /// Walks started over the whole run.
@@ -184,8 +248,8 @@ impl Settings for Params {
         Some(self.walks_per_node + 1)
     }
 
-    fn build(&self, dataset: &Arc<Dataset>, _: &Arc<Partition>) -> Result<FedWalk, StrategyError> {
-        FedWalk::new(self.clone(), Arc::clone(dataset))
+    fn build(&self, dataset: &Arc<Dataset>, _: &Arc<Partition>, streams: Streams) -> Result<FedWalk, StrategyError> {
+        FedWalk::new(self.clone(), Arc::clone(dataset), streams)
     }
 }
 
@@ -203,6 +267,9 @@ impl Strategy for FedWalk {
         "rerouted_walks",
         "walks_given_up",
         "predicted_neighbours",
+        "encoded_entries",
+        "changed_entries",
+        "row_requests",
     ];
 
     fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
@@ -226,8 +293,7 @@ impl Strategy for FedWalk {
         event: Event<Self>,
         cx: &mut ServerContext<'_, '_, Self>,
     ) -> Result<(), StrategyError> {
-        server.handle(self, event, cx);
-        Ok(())
+        server.handle(self, event, cx)
     }
 
     fn on_client(
@@ -245,10 +311,24 @@ impl Strategy for FedWalk {
             Work::BuildMatrix { dictionary, vertex } => {
                 Done::Matrix(dictionary.ordered_matrix(self.neighbours(*vertex), self.n_nodes()))
             }
-            Work::ClusterMatrices { matrices, k } => {
-                Done::Tree(Arc::new(Published::of_matrices(matrices, *k, metric, linkage)))
+            Work::ClusterMatrices { matrices, dictionary } => {
+                let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
+                self.measure(&published, dictionary);
+                let matched = || {
+                    let guesses = audit::match_rows(dictionary, matrices, self.n_bins);
+                    Recovery::of(self.walked.graph(), guesses)
+                };
+                Done::Tree(Arc::new(published), self.params.attacks.then(matched))
             }
-            Work::ClusterVectors { vectors, k } => Done::Tree(Arc::new(Published::of_vectors(vectors, *k, linkage))),
+            Work::ClusterVectors { dictionary } => {
+                let published = Published::of_vectors(dictionary.vectors(), self.n_bins, linkage);
+                self.measure(&published, dictionary);
+                Done::Tree(Arc::new(published), None)
+            }
+            Work::Learn { corpus, key } => {
+                let rng = SimRng::from_seed(*key);
+                Done::Vectors(self.params.embedding.train(corpus, self.n_nodes(), rng))
+            }
         }
     }
 
@@ -284,9 +364,18 @@ impl Strategy for FedWalk {
                 Some(self.params.epsilon_degree),
             ),
             info(
-                "none: walk entry",
-                "one neighbour",
-                "none",
+                match self.params.encoder {
+                    Encoder::AsPrinted => "exponential as printed: walk entry",
+                    Encoder::Calibrated => "exponential calibrated: walk entry",
+                    Encoder::Normalised => "exponential normalised: walk entry",
+                    Encoder::RandomisedResponse => "randomised response: walk entry",
+                    Encoder::Identity => "none: walk entry",
+                },
+                "one vertex",
+                match self.params.encoder {
+                    Encoder::Identity => "none",
+                    _ => "basic",
+                },
                 Some(self.params.epsilon_encoder),
             ),
         ]
@@ -307,10 +396,13 @@ impl Strategy for FedWalk {
         }
     }
 
-    fn evaluate(&self, server: &Server, _: &Clients<'_, Client>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        Scores {
-            rows: Vec::new(),
-            summary: server.summary(self, report),
-        }
+    fn evaluate(
+        &self,
+        server: &Server,
+        clients: &Clients<'_, Client>,
+        report: &Report<'_>,
+        rng: &mut SimRng,
+    ) -> Scores {
+        summary::scores(self, server, clients, report, rng)
     }
 }

@@ -1,10 +1,14 @@
 //! The federated systems that Folkmoot runs, each a [`Strategy`](folkmoot_engine::Strategy) named as its paper is.
 //!
+//! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //!
-//! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards.
+//! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards, and what those that
+//! embed nodes share is in [`node_embedding`].
 
+pub mod deep_walk;
 pub mod fedwalk;
+pub mod node_embedding;
 pub mod settings;
 
 // Whoever uses strategies needs these too, and gets them here: the crates above this one have no other way down.

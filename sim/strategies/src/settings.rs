@@ -26,10 +26,15 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
         None
     }
 
-    /// The system on these data.
+    /// The system on these data, with the streams of the run for what it draws beforehand.
     ///
     /// # Errors
     ///
     /// When the data do not suit it.
-    fn build(&self, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> Result<Self::Strategy, StrategyError>;
+    fn build(
+        &self,
+        dataset: &Arc<Dataset>,
+        partition: &Arc<Partition>,
+        streams: Streams,
+    ) -> Result<Self::Strategy, StrategyError>;
 }

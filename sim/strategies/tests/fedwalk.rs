@@ -5,8 +5,10 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
-use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_strategies::fedwalk::{Absent, FedWalk, Params, Pool, Rows, SelfHop, theory};
+use folkmoot_graphs::{Dataset, Graph, Labels};
+use folkmoot_learning::skip_gram::SkipGram;
+use folkmoot_strategies::fedwalk::{Absent, Encoder, FedWalk, Params, Pool, Rows, SelfHop, theory};
+use folkmoot_strategies::node_embedding::{Embedding, Evaluation};
 use std::sync::Arc;
 
 fn data(graph: Graph) -> Arc<Dataset> {
@@ -19,8 +21,16 @@ fn ring(n: u32) -> Arc<Dataset> {
     data(Graph::from_edges(n, &edges, false).unwrap())
 }
 
+/// The paper's settings, with nothing learned.
+fn counting() -> Params {
+    Params {
+        embedding: Embedding::Off,
+        ..Params::default()
+    }
+}
+
 fn play(graph: &Arc<Dataset>, params: Params, world: &World, options: Options) -> Outcome {
-    let system = FedWalk::new(params, Arc::clone(graph)).unwrap();
+    let system = FedWalk::new(params, Arc::clone(graph), Streams::new(3)).unwrap();
     run(&system, graph.n_nodes() as u32, world, 3, options, &mut Unobserved).unwrap()
 }
 
@@ -42,6 +52,13 @@ fn sent(outcome: &Outcome, kind: &str) -> u64 {
         .sum()
 }
 
+/// All that a result consists of.
+fn everything(outcome: &Outcome) -> String {
+    let (ledger, rounds, summary, clients) = (&outcome.ledger, &outcome.rounds, &outcome.summary, &outcome.clients);
+    let (scores, privacy, artifacts) = (&outcome.scores, &outcome.privacy, &outcome.artifacts);
+    format!("{ledger:?} {rounds:?} {summary:?} {clients:?} {scores:?} {privacy:?} {artifacts:?}")
+}
+
 #[test]
 fn peer_messages_agree_with_the_right_form_and_not_with_the_printed_one() {
     let graph = ring(400);
@@ -50,7 +67,7 @@ fn peer_messages_agree_with_the_right_form_and_not_with_the_printed_one() {
             walks_per_node: 30,
             predictor_prob: p,
             epsilon_degree: 1e5,
-            ..Params::default()
+            ..counting()
         };
         let outcome = play(
             &graph,
@@ -82,7 +99,7 @@ fn every_phase_has_the_sizes_of_the_message_table() {
         walk_length: 5,
         walks_per_node: 2,
         predictor_prob: 0.0,
-        ..Params::default()
+        ..counting()
     };
     let outcome = play(&graph, params, &World::ideal(), Options::default());
     let k = 3;
@@ -121,9 +138,10 @@ fn every_phase_has_the_sizes_of_the_message_table() {
             Params {
                 walk_length: 5,
                 predictor_prob: 0.0,
-                ..Params::default()
+                ..counting()
             },
             Arc::clone(&graph),
+            Streams::new(3),
         )
         .unwrap();
         let world = World::ideal();
@@ -145,7 +163,7 @@ fn a_free_hop_to_oneself_saves_exactly_those_messages() {
         walks_per_node: 20,
         predictor_prob: 0.6,
         epsilon_degree: 1e5,
-        ..Params::default()
+        ..counting()
     };
     let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
     let free = play(
@@ -170,7 +188,7 @@ fn a_start_may_be_prepended_and_an_isolated_vertex_returns_an_empty_walk() {
         walk_length: 3,
         walks_per_node: 1,
         predictor_prob: 0.0,
-        ..Params::default()
+        ..counting()
     };
     let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
     assert_eq!(number(&outcome, "entries_per_walk"), 9.0 / 4.0);
@@ -186,6 +204,194 @@ fn a_start_may_be_prepended_and_an_isolated_vertex_returns_an_empty_walk() {
         Options::default(),
     );
     assert_eq!(number(&outcome, "entries_per_walk"), 13.0 / 4.0);
+}
+
+/// Vectors that are quick to learn.
+fn small() -> Embedding {
+    Embedding::SkipGram(SkipGram {
+        dim: 16,
+        window: 3,
+        ..SkipGram::default()
+    })
+}
+
+/// Twenty cliques of ten, joined in a ring, each clique a class.
+fn cliques() -> Arc<Dataset> {
+    let clique = |c: u32| (0..10).flat_map(move |i| (0..i).map(move |j| (10 * c + i, 10 * c + j)));
+    let mut edges: Vec<(u32, u32)> = (0..20).flat_map(clique).collect();
+    edges.extend((0..20).map(|c| (10 * c, (10 * c + 10) % 200)));
+    let classes: Vec<Option<u32>> = (0..200).map(|v| Some(v / 10)).collect();
+    let mut dataset = Dataset::of_graph("cliques", Graph::from_edges(200, &edges, false).unwrap());
+    dataset.node_labels = Some(Labels::from_single(20, &classes).unwrap());
+    Arc::new(dataset)
+}
+
+#[test]
+fn vectors_tell_the_classes_and_the_edges_apart() {
+    let graph = cliques();
+    let params = Params {
+        walks_per_node: 20,
+        walk_length: 20,
+        predictor_prob: 0.0,
+        embedding: Embedding::SkipGram(SkipGram {
+            dim: 32,
+            window: 5,
+            epochs: 4,
+            ..SkipGram::default()
+        }),
+        evaluation: Evaluation {
+            hold_out: 0.1,
+            ..Evaluation::default()
+        },
+        ..Params::default()
+    };
+    let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
+    assert!(number(&outcome, "micro_f1[train_ratio=0.5]") > 0.9);
+    assert!(number(&outcome, "macro_f1_std[train_ratio=0.5]") >= 0.0);
+    assert!(number(&outcome, "knn_accuracy") > 0.7);
+    assert!(number(&outcome, "link_auc") > 0.75);
+    let names: Vec<&str> = outcome
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.path.as_str())
+        .collect();
+    assert_eq!(names, ["embeddings.npy", "tree.npy", "dissimilarity.npy"]);
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let dry = play(&graph, params, &World::ideal(), dry);
+    assert!(dry.artifacts.is_empty() && dry.scores.iter().all(|row| row.metric != "micro_f1"));
+}
+
+#[test]
+fn what_the_server_gets_gives_the_edges_away() {
+    let graph = cliques();
+    let params = Params {
+        walks_per_node: 30,
+        predictor_prob: 0.0,
+        ..counting()
+    };
+    let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
+    assert_eq!(number(&outcome, "row_matching_recall"), 1.0);
+    assert_eq!(number(&outcome, "row_matching_precision"), 1.0);
+    // Each edge is the first of a walk from either end with probability 1/9 or 1/11 a walk.
+    let recall = |walks: u32| number(&outcome, &format!("first_entry_recall[walks_per_node={walks}]"));
+    assert!((recall(1) - 0.2).abs() < 0.03, "{}", recall(1));
+    assert!(recall(1) < recall(2) && recall(2) < recall(10) && recall(30) > 0.98);
+    // Dissimilar vertices are never exchanged; members of a clique that have the same neighbours are no twins either, as a vertex
+    // is not its own neighbour.
+    assert!(number(&outcome, "first_entry_precision[walks_per_node=30]") > 0.99);
+    assert!(number(&outcome, "consecutive_edge_share") > 0.99);
+    let blind = Params {
+        encoder: Encoder::RandomisedResponse,
+        m_upload: false,
+        ..params.clone()
+    };
+    let outcome = play(&graph, blind, &World::ideal(), Options::default());
+    assert!(number(&outcome, "encoder_changed_share") > 0.95);
+    assert!((number(&outcome, "consecutive_edge_share") - 0.05).abs() < 0.02);
+    assert!(
+        outcome
+            .summary
+            .iter()
+            .all(|(name, _)| !name.starts_with("row_matching"))
+    );
+    let off = Params {
+        attacks: false,
+        ..params
+    };
+    let outcome = play(&graph, off, &World::ideal(), Options::default());
+    assert!(outcome.summary.iter().all(|(name, _)| !name.contains("_recall")));
+}
+
+#[test]
+fn rows_on_request_are_asked_for_once_and_counted() {
+    let graph = cliques();
+    let n = 200;
+    let play_with = |rows| {
+        let params = Params {
+            walks_per_node: 5,
+            rows,
+            ..counting()
+        };
+        play(&graph, params, &World::ideal(), Options::default())
+    };
+    let degrees = 2 * graph.graph().n_edges() as u64;
+    let bytes = |outcome: &Outcome, kind: &str| -> u64 {
+        let rows = outcome.ledger.rows().filter(|(k, ..)| k.name == kind);
+        rows.map(|(.., cell)| cell.payload_bytes).sum()
+    };
+    let tree = 8 * (n - 1);
+    let all = play_with(Rows::All);
+    assert_eq!(bytes(&all, "tree_and_matrix"), n * (tree + 4 * n * n));
+    assert_eq!(sent(&all, "row_request"), 0);
+
+    let neighbours = play_with(Rows::Neighbours);
+    assert_eq!(bytes(&neighbours, "tree_and_matrix"), n * tree + degrees * 4 * n);
+    let predicted = number(&neighbours, "predicted_hops");
+    let asked = sent(&neighbours, "row");
+    assert!(asked > 0 && asked as f64 <= predicted, "{asked} of {predicted}");
+
+    let on_request = play_with(Rows::OnRequest);
+    assert_eq!(bytes(&on_request, "tree_and_matrix"), n * tree);
+    let asked = sent(&on_request, "row_request");
+    assert_eq!(asked, sent(&on_request, "row"));
+    assert_eq!(asked as f64, number(&on_request, "row_requests"));
+    assert_eq!(bytes(&on_request, "row"), asked * (4 + 4 * n));
+    let entries = number(&on_request, "encoded_entries");
+    assert!(
+        asked > degrees / 2 && (asked as f64) < entries / 2.0,
+        "{asked} of {entries}"
+    );
+    assert_eq!(number(&on_request, "walks_completed"), 1000.0);
+    let download = number(&on_request, "download_bytes");
+    let per_walk = number(&on_request, "saved_bytes_per_walk");
+    assert_eq!(number(&on_request, "break_even_walks"), download / per_walk);
+}
+
+#[test]
+fn every_encoder_reports_what_it_costs() {
+    let graph = cliques();
+    let spent = |encoder| {
+        let params = Params {
+            walks_per_node: 2,
+            encoder,
+            ..counting()
+        };
+        let outcome = play(&graph, params, &World::ideal(), Options::default());
+        let row = outcome
+            .privacy
+            .iter()
+            .find(|row| row.mechanism.ends_with("walk entry"))
+            .unwrap()
+            .clone();
+        assert_eq!((row.releases, row.epsilon_claimed), (200 * 2 * 40, Some(2.0)));
+        let mean = row.epsilon_mean_client;
+        let expected = row.epsilon_per_release * row.releases as f64 / 200.0;
+        assert!(
+            (mean - expected).abs() <= 1e-9 * expected || mean == expected,
+            "composed over releases"
+        );
+        (row.epsilon_per_release, outcome)
+    };
+    let (printed, outcome) = spent(Encoder::AsPrinted);
+    assert!(printed > 1000.0 && (printed - number(&outcome, "encoder_worst_log_ratio")).abs() < 1e-6 * printed);
+    assert!(number(&outcome, "encoder_keep_probability") > 0.9);
+    let (calibrated, outcome) = spent(Encoder::Calibrated);
+    assert!(calibrated == 2.0 && number(&outcome, "encoder_worst_log_ratio") <= 2.0);
+    assert!(number(&outcome, "encoder_changed_share") > 0.9);
+    let (normalised, _) = spent(Encoder::Normalised);
+    assert!(normalised > 1.0 && normalised <= 4.0, "{normalised}");
+    let (response, outcome) = spent(Encoder::RandomisedResponse);
+    assert!(response == 2.0 && number(&outcome, "encoder_worst_log_ratio") == 2.0);
+    let keep = number(&outcome, "encoder_keep_probability");
+    let changed = number(&outcome, "encoder_changed_share");
+    assert!(
+        (1.0 - changed - keep).abs() < 4.0 * (keep / 16_000.0).sqrt(),
+        "{changed} {keep}"
+    );
+    assert_eq!(spent(Encoder::Identity).0, f64::INFINITY);
 }
 
 /// Dropout, jitter, loss and absences at once.
@@ -244,7 +450,8 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
             absent,
             rows: Rows::Off,
             pool: Pool::Vector,
-            ..Params::default()
+            encoder: Encoder::RandomisedResponse,
+            ..counting()
         };
         let print = |options| {
             let outcome = play(&graph, params.clone(), &rough_world(), options);
@@ -255,10 +462,7 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
                 "{absent:?}: {:?}",
                 outcome.rounds
             );
-            format!(
-                "{:?} {:?} {:?} {:?}",
-                outcome.ledger, outcome.rounds, outcome.summary, outcome.clients
-            )
+            everything(&outcome)
         };
         let first = print(Options::default());
         let mut others = vec![
@@ -282,12 +486,14 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
 }
 
 #[test]
-fn pools_of_the_tree_are_the_same_for_any_threads_windows_and_encoding() {
+fn the_whole_system_is_the_same_for_any_threads_windows_and_encoding() {
     let graph = ring(200);
     let with_matrices = Params {
         walks_per_node: 2,
         walk_length: 12,
         predictor_prob: 0.5,
+        epsilon_degree: 1e3,
+        embedding: small(),
         ..Params::default()
     };
     let of_vectors = Params {
@@ -295,12 +501,26 @@ fn pools_of_the_tree_are_the_same_for_any_threads_windows_and_encoding() {
         pool: Pool::Global,
         ..with_matrices.clone()
     };
-    for params in [with_matrices, of_vectors] {
+    let on_request = Params {
+        rows: Rows::OnRequest,
+        encoder: Encoder::Normalised,
+        prepend_start: true,
+        ..with_matrices.clone()
+    };
+    let of_neighbours = Params {
+        rows: Rows::Neighbours,
+        absent: Absent::Reroute {
+            timeout_ms: 100.0,
+            tries: 2,
+        },
+        ..with_matrices.clone()
+    };
+    for params in [with_matrices, of_vectors, on_request, of_neighbours] {
         for world in [World::ideal(), rough_world()] {
             let print = |options| {
                 let outcome = play(&graph, params.clone(), &world, options);
                 assert!(number(&outcome, "predicted_hops") > 0.0);
-                format!("{:?} {:?} {:?}", outcome.ledger, outcome.summary, outcome.clients)
+                everything(&outcome)
             };
             let first = print(Options::default());
             let others = [(1, true, true), (1, false, false), (2, true, false), (8, true, true)];
@@ -311,7 +531,7 @@ fn pools_of_the_tree_are_the_same_for_any_threads_windows_and_encoding() {
                     wire_check,
                     ..Options::default()
                 };
-                assert!(print(options) == first, "{options:?} with {:?}", params.pool);
+                assert!(print(options) == first, "{options:?} with {params:?}");
             }
         }
     }
@@ -319,18 +539,15 @@ fn pools_of_the_tree_are_the_same_for_any_threads_windows_and_encoding() {
 
 #[test]
 fn the_predictor_finds_neighbours_more_often_than_chance() {
-    // Twenty cliques of ten, joined in a ring: structure that counts by bin can tell apart.
-    let clique = |c: u32| (0..10).flat_map(move |i| (0..i).map(move |j| (10 * c + i, 10 * c + j)));
-    let mut edges: Vec<(u32, u32)> = (0..20).flat_map(clique).collect();
-    edges.extend((0..20).map(|c| (10 * c, (10 * c + 10) % 200)));
-    let graph = data(Graph::from_edges(200, &edges, false).unwrap());
+    // Structure that counts by bin can tell apart.
+    let graph = cliques();
     let params = Params {
         walks_per_node: 10,
         epsilon_degree: 20.0,
-        ..Params::default()
+        ..counting()
     };
     let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
-    let chance = 2.0 * edges.len() as f64 / (200.0 * 199.0);
+    let chance = 2.0 * graph.graph().n_edges() as f64 / (200.0 * 199.0);
     let hit_rate = number(&outcome, "predictor_hit_rate");
     assert!(hit_rate > 5.0 * chance, "{hit_rate} against {chance} by chance");
     let dry = Options {
@@ -350,7 +567,7 @@ fn late_walks_are_counted_in_their_own_round() {
     let params = Params {
         walks_per_node: 4,
         walk_length: 60,
-        ..Params::default()
+        ..counting()
     };
     let world = World {
         deadline: Some(SimSpan::from_secs(2.2)),
@@ -367,5 +584,5 @@ fn late_walks_are_counted_in_their_own_round() {
 #[test]
 fn a_directed_graph_is_refused() {
     let graph = data(Graph::from_edges(3, &[(0, 1)], true).unwrap());
-    assert!(FedWalk::new(Params::default(), graph).is_err());
+    assert!(FedWalk::new(Params::default(), graph, Streams::new(1)).is_err());
 }

@@ -24,7 +24,11 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             });
         }
         let counters = self.counters(self.server.record.round.0 as usize + 1);
-        let Scores { rows, summary } = {
+        let Scores {
+            rows,
+            summary,
+            artifacts,
+        } = {
             let clients = Clients {
                 parts: self.parts.iter().map(|part| part.states.as_slice()).collect(),
                 len: self.env.n_clients,
@@ -53,6 +57,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             rounds: std::mem::take(&mut self.server.record.rounds),
             scores,
             summary,
+            artifacts,
             end,
         })
     }

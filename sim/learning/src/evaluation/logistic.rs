@@ -2,12 +2,14 @@
 
 use super::{EvaluationError, finite, require, same_length};
 use crate::kernels;
+use serde::{Deserialize, Serialize};
 
 /// Rows that stay in the first cache between the two passes over them.
 const CHUNK: usize = 32;
 
 /// Minimises `0.5 w · w + C Σ_i ln(1 + e^(−y_i (w · x_i + b)))` with `y_i = ±1`; the intercept `b` is not penalised.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct LogisticRegression {
     /// The weight `C` of the data against the penalty, finite and above 0. Default: 1.
     pub c: f64,

@@ -3,13 +3,14 @@
 use folkmoot_graphs::Labels;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::logistic::Rows;
 use super::{EvaluationError, LogisticRegression, finite, require, same_length, shuffle};
 use crate::Embeddings;
 
 /// How scores become labels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Decision {
     /// The number of labels of each test node is known, and as many top scores are taken; ties go to the smaller label. DeepWalk's rule.
     KnownCount,
@@ -33,7 +34,8 @@ pub enum Decision {
 /// assert_eq!(scores[8].micro.mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct NodeClassification {
     /// Shares of the labelled nodes that train, each in 0..1. Default: 0.1, 0.2, …, 0.9.
     pub train_ratios: Vec<f64>,
@@ -118,7 +120,7 @@ impl NodeClassification {
         let nodes: Vec<u32> = (0..labels.n_nodes() as u32)
             .filter(|&v| !labels.of(v).is_empty())
             .collect();
-        self.check(nodes.len())?;
+        self.fits(nodes.len())?;
         same_length("labels", vectors.n_vertices(), labels.n_nodes())?;
         finite("vectors", vectors.values())?;
         let orders: Vec<Vec<u32>> = (0..self.n_shuffles)
@@ -153,26 +155,43 @@ impl NodeClassification {
             .collect())
     }
 
-    fn check(&self, n_nodes: usize) -> Result<(), EvaluationError> {
-        self.regression.check()?;
-        require(self.n_shuffles > 0, "n_shuffles", || {
-            "must be at least 1, got 0".to_string()
-        })?;
+    /// Every rule that the settings break, as (field, rule and way out); empty if they are legal.
+    pub fn check(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        let mut note = |path: &str, result: Result<(), EvaluationError>| {
+            if let Err(EvaluationError::Setting { field, rule }) = result {
+                problems.push((format!("{path}{field}"), rule));
+            }
+        };
+        note("regression.", self.regression.check());
+        note(
+            "",
+            require(self.n_shuffles > 0, "n_shuffles", || {
+                "must be at least 1, got 0".to_string()
+            }),
+        );
         for &ratio in &self.train_ratios {
-            require(ratio > 0.0 && ratio < 1.0, "train_ratios", || {
-                format!("must be greater than 0 and less than 1, got {ratio}")
-            })?;
+            let rule = || format!("must be greater than 0 and less than 1, got {ratio}");
+            note("", require(ratio > 0.0 && ratio < 1.0, "train_ratios", rule));
+        }
+        if let Decision::Threshold(p) = self.decision {
+            let rule = || format!("must be greater than 0 and less than 1, got {p}");
+            note("", require(p > 0.0 && p < 1.0, "decision", rule));
+        }
+        problems
+    }
+
+    fn fits(&self, n_nodes: usize) -> Result<(), EvaluationError> {
+        if !self.check().is_empty() {
+            return Err(EvaluationError::Settings(self.check()));
+        }
+        for &ratio in &self.train_ratios {
             let n_train = n_train(ratio, n_nodes);
             require(n_train > 0 && n_train < n_nodes, "train_ratios", || {
                 format!("{ratio} of {n_nodes} labelled nodes leaves none to train or none to test")
             })?;
         }
-        match self.decision {
-            Decision::KnownCount => Ok(()),
-            Decision::Threshold(p) => require(p > 0.0 && p < 1.0, "threshold", || {
-                format!("must be greater than 0 and less than 1, got {p}")
-            }),
-        }
+        Ok(())
     }
 
     /// Micro- and macro-F1 of one split.

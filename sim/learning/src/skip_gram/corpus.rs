@@ -1,5 +1,7 @@
 //! Walks as one flat array.
 
+use serde::{Deserialize, Serialize};
+
 /// Sentences of vertex ids, one after the other in one array.
 ///
 /// Lengths may vary, and a sentence may be empty; a window never crosses from one into the next.
@@ -11,7 +13,7 @@
 /// corpus.push([]);
 /// assert_eq!((corpus.n_sentences(), corpus.n_tokens(), corpus.sentence(0)), (2, 3, &[7, 8, 9][..]));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Corpus {
     tokens: Vec<u32>,
     offsets: Vec<usize>,

@@ -1,15 +1,19 @@
 //! The clustering tree that the server publishes in phase A5, and the pools that anybody can read off it.
 
 use super::dictionary::Dictionary;
-use super::params::Pool;
+use super::encoder::{Audit, Law};
+use super::options::{Encoder, Pool};
+use super::scores::{DegreeIndex, PairScores};
+use folkmoot_engine::prelude::SimRng;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
 use folkmoot_similarity::tree::{Subset, Tree, TreeError, hybrid};
-use folkmoot_similarity::vector::l1;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
+/// What needs all pairs and no matrix is worked out for at most this many vertices.
+pub const MAX_PAIRS_NODES: usize = MAX_MATRIX_NODES;
 /// Without uploaded matrices, parts of at most this many vertices are clustered exactly.
 pub const EXACT_PART: usize = 1024;
 /// With uploaded matrices, at most this many vertices: the triangle then takes 5 GB.
@@ -17,8 +21,8 @@ pub const MAX_MATRIX_NODES: usize = 50_000;
 
 /// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair.
 ///
-/// Pools are a function of it and of what else every device holds: worked out once and shared, where real devices would
-/// each do it for themselves.
+/// Pools and the encoder's law are functions of it and of what else every device holds: worked out once and shared, where real
+/// devices would each do it for themselves.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Published {
@@ -27,6 +31,9 @@ pub struct Published {
     /// The vertices of each bin, then all vertices.
     subsets: OnceLock<Vec<Subset>>,
     pools: OnceLock<Vec<OnceLock<Box<[u32]>>>>,
+    degrees: OnceLock<DegreeIndex>,
+    law: OnceLock<Law>,
+    audit: OnceLock<Audit>,
 }
 
 /// What has to be kept of it.
@@ -70,6 +77,9 @@ impl Published {
             matrix,
             subsets: OnceLock::new(),
             pools: OnceLock::new(),
+            degrees: OnceLock::new(),
+            law: OnceLock::new(),
+            audit: OnceLock::new(),
         }
     }
 
@@ -100,15 +110,36 @@ impl Published {
         self.matrix.as_ref().map_or(&[], Condensed::values)
     }
 
-    /// The dissimilarity of two vertices: of their matrices, or else of their degree vectors.
-    pub fn dissimilarity(&self, u: u32, v: u32, dictionary: &Dictionary) -> f32 {
-        match &self.matrix {
-            Some(matrix) => matrix.get(u, v),
-            None => {
-                let n = self.tree.n_leaves();
-                l1(dictionary.row(u, n), dictionary.row(v, n))
-            }
+    /// The dissimilarities of all pairs, if matrices were uploaded.
+    pub fn matrix(&self) -> Option<&Condensed> {
+        self.matrix.as_ref()
+    }
+
+    fn scores<'a>(&'a self, dictionary: &'a Dictionary) -> PairScores<'a> {
+        let degrees = || self.degrees.get_or_init(|| DegreeIndex::new(&self.tree, dictionary));
+        PairScores {
+            tree: &self.tree,
+            matrix: self.matrix.as_ref(),
+            dictionary,
+            degrees: self.matrix.is_none().then(degrees),
         }
+    }
+
+    /// An entry for vertex `u` by an encoder that reads scores; always with the same encoder and epsilon, those of the run.
+    pub fn encode(&self, u: u32, dictionary: &Dictionary, (encoder, epsilon): (Encoder, f64), rng: &mut SimRng) -> u32 {
+        let scores = self.scores(dictionary);
+        let law = self.law.get_or_init(|| Law::new(encoder, epsilon, scores));
+        law.draw(u, scores, rng)
+    }
+
+    /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices. Worked out once, in O(n²).
+    pub fn audit(&self, dictionary: &Dictionary, (encoder, epsilon): (Encoder, f64)) -> Option<Audit> {
+        let scores = self.scores(dictionary);
+        let measure = || {
+            let law = self.law.get_or_init(|| Law::new(encoder, epsilon, scores));
+            law.audit(scores)
+        };
+        (self.tree.n_leaves() <= MAX_PAIRS_NODES).then(|| *self.audit.get_or_init(measure))
     }
 
     /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under
@@ -142,7 +173,11 @@ impl Published {
             };
             let wanted = count.round().max(0.0) as usize;
             if let Some(candidates) = candidates.filter(|_| wanted > 0) {
-                let dissimilarity = |v: u32| self.dissimilarity(u, v, dictionary);
+                let scores = PairScores {
+                    degrees: None,
+                    ..self.scores(dictionary)
+                };
+                let dissimilarity = |v: u32| scores.dissimilarity(u, v);
                 pool.extend(self.tree.nearest(u, candidates, wanted, dissimilarity));
             }
         }

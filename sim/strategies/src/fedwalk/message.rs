@@ -2,9 +2,11 @@
 
 use super::clustering::Published;
 use super::dictionary::Dictionary;
+use super::options::Rows;
 use folkmoot_engine::prelude::*;
 use folkmoot_similarity::dissimilarity::Condensed;
 use folkmoot_similarity::tree::Tree;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Everything that travels. Numbers are little-endian, vectors without a length: the payload's own says it.
@@ -32,10 +34,20 @@ pub enum Message {
     Walk(Walk),
     /// B3: the finished sequence, one `u32` per entry.
     Sequence(Vec<u32>),
+    /// A device asks for a vertex' row of the dissimilarity matrix: its index, `u32`.
+    RowRequest(u32),
+    /// The answer: the index, `u32`, and |V| dissimilarities, `f32`. Devices share the matrix that was carried once with
+    /// the tree, so the row is counted and only its index carried.
+    Row {
+        /// The vertex.
+        vertex: u32,
+        /// Its payload bytes.
+        bytes: u64,
+    },
 }
 
 /// What a walk carries besides its entries: 12 bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     /// Entries still to append, l.
     pub left: u32,
@@ -95,6 +107,14 @@ impl Wire for Message {
             phase: "B",
             name: "sequence",
         },
+        Kind {
+            phase: "B",
+            name: "row_request",
+        },
+        Kind {
+            phase: "B",
+            name: "row",
+        },
     ];
 
     #[inline]
@@ -108,6 +128,8 @@ impl Wire for Message {
             Message::Start(_) => 5,
             Message::Walk(_) => Message::WALK,
             Message::Sequence(_) => 7,
+            Message::RowRequest(_) => 8,
+            Message::Row { .. } => 9,
         }
     }
 
@@ -123,13 +145,15 @@ impl Wire for Message {
             Message::Start(_) => 12,
             Message::Walk(walk) => 12 + 4 * walk.sequence.len(),
             Message::Sequence(sequence) => 4 * sequence.len(),
+            Message::RowRequest(_) => 4,
+            Message::Row { .. } => 12,
         }
     }
 
     #[inline]
     fn payload_len(&self) -> u64 {
         match self {
-            Message::TreeAndMatrix { bytes, .. } => *bytes,
+            Message::TreeAndMatrix { bytes, .. } | Message::Row { bytes, .. } => *bytes,
             message => message.encoded_len() as u64,
         }
     }
@@ -161,6 +185,8 @@ impl Wire for Message {
                 put_u32s(out, &walk.sequence);
             }
             Message::Sequence(sequence) => put_u32s(out, sequence),
+            Message::RowRequest(vertex) => put_u32s(out, &[*vertex]),
+            Message::Row { vertex, bytes } => put_u32s(out, &[*vertex, *bytes as u32, (*bytes >> 32) as u32]),
         }
     }
 
@@ -185,6 +211,11 @@ impl Wire for Message {
                 })
             }
             7 => Message::Sequence(reader.rest_u32()?),
+            8 => Message::RowRequest(reader.u32()?),
+            9 => Message::Row {
+                vertex: reader.u32()?,
+                bytes: u64::from(reader.u32()?) | u64::from(reader.u32()?) << 32,
+            },
             _ => return Err(DecodeError::UnknownKind(kind)),
         };
         reader.finish()?;
@@ -236,10 +267,22 @@ fn decode_published(reader: &mut WireReader<'_>) -> Result<Option<Arc<Published>
     Ok(Some(Arc::new(Published::new(tree, matrix))))
 }
 
-/// The bytes of phase A5 for one device of a graph of `n_nodes` vertices.
-pub fn tree_and_matrix_bytes(n_nodes: u64, with_matrix: bool) -> u64 {
-    let matrix = if with_matrix { 4 * n_nodes * n_nodes } else { 0 };
-    8 * n_nodes.saturating_sub(1) + matrix
+/// The payload bytes of phase A5 for a device with `degree` neighbours on a graph of `n_nodes` vertices: the tree, and the rows
+/// of the dissimilarity matrix that it downloads, if there is one.
+pub fn published_bytes(n_nodes: u64, degree: u64, rows: Rows, with_matrix: bool) -> u64 {
+    let tree = 8 * n_nodes.saturating_sub(1);
+    match rows {
+        Rows::Off => 0,
+        _ if !with_matrix => tree,
+        Rows::All => tree + n_nodes * 4 * n_nodes,
+        Rows::Neighbours => tree + degree * 4 * n_nodes,
+        Rows::OnRequest => tree,
+    }
+}
+
+/// The payload bytes of one row that the server sends on request.
+pub fn row_bytes(n_nodes: u64) -> u64 {
+    4 + 4 * n_nodes
 }
 
 #[cfg(test)]
@@ -270,7 +313,13 @@ mod tests {
         ];
         assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
         // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
-        assert_eq!(tree_and_matrix_bytes(10_312, true), 425_349_376 + 82_488);
+        assert_eq!(published_bytes(10_312, 65, Rows::All, true), 425_349_376 + 82_488);
+        assert_eq!(published_bytes(10_312, 65, Rows::All, false), 82_488);
+        assert_eq!(published_bytes(10_312, 65, Rows::Off, true), 0);
+        // The rows of all neighbours of all devices are 27.6 GB.
+        let neighbours = published_bytes(10_312, 2 * 333_983, Rows::Neighbours, true) - 82_488;
+        assert_eq!((neighbours as f64 / 1e8).round(), 276.0);
+        assert_eq!(row_bytes(10_312), 41_252);
         assert_eq!(
             Message::TreeAndMatrix {
                 published: None,
@@ -294,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..10, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..12, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             if let Ok(message) = Message::decode(kind, &bytes) {
                 let mut again = Vec::new();
                 message.encode(&mut again);

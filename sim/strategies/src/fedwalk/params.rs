@@ -1,12 +1,16 @@
 //! FedWalk's settings, as a card states them.
 
+use super::options::{Absent, Encoder, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+use crate::node_embedding::{Embedding, Evaluation};
 use folkmoot_engine::world::Breach;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of [`super::FedWalk`]. Defaults are the paper's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "Written", into = "Written")]
 pub struct Params {
+    /// Sets `m_upload`, `rows` and `encoder` where a card does not. Default `AsPrinted`.
+    pub variant: Variant,
     /// Entries of a finished walk, l, 1..=10000. Default 40.
     pub walk_length: u32,
     /// Walks started at every vertex, gamma, one per round, 1..=100000. Default 80.
@@ -15,14 +19,16 @@ pub struct Params {
     pub predictor_prob: f64,
     /// Bins of the group plan, k, 1..=255. Default floor(ln |V|), the largest the paper allows.
     pub n_bins: Option<u32>,
-    /// Budget of the noisy degree vectors, > 0. Default 2.
+    /// Budget of the noisy degree vectors, > 0. Default 2. A card may set this and the next one at once as `epsilon`.
     pub epsilon_degree: f64,
-    /// Budget that walk messages carry for the encoder of tokens, > 0. Default 2.
+    /// Budget of one encoded entry, > 0; also carried by walk messages. Default 2.
     pub epsilon_encoder: f64,
+    /// What becomes of a vertex before it is appended to a walk. Default by the variant.
+    pub encoder: Encoder,
     /// Which vertices a predicted hop may lead to. Default `Tree`.
     pub pool: Pool,
     /// Devices upload their ordered matrices (phase A4), from which the tree is made; otherwise it is made of the degree
-    /// vectors, which is a true post-processing of what they released. Default true, as printed.
+    /// vectors, which is a true post-processing of what they released. Default by the variant.
     pub m_upload: bool,
     /// How clusters are merged to make the tree. Default `Average`.
     pub linkage: Linkage,
@@ -34,127 +40,127 @@ pub struct Params {
     pub literal_line27: bool,
     /// Begin a walk's sequence with its start. Default false.
     pub prepend_start: bool,
-    /// Which rows of the dissimilarity matrix each device downloads in phase A5. Default `All`.
+    /// Which rows of the dissimilarity matrix each device downloads in phase A5. Default by the variant.
     pub rows: Rows,
     /// What becomes of a walk whose next holder is absent. Default `Wait`.
     pub absent: Absent,
+    /// What the server learns from the walks. Default `SkipGram()` with DeepWalk's settings.
+    pub embedding: Embedding,
+    /// How the vectors are scored.
+    pub evaluation: Evaluation,
+    /// Measure what the server could learn of the edges: row matching on uploaded matrices, first entries and pairs of the walks.
+    /// Default true.
+    pub attacks: bool,
 }
 
-/// Which vertices a predicted hop may lead to: in each bin as many as the noisy count says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Pool {
-    /// Those of the bin that are nearest in the clustering tree.
-    #[default]
-    Tree,
-    /// Those of all vertices that are nearest in the tree, bin by bin: nested sets with repeats, as the algorithm's wording
-    /// allows.
-    Global,
-    /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
-    Vector,
+/// The same as a card writes it: what it leaves open goes by the variant, and `epsilon` is the paper's one symbol for both
+/// budgets, for cards that vary them together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Params")]
+struct Written {
+    variant: Variant,
+    walk_length: u32,
+    walks_per_node: u32,
+    predictor_prob: f64,
+    n_bins: Option<u32>,
+    epsilon: Option<f64>,
+    epsilon_degree: Option<f64>,
+    epsilon_encoder: Option<f64>,
+    encoder: Option<Encoder>,
+    pool: Pool,
+    m_upload: Option<bool>,
+    linkage: Linkage,
+    metric: Metric,
+    self_hop: SelfHop,
+    literal_line27: bool,
+    prepend_start: bool,
+    rows: Option<Rows>,
+    absent: Absent,
+    embedding: Embedding,
+    evaluation: Evaluation,
+    attacks: bool,
 }
 
-/// How clusters are merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Linkage {
-    /// By the mean dissimilarity of their members.
-    #[default]
-    Average,
-    /// By the least.
-    Single,
-    /// By the greatest.
-    Complete,
-    /// By Ward's formula on the dissimilarities.
-    Ward,
+impl Default for Written {
+    fn default() -> Self {
+        let mut written = Written::from(Params::default());
+        (written.encoder, written.m_upload, written.rows) = (None, None, None);
+        (written.epsilon_degree, written.epsilon_encoder) = (None, None);
+        written
+    }
 }
 
-/// The distance of rows in time warping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Metric {
-    /// The sum of absolute differences.
-    #[default]
-    L1,
-    /// The root of the sum of squares.
-    L2,
-}
-
-impl From<Linkage> for folkmoot_similarity::linkage::Linkage {
-    fn from(linkage: Linkage) -> Self {
-        match linkage {
-            Linkage::Average => Self::Average,
-            Linkage::Single => Self::Single,
-            Linkage::Complete => Self::Complete,
-            Linkage::Ward => Self::Ward,
+impl From<Written> for Params {
+    fn from(written: Written) -> Self {
+        let (m_upload, rows, encoder) = match written.variant {
+            Variant::AsPrinted | Variant::AsReleased => (true, Rows::All, Encoder::AsPrinted),
+            Variant::Corrected => (false, Rows::OnRequest, Encoder::RandomisedResponse),
+        };
+        let epsilon = written.epsilon.unwrap_or(2.0);
+        Params {
+            variant: written.variant,
+            walk_length: written.walk_length,
+            walks_per_node: written.walks_per_node,
+            predictor_prob: written.predictor_prob,
+            n_bins: written.n_bins,
+            epsilon_degree: written.epsilon_degree.unwrap_or(epsilon),
+            epsilon_encoder: written.epsilon_encoder.unwrap_or(epsilon),
+            encoder: written.encoder.unwrap_or(encoder),
+            pool: written.pool,
+            m_upload: written.m_upload.unwrap_or(m_upload),
+            linkage: written.linkage,
+            metric: written.metric,
+            self_hop: written.self_hop,
+            literal_line27: written.literal_line27,
+            prepend_start: written.prepend_start,
+            rows: written.rows.unwrap_or(rows),
+            absent: written.absent,
+            embedding: written.embedding,
+            evaluation: written.evaluation,
+            attacks: written.attacks,
         }
     }
 }
 
-impl From<Metric> for folkmoot_similarity::dtw::Metric {
-    fn from(metric: Metric) -> Self {
-        match metric {
-            Metric::L1 => Self::L1,
-            Metric::L2 => Self::L2,
+impl From<Params> for Written {
+    fn from(params: Params) -> Self {
+        Written {
+            variant: params.variant,
+            walk_length: params.walk_length,
+            walks_per_node: params.walks_per_node,
+            predictor_prob: params.predictor_prob,
+            n_bins: params.n_bins,
+            epsilon: None,
+            epsilon_degree: Some(params.epsilon_degree),
+            epsilon_encoder: Some(params.epsilon_encoder),
+            encoder: Some(params.encoder),
+            pool: params.pool,
+            m_upload: Some(params.m_upload),
+            linkage: params.linkage,
+            metric: params.metric,
+            self_hop: params.self_hop,
+            literal_line27: params.literal_line27,
+            prepend_start: params.prepend_start,
+            rows: Some(params.rows),
+            absent: params.absent,
+            embedding: params.embedding,
+            evaluation: params.evaluation,
+            attacks: params.attacks,
         }
     }
-}
-
-/// What a predicted hop to the sender itself costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SelfHop {
-    /// A message like any other, as Algorithm 1 line 29 has it.
-    #[default]
-    Message,
-    /// Nothing: the holder goes on at once.
-    Free,
-}
-
-/// Which rows of the dissimilarity matrix each device downloads in phase A5.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rows {
-    /// The tree and the whole matrix, as printed: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
-    /// Without uploaded matrices there is only the tree.
-    #[default]
-    All,
-    /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough.
-    Off,
-}
-
-/// What becomes of a walk whose next holder is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Absent {
-    /// It waits for the holder to come back.
-    #[default]
-    Wait,
-    /// The sender is told after a time-out and sends it to another of its neighbours.
-    Reroute {
-        /// Milliseconds, >= 0. Default 500.
-        #[serde(default = "default_timeout_ms")]
-        timeout_ms: f64,
-        /// How often one hop is tried again, 0..=255. Default 3.
-        #[serde(default = "default_tries")]
-        tries: u8,
-    },
-    /// It is lost.
-    GiveUp,
-}
-
-fn default_timeout_ms() -> f64 {
-    500.0
-}
-
-fn default_tries() -> u8 {
-    3
 }
 
 impl Default for Params {
     fn default() -> Self {
         Params {
+            variant: Variant::default(),
             walk_length: 40,
             walks_per_node: 80,
             predictor_prob: 0.2,
             n_bins: None,
             epsilon_degree: 2.0,
             epsilon_encoder: 2.0,
+            encoder: Encoder::default(),
             pool: Pool::default(),
             m_upload: true,
             linkage: Linkage::default(),
@@ -164,6 +170,9 @@ impl Default for Params {
             prepend_start: false,
             rows: Rows::default(),
             absent: Absent::default(),
+            embedding: Embedding::default(),
+            evaluation: Evaluation::default(),
+            attacks: true,
         }
     }
 }
@@ -210,7 +219,17 @@ impl Params {
         need(
             self.rows != Rows::Off || self.pool == Pool::Vector,
             "rows",
-            "must be All when pools are read off the tree; set pool: Vector to do without".to_owned(),
+            "must not be Off when pools are read off the tree; set pool: Vector to do without".to_owned(),
+        );
+        need(
+            self.rows != Rows::Off || !self.encoder.reads_scores(),
+            "rows",
+            "must not be Off when the encoder reads the tree; set encoder: Identity or RandomisedResponse to do without".to_owned(),
+        );
+        need(
+            self.walk_length != 1 || self.embedding == Embedding::Off,
+            "walk_length",
+            "must be at least 2 for anything to be learned; set embedding: Off to count messages alone".to_owned(),
         );
         if let Absent::Reroute { timeout_ms, .. } = self.absent {
             need(
@@ -219,7 +238,14 @@ impl Params {
                 format!("must lie in 0..=1e9, got {timeout_ms}"),
             );
         }
+        breaches.extend(self.embedding.check());
+        breaches.extend(self.evaluation.check());
         breaches
+    }
+
+    /// Whether devices read the tree: for pools, or to encode.
+    pub fn reads_tree(&self) -> bool {
+        self.pool != Pool::Vector || self.encoder.reads_scores()
     }
 
     /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than there are vertices.
@@ -258,6 +284,38 @@ mod tests {
             3,
             "no bin may be empty"
         );
+    }
+
+    #[test]
+    fn what_a_card_leaves_open_goes_by_the_variant() {
+        let read = |variant, rows| {
+            let written = Written {
+                variant,
+                rows,
+                ..Written::default()
+            };
+            let params = Params::from(written);
+            (params.m_upload, params.rows, params.encoder)
+        };
+        let printed = (true, Rows::All, Encoder::AsPrinted);
+        assert_eq!(read(Variant::AsPrinted, None), printed);
+        assert_eq!(read(Variant::AsReleased, None), printed);
+        let corrected = (false, Rows::OnRequest, Encoder::RandomisedResponse);
+        assert_eq!(read(Variant::Corrected, None), corrected);
+        assert_eq!(read(Variant::Corrected, Some(Rows::All)).1, Rows::All);
+        let both = Written {
+            epsilon: Some(0.5),
+            epsilon_encoder: Some(3.0),
+            ..Written::default()
+        };
+        let both = Params::from(both);
+        assert_eq!(
+            (both.epsilon_degree, both.epsilon_encoder),
+            (0.5, 3.0),
+            "one's own value counts first"
+        );
+        let written = Written::from(Params::default());
+        assert_eq!(Params::from(written), Params::default());
     }
 
     #[test]

@@ -1,15 +1,21 @@
 //! The server's side: the set-up of phase A, then one pass of walks a round.
 
+use super::audit::Recovery;
 use super::clustering::Published;
 use super::dictionary::{self, Dictionary};
-use super::message::{Budget, tree_and_matrix_bytes};
-use super::{Done, FedWalk, Message, Pool, Rows, SelfHop, Work, counter, theory};
+use super::message::{Budget, published_bytes, row_bytes};
+use super::{Done, FedWalk, Message, Rows, Work};
+use crate::node_embedding::Embedding;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
+use folkmoot_learning::Embeddings;
+use folkmoot_learning::skip_gram::Corpus;
+use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const PLAN: Purpose = Purpose(*b"fw-plan ");
+const LEARN: Purpose = Purpose(*b"fw-learn");
 
 /// What the server waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +28,8 @@ enum Stage {
     Tree,
     /// B3: finished walks.
     Walks,
+    /// The vectors, which the server works out.
+    Learning,
 }
 
 /// The server's state.
@@ -39,8 +47,16 @@ pub struct Server {
     /// Counts the stages, so that the timer of one that is over is known for late.
     timer: u32,
     /// Walks received over all rounds, and their entries.
-    walks: u64,
-    entries: u64,
+    pub(super) walks: u64,
+    pub(super) entries: u64,
+    /// The walks themselves, as they came, if anybody will read them.
+    pub(super) corpus: Arc<Corpus>,
+    pub(super) plan: Arc<[u8]>,
+    pub(super) dictionary: Option<Arc<Dictionary>>,
+    pub(super) published: Option<Arc<Published>>,
+    /// How many edges the uploaded matrices gave away.
+    pub(super) matched: Option<Recovery>,
+    pub(super) embeddings: Option<Embeddings>,
 }
 
 impl Server {
@@ -57,43 +73,61 @@ impl Server {
             timer: 0,
             walks: 0,
             entries: 0,
+            corpus: Arc::default(),
+            plan: Arc::new([]),
+            dictionary: None,
+            published: None,
+            matched: None,
+            embeddings: None,
         }
     }
 
-    pub(super) fn handle(&mut self, system: &FedWalk, event: Event<FedWalk>, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    pub(super) fn handle(
+        &mut self,
+        system: &FedWalk,
+        event: Event<FedWalk>,
+        cx: &mut ServerContext<'_, '_, FedWalk>,
+    ) -> Result<(), StrategyError> {
         let over = match event {
             Event::Start => {
                 self.announce(system, cx);
                 false
             }
             Event::Message { from, message } => {
-                self.receive(from, message, cx);
+                self.receive(system, from, message, cx);
                 self.came == self.needed
             }
             Event::Timer(id) => id == TimerId(self.timer),
-            Event::Done(Done::Tree(published)) => {
+            Event::Done(Done::Tree(published, matched)) => {
+                self.matched = matched;
                 self.publish(system, Some(published), cx);
                 false
             }
-            // The tree is on its way while it is worked out.
-            Event::Quiet => self.stage != Stage::Tree,
+            Event::Done(Done::Vectors(vectors)) => {
+                self.embeddings = vectors?;
+                cx.finish();
+                false
+            }
+            // What the server works out is on its way.
+            Event::Quiet => !matches!(self.stage, Stage::Tree | Stage::Learning),
             Event::Done(Done::Matrix(_)) | Event::Undelivered { .. } => false,
         };
         if over {
             self.next_stage(system, cx);
         }
+        Ok(())
     }
 
     /// A1: everybody learns the bins.
     fn announce(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
         let mut rng = cx.rng(PLAN);
         let bins = dictionary::group_plan(system.n_nodes(), self.n_bins, |n| rng::index(&mut rng, n));
-        let bins: Arc<[u8]> = bins.into();
-        to_all(system, cx, || Message::GroupPlan(Arc::clone(&bins)));
+        self.plan = bins.into();
+        to_all(system, cx, |_| Message::GroupPlan(Arc::clone(&self.plan)));
         self.set_timer(cx);
     }
 
-    fn receive(&mut self, from: Party, message: Message, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    fn receive(&mut self, system: &FedWalk, from: Party, message: Message, cx: &mut ServerContext<'_, '_, FedWalk>) {
         let (round, event_round) = (cx.round(), cx.event_round());
         match (message, self.stage, from) {
             (Message::DegreeVector(row), Stage::Vectors, Party::Client(id)) if row.len() == self.n_bins => {
@@ -109,9 +143,16 @@ impl Server {
                 }
                 self.came += 1;
             }
+            (Message::RowRequest(vertex), ..) => {
+                let bytes = row_bytes(system.n_nodes() as u64);
+                cx.send(from, Message::Row { vertex, bytes });
+            }
             (Message::Sequence(sequence), Stage::Walks, _) => {
                 self.walks += 1;
                 self.entries += sequence.len() as u64;
+                if keeps_walks(system, cx) {
+                    Arc::make_mut(&mut self.corpus).push(sequence);
+                }
                 if event_round == round {
                     self.came += 1
                 } else {
@@ -130,31 +171,22 @@ impl Server {
             Stage::Vectors => self.send_dictionary(system, cx),
             Stage::Matrices => {
                 let matrices = std::mem::take(&mut self.matrices);
-                self.make_tree(
-                    system,
-                    Work::ClusterMatrices {
-                        matrices,
-                        k: self.n_bins,
-                    },
-                    cx,
-                );
+                if let Some(dictionary) = self.dictionary.clone() {
+                    self.make_tree(system, Work::ClusterMatrices { matrices, dictionary }, cx);
+                }
             }
-            Stage::Tree => {}
+            Stage::Tree | Stage::Learning => {}
             Stage::Walks => self.end_round(system, cx),
         }
     }
 
     /// A3, and then what comes next: the matrices, or the tree of the vectors alone.
     fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
-        let vectors = std::mem::take(&mut self.vectors);
-        let work = (!system.params.m_upload).then(|| Work::ClusterVectors {
-            vectors: vectors.clone(),
-            k: self.n_bins,
-        });
-        let dictionary = Arc::new(Dictionary::new(vectors));
-        to_all(system, cx, || Message::Dictionary(Arc::clone(&dictionary)));
-        if let Some(work) = work {
-            self.make_tree(system, work, cx);
+        let dictionary = Arc::new(Dictionary::new(std::mem::take(&mut self.vectors)));
+        to_all(system, cx, |_| Message::Dictionary(Arc::clone(&dictionary)));
+        self.dictionary = Some(Arc::clone(&dictionary));
+        if !system.params.m_upload {
+            self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
             return;
         }
         if needs_tree(system, cx) {
@@ -181,13 +213,15 @@ impl Server {
         published: Option<Arc<Published>>,
         cx: &mut ServerContext<'_, '_, FedWalk>,
     ) {
-        if system.params.rows == Rows::All {
-            let bytes = tree_and_matrix_bytes(system.n_nodes() as u64, system.params.m_upload);
-            to_all(system, cx, || Message::TreeAndMatrix {
+        let (rows, with_matrix) = (system.params.rows, system.params.m_upload);
+        if rows != Rows::Off {
+            let n_nodes = system.n_nodes() as u64;
+            to_all(system, cx, |v| Message::TreeAndMatrix {
                 published: published.clone(),
-                bytes,
+                bytes: published_bytes(n_nodes, system.neighbours(v).len() as u64, rows, with_matrix),
             });
         }
+        self.published = published;
         self.stage = Stage::Walks;
         self.end_round(system, cx);
     }
@@ -201,7 +235,7 @@ impl Server {
             staleness_mean: 0.0,
         });
         if cx.round().0 > system.params.walks_per_node {
-            cx.finish();
+            self.learn(system, cx);
             return;
         }
         let cohort = cx.cohort();
@@ -225,65 +259,32 @@ impl Server {
         }
     }
 
-    /// The numbers of the communication study.
-    pub(super) fn summary(&self, system: &FedWalk, report: &Report<'_>) -> Vec<(String, f64)> {
-        let mut summary: Vec<(String, f64)> = Vec::new();
-        let mut put = |name: &str, value: f64| summary.push((name.to_owned(), value));
-        let kind = |name: &str| {
-            let rows = report.ledger.rows().filter(|(kind, ..)| kind.name == name);
-            rows.fold((0u64, 0u64), |(sent, bytes), (.., cell)| {
-                (sent + cell.sent, bytes + cell.payload_bytes)
-            })
-        };
-        let ((starts, _), (peer, peer_bytes)) = (kind("start"), kind("walk"));
-        put("walks_started", starts as f64);
-        put("walks_completed", self.walks as f64);
-        for (name, &count) in FedWalk::COUNTERS.iter().zip(&report.counters) {
-            put(name, count as f64);
+    /// Phase C, if anything is to be learned.
+    fn learn(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
+        if system.params.embedding == Embedding::Off || cx.dry_run() {
+            cx.finish();
+            return;
         }
-        let hops = report.counters[counter::PREDICTED_HOPS];
-        if hops > 0 {
-            put(
-                "predictor_hit_rate",
-                report.counters[counter::HITS] as f64 / hops as f64,
-            );
-        }
-        if starts == 0 {
-            return summary;
-        }
-        let (walks, messages) = (starts as f64, peer as f64 / starts as f64);
-        put("peer_messages_per_walk", messages);
-        put("peer_bytes_per_walk", peer_bytes as f64 / walks);
-        put(
-            "predicted_hops_per_walk",
-            report.counters[counter::PREDICTED_HOPS] as f64 / walks,
-        );
-        if self.walks > 0 {
-            put("entries_per_walk", self.entries as f64 / self.walks as f64);
-        }
-        if system.params.self_hop == SelfHop::Message {
-            let (l, p) = (system.params.walk_length, system.params.predictor_prob);
-            let right = system.messages_per_walk(theory::expected_messages);
-            let error =
-                (system.connected_share() * theory::message_variance(l, p) / system.n_walks(&report.setup)).sqrt();
-            put("peer_messages_per_walk@Theorem 4.2, right form", right);
-            put(
-                "peer_messages_per_walk@Theorem 4.2, as printed",
-                system.messages_per_walk(theory::printed_messages),
-            );
-            put("peer_messages_per_walk_standard_error", error);
-        }
-        summary
+        self.stage = Stage::Learning;
+        let mut key = [0; 32];
+        cx.rng(LEARN).fill_bytes(&mut key);
+        let corpus = Arc::clone(&self.corpus);
+        cx.compute(Work::Learn { corpus, key }, 0.0);
     }
 }
 
-/// Whether devices will read pools off a tree.
+/// Whether devices will read the tree.
 fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
-    system.params.pool != Pool::Vector && !cx.dry_run()
+    system.params.reads_tree() && !cx.dry_run()
 }
 
-fn to_all(system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>, message: impl Fn() -> Message) {
+/// Whether anybody will read the walks.
+fn keeps_walks(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
+    (system.params.embedding != Embedding::Off || system.params.attacks) && !cx.dry_run()
+}
+
+fn to_all(system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>, message: impl Fn(u32) -> Message) {
     for id in 0..system.n_nodes() as u32 {
-        cx.send(Party::Client(ClientId(id)), message());
+        cx.send(Party::Client(ClientId(id)), message(id));
     }
 }

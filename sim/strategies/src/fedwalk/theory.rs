@@ -79,6 +79,19 @@ pub fn encoder_score(dissimilarity: f64, n_leaves: u32) -> f64 {
     -dissimilarity * f64::from(n_leaves)
 }
 
+/// The bound that Theorem 4.1 states for the mean change of a dissimilarity by the noise: `3 k (max |N(v)|)² / (2 epsilon)`.
+///
+/// It is no bound: noise also reorders the rows, which the proof leaves out.
+pub fn dissimilarity_bound(n_bins: usize, max_degree: usize, epsilon: f64) -> f64 {
+    3.0 * n_bins as f64 * (max_degree as f64 * max_degree as f64) / (2.0 * epsilon)
+}
+
+/// The payload bytes of a walk's messages between devices without the predictor: message `i` carries 12 bytes and `i` entries of 4.
+pub fn plain_walk_bytes(length: u32) -> f64 {
+    let hops = f64::from(length.saturating_sub(1));
+    12.0 * hops + 2.0 * hops * (hops + 1.0)
+}
+
 /// `x^n` by repeated multiplication, the same on every machine.
 fn power(x: f64, n: u32) -> f64 {
     (0..n).fold(1.0, |product, _| product * x)
@@ -137,6 +150,13 @@ mod tests {
         }
         assert!((expected_jumps(40, 1.0) - 19.0).abs() < 1e-12);
         assert!((expected_jumps(40, 0.2) - 6.3611).abs() < 5e-5);
+    }
+
+    #[test]
+    fn a_plain_walk_of_40_carries_3588_bytes() {
+        assert_eq!(plain_walk_bytes(40), 3588.0);
+        assert_eq!((plain_walk_bytes(1), plain_walk_bytes(2)), (0.0, 16.0));
+        assert_eq!(dissimilarity_bound(2, 2, 2.0), 6.0);
     }
 
     #[test]

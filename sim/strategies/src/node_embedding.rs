@@ -1,0 +1,372 @@
+//! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
+
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::Breach;
+use folkmoot_graphs::{Dataset, Graph, GraphBuilder, Labels};
+use folkmoot_learning::Embeddings;
+use folkmoot_learning::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
+use folkmoot_learning::skip_gram::{Corpus, SkipGram};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is learned from the walks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Embedding {
+    /// Nothing: walks are counted and forgotten.
+    Off,
+    /// A vector per vertex by skip-gram, with DeepWalk's settings by default: dim 128, window 10, 5 negatives, one epoch,
+    /// rate 0.025 falling linearly.
+    SkipGram(SkipGram),
+}
+
+impl Default for Embedding {
+    fn default() -> Self {
+        Embedding::SkipGram(SkipGram::default())
+    }
+}
+
+impl Embedding {
+    /// Every rule that its settings break; fields are below `embedding`.
+    pub fn check(&self) -> Vec<Breach> {
+        match self {
+            Embedding::Off => Vec::new(),
+            Embedding::SkipGram(settings) => below("embedding", settings.check()),
+        }
+    }
+
+    /// Trains on `corpus`; nothing when nothing is to be learned.
+    ///
+    /// # Errors
+    ///
+    /// When no two vertices share a walk.
+    pub fn train(&self, corpus: &Corpus, n_nodes: usize, mut rng: SimRng) -> Result<Option<Embeddings>, StrategyError> {
+        match self {
+            Embedding::Off => Ok(None),
+            Embedding::SkipGram(settings) => {
+                let trained = settings.train(corpus, n_nodes as u32, &mut rng);
+                let explain = |error| {
+                    StrategyError(format!(
+                        "nothing can be learned: {error}; set embedding: Off to count messages alone"
+                    ))
+                };
+                trained.map(Some).map_err(explain)
+            }
+        }
+    }
+}
+
+/// How vectors are scored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Evaluation {
+    /// One-vs-rest logistic regression on the labels of the data set, if it has labels. Default: training ratios 0.1 to 0.6,
+    /// 10 shuffles, the number of labels of a test node known (DeepWalk's protocol), C = 1.
+    pub classification: NodeClassification,
+    /// Neighbours k of the nearest-neighbour reading of nodes with one label, by cosine, on the first shuffle of the largest
+    /// training ratio, 0..=1000; 0: none. Default 5.
+    pub n_neighbours: usize,
+    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards, 0..1; 0: none. Default 0.
+    pub hold_out: f64,
+}
+
+impl Default for Evaluation {
+    fn default() -> Self {
+        Evaluation {
+            classification: NodeClassification {
+                train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+                ..NodeClassification::default()
+            },
+            n_neighbours: 5,
+            hold_out: 0.0,
+        }
+    }
+}
+
+impl Evaluation {
+    /// Every rule that its settings break; fields are below `evaluation`.
+    pub fn check(&self) -> Vec<Breach> {
+        let mut breaches = below("evaluation.classification", self.classification.check());
+        let mut need = |holds: bool, field: &str, rule: String| {
+            if !holds {
+                breaches.push((format!("evaluation.{field}"), rule));
+            }
+        };
+        let k = self.n_neighbours;
+        need(k <= 1000, "n_neighbours", format!("must lie in 0..=1000, got {k}"));
+        let share = self.hold_out;
+        need(
+            (0.0..1.0).contains(&share),
+            "hold_out",
+            format!("must be at least 0 and less than 1, got {share}"),
+        );
+        breaches
+    }
+
+    /// The graph to walk on, and the edges held out of it with as many non-edges.
+    ///
+    /// # Errors
+    ///
+    /// When the share holds out no edge, or there are too few non-edges.
+    pub fn split(&self, dataset: &Arc<Dataset>, streams: Streams) -> Result<Walked, StrategyError> {
+        let whole = || Walked {
+            dataset: Arc::clone(dataset),
+            kept: None,
+            links: None,
+        };
+        if self.hold_out == 0.0 {
+            return Ok(whole());
+        }
+        let graph = dataset.graph();
+        let edges: Vec<(u32, u32)> = graph.edges().collect();
+        let mut rng = streams.global(Purpose(*b"hold-out"));
+        let links = hold_out_links(graph.n_nodes() as u32, &edges, self.hold_out, &mut rng)
+            .map_err(|error| StrategyError(format!("evaluation.hold_out: {error}")))?;
+        let built = GraphBuilder::new(graph.n_nodes() as u32).build(&links.train);
+        let (kept, _) = built.map_err(|error| StrategyError(format!("evaluation.hold_out: {error}")))?;
+        Ok(Walked {
+            kept: Some(kept),
+            links: Some(links),
+            ..whole()
+        })
+    }
+
+    /// What the vectors are worth: the rows and summary numbers of every reading that the data allow, and the vectors
+    /// themselves as `embeddings.npy`.
+    pub fn read(&self, vectors: &Embeddings, walked: &Walked, report: &Report<'_>, rng: &mut SimRng) -> Scores {
+        let mut scores = Scores::default();
+        let last = report.rounds.last();
+        let (round, virtual_s) = last.map_or((0, 0.0), |row| (row.round, row.virtual_s));
+        let put = |scores: &mut Scores, split: &str, metric: &str, value: f64, n: usize| {
+            scores.rows.push(ScoreRow {
+                round,
+                virtual_s,
+                split: split.to_owned(),
+                metric: metric.to_owned(),
+                value,
+                n: n as u64,
+            });
+        };
+        if let Some(labels) = &walked.dataset.node_labels {
+            for ratio in self.ratios(labels, vectors, rng) {
+                let split = format!("train_ratio={}", ratio.train_ratio);
+                let readings = [
+                    ("micro_f1", ratio.micro.mean),
+                    ("micro_f1_std", ratio.micro.std),
+                    ("macro_f1", ratio.macro_mean.mean),
+                    ("macro_f1_std", ratio.macro_mean.std),
+                ];
+                for (metric, value) in readings {
+                    put(&mut scores, &split, metric, value, ratio.by_shuffle.len());
+                    scores.summary.push((format!("{metric}[{split}]"), value));
+                }
+            }
+            if let Some((accuracy, n)) = self.knn_accuracy(labels, vectors, rng) {
+                put(&mut scores, "nearest neighbours", "knn_accuracy", accuracy, n);
+                scores.summary.push(("knn_accuracy".to_owned(), accuracy));
+            }
+        }
+        if let Some(links) = &walked.links
+            && let Ok(area) = link_auc(vectors, &links.held_out, &links.non_links)
+        {
+            put(&mut scores, "held-out edges", "link_auc", area, links.held_out.len());
+            scores.summary.push(("link_auc".to_owned(), area));
+        }
+        scores.artifacts.push(Artifact {
+            path: "embeddings.npy".to_owned(),
+            bytes: npy_f32(vectors.values(), &[vectors.n_vertices(), vectors.dim()]),
+        });
+        scores
+    }
+
+    /// The classification at the ratios that leave a node on either side; none for a data set too small for any.
+    fn ratios(&self, labels: &Labels, vectors: &Embeddings, rng: &mut SimRng) -> Vec<RatioScores> {
+        let n = n_labelled(labels);
+        let mut task = self.classification.clone();
+        task.train_ratios
+            .retain(|ratio| (1..n).contains(&((ratio * n as f64) as usize)));
+        task.evaluate(vectors, labels, rng).unwrap_or_default()
+    }
+
+    /// The accuracy of nearest neighbours on nodes with exactly one label, and the number of test nodes.
+    fn knn_accuracy(&self, labels: &Labels, vectors: &Embeddings, rng: &mut SimRng) -> Option<(f64, usize)> {
+        let ratio = self.classification.train_ratios.iter().copied().fold(0.0, f64::max);
+        let mut nodes: Vec<u32> = (0..labels.n_nodes() as u32)
+            .filter(|&v| labels.single(v).is_some())
+            .collect();
+        for i in (1..nodes.len()).rev() {
+            nodes.swap(i, folkmoot_engine::rng::index(rng, i + 1));
+        }
+        let (train, test) = nodes.split_at((ratio * nodes.len() as f64) as usize);
+        let class_of = |v: &u32| labels.single(*v).unwrap_or_default();
+        let classes: Vec<u32> = train.iter().map(class_of).collect();
+        if self.n_neighbours == 0 || test.is_empty() {
+            return None;
+        }
+        let predicted = knn_cosine(vectors, train, &classes, test, self.n_neighbours).ok()?;
+        let right = predicted
+            .iter()
+            .zip(test)
+            .filter(|(class, v)| **class == class_of(v))
+            .count();
+        Some((right as f64 / test.len() as f64, test.len()))
+    }
+}
+
+fn n_labelled(labels: &Labels) -> usize {
+    (0..labels.n_nodes() as u32)
+        .filter(|&v| !labels.of(v).is_empty())
+        .count()
+}
+
+/// A data set of one graph, and which part of its edges is walked on.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// The data.
+    pub dataset: Arc<Dataset>,
+    kept: Option<Graph>,
+    links: Option<LinkSplit>,
+}
+
+impl Walked {
+    /// The graph that devices know.
+    pub fn graph(&self) -> &Graph {
+        self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
+    }
+}
+
+/// The share of neighbouring entries of the walks that are edges of `graph`; `None` without any.
+pub fn true_pair_share(corpus: &Corpus, graph: &Graph) -> Option<f64> {
+    let sentences: Vec<&[u32]> = corpus.sentences().collect();
+    let count = |sentence: &&[u32]| {
+        let edges = sentence
+            .windows(2)
+            .filter(|pair| graph.has_edge(pair[0], pair[1]))
+            .count();
+        (edges as u64, sentence.len().saturating_sub(1) as u64)
+    };
+    let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+    let (edges, pairs) = sentences.par_iter().map(count).reduce(|| (0, 0), add);
+    (pairs > 0).then(|| edges as f64 / pairs as f64)
+}
+
+/// NumPy's format 1.0 of a row-major array of `f32`, little-endian.
+pub fn npy_f32(values: &[f32], shape: &[usize]) -> Vec<u8> {
+    npy(
+        "<f4",
+        shape,
+        values.iter().flat_map(|value| value.to_le_bytes()),
+        4 * values.len(),
+    )
+}
+
+/// NumPy's format 1.0 of a row-major array of `u32`, little-endian.
+pub fn npy_u32(values: &[u32], shape: &[usize]) -> Vec<u8> {
+    npy(
+        "<u4",
+        shape,
+        values.iter().flat_map(|value| value.to_le_bytes()),
+        4 * values.len(),
+    )
+}
+
+fn npy(kind: &str, shape: &[usize], bytes: impl Iterator<Item = u8>, n_bytes: usize) -> Vec<u8> {
+    let sizes: Vec<String> = shape.iter().map(|size| format!("{size},")).collect();
+    let mut header = format!(
+        "{{'descr': '{kind}', 'fortran_order': False, 'shape': ({}), }}",
+        sizes.join(" ")
+    );
+    // The data begin at a multiple of 64 bytes, after the magic, the version, the header's length and a line end.
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut out = Vec::with_capacity(10 + header.len() + n_bytes);
+    out.extend_from_slice(b"\x93NUMPY\x01\x00");
+    out.extend_from_slice(&(header.len() as u16).to_le_bytes());
+    out.extend_from_slice(header.as_bytes());
+    out.extend(bytes);
+    out
+}
+
+fn below(path: &str, breaches: Vec<Breach>) -> Vec<Breach> {
+    breaches
+        .into_iter()
+        .map(|(field, rule)| (format!("{path}.{field}"), rule))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_has_the_header_that_numpy_reads() {
+        let bytes = npy_f32(&[1.0, -2.0], &[1, 2]);
+        assert_eq!(bytes.len(), 128 + 8);
+        assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
+        let header = String::from_utf8(bytes[10..128].to_vec()).unwrap();
+        assert_eq!(
+            header.trim_end(),
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2,), }"
+        );
+        assert_eq!(&bytes[128..], [0, 0, 128, 63, 0, 0, 0, 192]);
+        assert_eq!(npy_u32(&[], &[0]).len(), 128);
+    }
+
+    #[test]
+    fn the_share_of_true_pairs_counts_edges_within_walks() {
+        let graph = Graph::from_edges(4, &[(0, 1), (1, 2)], false).unwrap();
+        let mut corpus = Corpus::new();
+        corpus.push([0, 1, 3]);
+        corpus.push([2, 1]);
+        corpus.push([3]);
+        assert_eq!(true_pair_share(&corpus, &graph), Some(2.0 / 3.0));
+        assert_eq!(true_pair_share(&Corpus::new(), &graph), None);
+    }
+
+    #[test]
+    fn every_broken_rule_is_named_with_its_place() {
+        let evaluation = Evaluation {
+            n_neighbours: 2000,
+            hold_out: 1.0,
+            classification: NodeClassification {
+                train_ratios: vec![0.5, 1.5],
+                ..NodeClassification::default()
+            },
+        };
+        let fields: Vec<String> = evaluation.check().into_iter().map(|(field, _)| field).collect();
+        assert_eq!(
+            fields,
+            [
+                "evaluation.classification.train_ratios",
+                "evaluation.n_neighbours",
+                "evaluation.hold_out"
+            ]
+        );
+        let embedding = Embedding::SkipGram(SkipGram {
+            dim: 0,
+            ..SkipGram::default()
+        });
+        assert_eq!(embedding.check()[0].0, "embedding.dim");
+    }
+
+    #[test]
+    fn held_out_edges_are_not_walked_on() {
+        let edges: Vec<(u32, u32)> = (0..50).map(|v| (v, (v + 1) % 50)).collect();
+        let dataset = Arc::new(Dataset::of_graph("ring", Graph::from_edges(50, &edges, false).unwrap()));
+        let evaluation = Evaluation {
+            hold_out: 0.2,
+            ..Evaluation::default()
+        };
+        let walked = evaluation.split(&dataset, Streams::new(3)).unwrap();
+        assert_eq!((walked.graph().n_edges(), walked.dataset.graph().n_edges()), (40, 50));
+        let held_out = &walked.links.as_ref().unwrap().held_out;
+        assert!(held_out.iter().all(|&(u, v)| !walked.graph().has_edge(u, v)));
+        let bad = Evaluation {
+            hold_out: 0.001,
+            ..evaluation
+        };
+        assert!(bad.split(&dataset, Streams::new(3)).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! DeepWalk as a run: what it sends, what it learns, and that nothing else decides.
+#![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
+
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::AvailabilitySpec;
+use folkmoot_graphs::{Dataset, Graph, Labels};
+use folkmoot_learning::skip_gram::SkipGram;
+use folkmoot_strategies::deep_walk::{DeepWalk, Params};
+use folkmoot_strategies::node_embedding::Embedding;
+use std::sync::Arc;
+
+/// Ten cliques of ten, joined in a ring, each clique a class.
+fn cliques() -> Arc<Dataset> {
+    let clique = |c: u32| (0..10).flat_map(move |i| (0..i).map(move |j| (10 * c + i, 10 * c + j)));
+    let mut edges: Vec<(u32, u32)> = (0..10).flat_map(clique).collect();
+    edges.extend((0..10).map(|c| (10 * c, (10 * c + 10) % 100)));
+    let classes: Vec<Option<u32>> = (0..100).map(|v| Some(v / 10)).collect();
+    let mut dataset = Dataset::of_graph("cliques", Graph::from_edges(100, &edges, false).unwrap());
+    dataset.node_labels = Some(Labels::from_single(10, &classes).unwrap());
+    Arc::new(dataset)
+}
+
+fn params() -> Params {
+    Params {
+        walks_per_node: 20,
+        walk_length: 20,
+        embedding: Embedding::SkipGram(SkipGram {
+            dim: 32,
+            window: 5,
+            epochs: 4,
+            ..SkipGram::default()
+        }),
+        ..Params::default()
+    }
+}
+
+fn play(dataset: &Arc<Dataset>, params: Params, world: &World, options: Options) -> Result<Outcome, RunError> {
+    let system = DeepWalk::new(params, dataset, Streams::new(3)).unwrap();
+    run(&system, dataset.n_nodes() as u32, world, 3, options, &mut Unobserved)
+}
+
+fn number(outcome: &Outcome, name: &str) -> Option<f64> {
+    Some(outcome.summary.iter().find(|(key, _)| key == name)?.1)
+}
+
+#[test]
+fn it_sends_every_edge_twice_and_learns_the_classes() {
+    let dataset = cliques();
+    let outcome = play(&dataset, params(), &World::ideal(), Options::default()).unwrap();
+    let total = outcome.ledger.total();
+    assert_eq!((total.sent, total.delivered), (100, 100));
+    assert_eq!(total.payload_bytes, 8 * dataset.graph().n_edges() as u64);
+    assert!(number(&outcome, "micro_f1[train_ratio=0.5]").unwrap() > 0.9);
+    assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
+    assert_eq!(outcome.artifacts[0].path, "embeddings.npy");
+}
+
+#[test]
+fn threads_windows_and_encoding_do_not_matter() {
+    let print = |options| {
+        let outcome = play(&cliques(), params(), &World::ideal(), options).unwrap();
+        format!("{:?} {:?} {:?}", outcome.scores, outcome.summary, outcome.artifacts)
+    };
+    let first = print(Options::default());
+    for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (8, true, false)] {
+        let options = Options {
+            threads,
+            windows,
+            wire_check,
+            ..Options::default()
+        };
+        assert!(print(options) == first, "{options:?}");
+    }
+}
+
+#[test]
+fn an_absent_device_is_known_by_its_neighbours() {
+    let world = World {
+        availability: AvailabilitySpec::Bernoulli { online_prob: 0.8 }.build(),
+        deadline: Some(SimSpan::from_secs(1.0)),
+        ..World::ideal()
+    };
+    let outcome = play(&cliques(), params(), &world, Options::default()).unwrap();
+    let round = &outcome.rounds[0];
+    assert!(round.dropped > 0 && round.completed + round.dropped == 100, "{round:?}");
+    assert!(number(&outcome, "micro_f1[train_ratio=0.5]").unwrap() > 0.8);
+}
+
+#[test]
+fn nothing_to_learn_from_is_an_error_and_nothing_to_learn_is_none() {
+    let lonely = Arc::new(Dataset::of_graph("lonely", Graph::from_edges(3, &[], false).unwrap()));
+    let error = play(&lonely, params(), &World::ideal(), Options::default())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("set embedding: Off"), "{error}");
+    let off = Params {
+        embedding: Embedding::Off,
+        ..params()
+    };
+    let outcome = play(&lonely, off, &World::ideal(), Options::default()).unwrap();
+    assert!(outcome.artifacts.is_empty());
+    let directed = Arc::new(Dataset::of_graph(
+        "arcs",
+        Graph::from_edges(3, &[(0, 1)], true).unwrap(),
+    ));
+    assert!(DeepWalk::new(params(), &directed, Streams::new(1)).is_err());
+}
