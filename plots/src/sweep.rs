@@ -7,7 +7,7 @@ use crate::profile::{self, MAX_CURVES};
 use crate::stats::{Mean, mean};
 use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::sweep_dir::PointRow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a metric's name and that of a prediction for it.
 const REFERENCE: char = '@';
@@ -132,18 +132,14 @@ impl<'a> View<'a> {
             .flat_map(|point| point.summary.keys())
             .map(String::as_str)
             .collect();
-        let mut families: Vec<(&str, &str, Vec<(f64, &str)>)> = Vec::new();
+        let mut families: BTreeMap<(&str, &str), Vec<(f64, &str)>> = BTreeMap::new();
         for name in names.into_iter().filter(|name| !profile::is_std(name)) {
-            let Some(point) = profile::point(name) else { continue };
-            let is_it = |(metric, parameter, _): &&mut (&str, &str, _)| {
-                *metric == point.metric && *parameter == point.parameter
-            };
-            match families.iter_mut().find(is_it) {
-                Some((.., members)) => members.push((point.at, name)),
-                None => families.push((point.metric, point.parameter, vec![(point.at, name)])),
+            if let Some(point) = profile::point(name) {
+                let members = families.entry((point.metric, point.parameter)).or_default();
+                members.push((point.at, name));
             }
         }
-        let drawn = families.into_iter().filter_map(|(metric, parameter, mut members)| {
+        let drawn = families.into_iter().filter_map(|((metric, parameter), mut members)| {
             members.sort_by(|a, b| a.0.total_cmp(&b.0));
             let varies = members.iter().any(|(_, name)| self.varies(name));
             (varies && members.len() <= MAX_CURVES).then(|| (metric, self.family(metric, parameter, &members)))
