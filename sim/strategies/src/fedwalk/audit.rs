@@ -120,3 +120,101 @@ pub fn dissimilarity_gap(
     let squares: f64 = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum();
     (gaps.len() > 1).then(|| (mean, (squares / (n_pairs - 1.0) / n_pairs).sqrt()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_privacy::Laplace;
+    use rand_chacha::rand_core::SeedableRng;
+
+    /// A path of four vertices.
+    fn path() -> Graph {
+        Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)], false).unwrap()
+    }
+
+    #[test]
+    fn guesses_count_once_in_either_direction() {
+        let recovery = Recovery::of(&path(), [(0, 1), (1, 0), (3, 0), (2, 2), (2, 1)]);
+        assert_eq!(
+            recovery,
+            Recovery {
+                recall: 2.0 / 3.0,
+                precision: 2.0 / 3.0,
+                n_guesses: 3
+            }
+        );
+        let none = Recovery::of(&path(), []);
+        assert_eq!((none.recall, none.precision), (0.0, 1.0));
+    }
+
+    #[test]
+    fn rows_of_matrices_give_away_whose_they_are() {
+        let dictionary = Dictionary::new(vec![1.0, 0.0, 1.0, 0.5, 1.0, 0.25, -0.0, 0.0]);
+        let graph = path();
+        let matrices: Vec<Box<[f32]>> = (0..4)
+            .map(|v| dictionary.ordered_matrix(graph.neighbours(v), 4))
+            .collect();
+        let recovery = Recovery::of(&graph, match_rows(&dictionary, &matrices, 2));
+        assert_eq!((recovery.recall, recovery.precision), (1.0, 1.0));
+        // Two vertices with one vector cannot be told apart.
+        let twins = Dictionary::new(vec![1.0, 0.0, 1.0, 0.0]);
+        let guesses = match_rows(&twins, &[[1.0, 0.0].into()], 2);
+        assert_eq!(guesses, [(0, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn first_entries_are_read_at_growing_numbers_of_walks() {
+        let entries: [&[u32]; 4] = [&[1, 1, 1], &[0, 2, 2], &[], &[2, 1, 0]];
+        let found = first_entries(&path(), entries.into_iter());
+        let recalls: Vec<(usize, f64)> = found.iter().map(|(n, recovery)| (*n, recovery.recall)).collect();
+        assert_eq!(recalls, [(1, 2.0 / 3.0), (2, 1.0), (3, 1.0)]);
+        assert_eq!(found[2].1.precision, 3.0 / 5.0);
+        assert!(first_entries(&path(), [&[][..]; 4].into_iter()).is_empty());
+    }
+
+    /// The counterexample to Theorem 4.1: noise reorders rows of equal degree, which costs far more than the noise itself.
+    #[test]
+    fn reordered_rows_break_the_bound_of_theorem_4_1() {
+        let mut rng = SimRng::seed_from_u64(11);
+        for (epsilon, expected) in [(1.0, 14.9), (2.0, 13.4), (4.0, 12.8), (10.0, 12.4)] {
+            let noise = Laplace::for_epsilon(epsilon, 1.0).unwrap();
+            let n = 20_000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..n {
+                let exact = [0.0, 6.0, 6.0, 0.0, 0.0, 6.0, 6.0, 0.0];
+                let noisy = exact.iter().map(|x| (x + noise.sample(&mut rng)) as f32).collect();
+                let dictionary = Dictionary::new(noisy);
+                let [a, b] = [[0, 1], [2, 3]].map(|rows| dictionary.ordered_matrix(&rows, 4));
+                let value = f64::from(dtw(&a, &b, 2, Metric::L1));
+                sum += value;
+                squares += value * value;
+            }
+            let mean = sum / f64::from(n);
+            let error = ((squares / f64::from(n) - mean * mean) / f64::from(n)).sqrt();
+            assert!(
+                (mean - expected).abs() < 0.05 + 4.0 * error,
+                "epsilon {epsilon}: {mean} ± {error}"
+            );
+            assert!(mean > super::super::theory::dissimilarity_bound(2, 2, epsilon));
+        }
+    }
+
+    #[test]
+    fn the_gap_is_that_of_the_noise() {
+        let graph = path();
+        let counts = |v: u32| vec![graph.degree(v) as f64];
+        let exact = Dictionary::new((0..4).map(|v| graph.degree(v) as f32).collect());
+        let gap = |dictionary: &Dictionary| {
+            let mut rng = SimRng::seed_from_u64(2);
+            dissimilarity_gap(&graph, dictionary, counts, Metric::L1, &mut rng)
+        };
+        assert_eq!(gap(&exact), Some((0.0, 0.0)));
+        let noisy = Dictionary::new(vec![1.5, 2.0, 1.0, 1.0]);
+        let (mean, error) = gap(&noisy).unwrap();
+        assert!(mean != 0.0 && error > 0.0);
+        let one = Graph::from_edges(1, &[], false).unwrap();
+        let mut rng = SimRng::seed_from_u64(2);
+        let none = dissimilarity_gap(&one, &Dictionary::new(vec![0.0]), |_| vec![0.0], Metric::L1, &mut rng);
+        assert_eq!(none, None);
+    }
+}
