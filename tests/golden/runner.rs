@@ -196,7 +196,9 @@ fn golden_runner_compares_every_expected_value() {
             for place in places {
                 let mut wrong = case.clone();
                 let leaf = wrong.expected.pointer_mut(&place).unwrap();
-                *leaf = leaf.as_f64().map_or(json!(0.123), |value| json!(1.01 * value + 0.01));
+                *leaf = leaf
+                    .as_f64()
+                    .map_or(json!(0.123), |value| json!(value + 0.01 * (1.0 + value.abs())));
                 assert_eq!(check(&wrong).unwrap().len(), 1, "{topic} {} {place}", case.name);
             }
             for key in case.expected.as_object().unwrap().keys() {
