@@ -82,7 +82,7 @@ impl fmt::Display for EvaluationError {
 
 impl std::error::Error for EvaluationError {}
 
-fn require(holds: bool, field: &'static str, rule: impl FnOnce() -> String) -> Result<(), EvaluationError> {
+pub(crate) fn require(holds: bool, field: &'static str, rule: impl FnOnce() -> String) -> Result<(), EvaluationError> {
     if holds {
         Ok(())
     } else {
@@ -90,7 +90,7 @@ fn require(holds: bool, field: &'static str, rule: impl FnOnce() -> String) -> R
     }
 }
 
-fn same_length(input: &'static str, expected: usize, got: usize) -> Result<(), EvaluationError> {
+pub(crate) fn same_length(input: &'static str, expected: usize, got: usize) -> Result<(), EvaluationError> {
     if expected == got {
         Ok(())
     } else {
@@ -106,7 +106,7 @@ fn finite(input: &'static str, values: &[f32]) -> Result<(), EvaluationError> {
 }
 
 /// Puts `items` in a random order (Fisher and Yates), one 32-bit word an item.
-fn shuffle(items: &mut [u32], rng: &mut rand_chacha::ChaCha8Rng) {
+pub(crate) fn shuffle(items: &mut [u32], rng: &mut rand_chacha::ChaCha8Rng) {
     for i in (1..items.len()).rev() {
         items.swap(i, below(i + 1, rng));
     }

@@ -2,10 +2,12 @@
 //!
 //! - [`skip_gram`]: trains [`Embeddings`] from walks.
 //! - [`evaluation`]: what the vectors know: labels of nodes by logistic regression and by nearest neighbours, and links.
+//! - [`classical`]: support vector machines, from distances and kernels.
 //! - [`losses`]: what it minimises, as plain functions with gradients.
 //!
 //! This crate knows nothing of the engine: a strategy calls it from its handlers and jobs.
 
+pub mod classical;
 mod embeddings;
 pub mod evaluation;
 mod kernels;

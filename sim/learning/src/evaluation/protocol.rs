@@ -68,7 +68,7 @@ pub struct MeanStd {
 }
 
 impl MeanStd {
-    fn of(values: &[f64]) -> MeanStd {
+    pub(crate) fn of(values: &[f64]) -> MeanStd {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

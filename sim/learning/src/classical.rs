@@ -1,0 +1,26 @@
+//! Classical heads: what needs no gradient tape, on distances, kernels and plain vectors.
+//!
+//! - [`Svm`]: support vector classification with a kernel given as a matrix, which need not be positive semi-definite;
+//!   [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)` by cross-validation.
+//! - [`stratified_folds`]: folds in which every class keeps its share.
+//!
+//! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which embeddings share, are in
+//! [`evaluation`](crate::evaluation), whose [`EvaluationError`](crate::evaluation::EvaluationError) says what is wrong with an input.
+
+mod folds;
+mod svm;
+mod svm_grid;
+
+pub use folds::{Split, splits, stratified_folds};
+pub use svm::{PairModel, Svm, SvmModel};
+pub use svm_grid::{CrossValidated, GridChoice, SvmGrid};
+
+use crate::evaluation::EvaluationError;
+
+/// Checks that every value is finite.
+fn finite(input: &'static str, values: &[f64]) -> Result<(), EvaluationError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(EvaluationError::NotFinite { input, index }),
+    }
+}

@@ -1,0 +1,264 @@
+//! The choice of an SVM's `C` and kernel width by cross-validation on a matrix of distances.
+
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Split, Svm, finite, splits, stratified_folds};
+use crate::evaluation::{EvaluationError, MeanStd, require, same_length};
+
+/// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most distances between graphs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SvmGrid {
+    /// The bounds `C` to try, each finite and above 0. Default: 1e-7, 1e-6, …, 1e7 (Jin & Chen 2022).
+    pub c: Vec<f64>,
+    /// The widths `gamma` to try, each finite and above 0. Default: 2^-10, 2^-9, …, 2^10 (Jin & Chen 2022).
+    pub gamma: Vec<f64>,
+    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training items, at least 2. Default: 5.
+    pub n_inner_folds: usize,
+    /// The solver's tolerance, as [`Svm::tolerance`]. Default: 1e-3.
+    pub tolerance: f64,
+    /// The solver's steps at most, as [`Svm::max_steps`]. Default: 100 000, for the largest `C` of the default grid mean hard margins,
+    /// which an indefinite kernel may take forever to find.
+    pub max_steps: u64,
+}
+
+impl Default for SvmGrid {
+    fn default() -> SvmGrid {
+        SvmGrid {
+            c: DECADES.to_vec(),
+            gamma: (0..21).map(|power| f64::from(1u32 << power) / 1024.0).collect(),
+            n_inner_folds: 5,
+            tolerance: 1e-3,
+            max_steps: 100_000,
+        }
+    }
+}
+
+/// Written out, for a power computed step by step is off by a rounding.
+const DECADES: [f64; 15] = [
+    1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7,
+];
+
+/// The best point of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridChoice {
+    /// Its `C`.
+    pub c: f64,
+    /// Its `gamma`.
+    pub gamma: f64,
+    /// How many test items of all splits were right at each point, of shape `(n_gamma, n_c)`.
+    pub n_correct: Vec<u32>,
+    /// How many test items the splits have.
+    pub n_tested: u32,
+}
+
+/// The outcome of a nested cross-validation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossValidated {
+    /// The class that each item was given by the model that had not seen it.
+    pub predictions: Vec<u32>,
+    /// The share of right ones over the folds, in 0..=1.
+    pub accuracy: MeanStd,
+    /// That share in each fold.
+    pub by_fold: Vec<f64>,
+    /// What each fold's training items chose.
+    pub choices: Vec<GridChoice>,
+}
+
+impl SvmGrid {
+    /// The point that predicts most test items of `splits` right; of equal ones that with the first `C`, then the first `gamma`:
+    /// in ascending lists, the one that fits the least.
+    ///
+    /// `distances` is symmetric, of shape `(y.len(), y.len())`.
+    ///
+    /// # Errors
+    /// [`EvaluationError`] for illegal settings, a shape that does not fit, distances that are not finite or so negative that the kernel
+    /// overflows, no splits, and a split without training or test items or with items that do not exist.
+    ///
+    /// # Determinism
+    /// No draws. The result does not depend on the number of threads.
+    ///
+    /// # Complexity
+    /// A fit of [`Svm::fit`] for every point and split, in parallel; `8 n²` bytes, and as much for every thread.
+    pub fn select(&self, distances: &[f64], y: &[u32], splits: &[Split]) -> Result<GridChoice, EvaluationError> {
+        self.check(distances, y)?;
+        require(!splits.is_empty(), "splits", || {
+            "must be one or more, got 0".to_string()
+        })?;
+        for split in splits {
+            let known = split
+                .train
+                .iter()
+                .chain(&split.test)
+                .all(|&item| (item as usize) < y.len());
+            require(known, "splits", || format!("items must lie below {}", y.len()))?;
+            require(!split.train.is_empty() && !split.test.is_empty(), "splits", || {
+                "must have training and test items".to_string()
+            })?;
+        }
+        let mut choices = self.choose(distances, y, &[splits.to_vec()]);
+        Ok(choices.swap_remove(0))
+    }
+
+    /// Nested cross-validation: each of `n_folds` stratified folds is predicted by a model whose `C` and `gamma` were chosen on the other
+    /// folds alone, by [`select`](Self::select) over `n_inner_folds` stratified folds of those.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), and if `n_folds` or `n_inner_folds` is less than 2 or more than there are items to divide.
+    ///
+    /// # Determinism
+    /// Draws the outer folds from `rng`, then the inner ones of each outer fold. The result does not depend on the number of threads.
+    pub fn cross_validate(
+        &self,
+        distances: &[f64],
+        y: &[u32],
+        n_folds: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<CrossValidated, EvaluationError> {
+        self.check(distances, y)?;
+        let outer = splits(&stratified_folds(y, n_folds, rng)?);
+        let mut inner = Vec::with_capacity(outer.len());
+        for split in &outer {
+            let classes: Vec<u32> = split.train.iter().map(|&item| y[item as usize]).collect();
+            let within = stratified_folds(&classes, self.n_inner_folds, rng).map_err(|error| match error {
+                EvaluationError::Setting { rule, .. } => EvaluationError::Setting {
+                    field: "n_inner_folds",
+                    rule,
+                },
+                other => other,
+            })?;
+            let items = |at: Vec<u32>| at.into_iter().map(|at| split.train[at as usize]).collect();
+            let named = splits(&within).into_iter().map(|Split { train, test }| Split {
+                train: items(train),
+                test: items(test),
+            });
+            inner.push(named.collect::<Vec<_>>());
+        }
+        let choices = self.choose(distances, y, &inner);
+        let predicted: Vec<Vec<u32>> = (outer.par_iter().zip(&choices).with_max_len(1))
+            .map(|(split, choice)| {
+                let kernel = kernel(distances, choice.gamma);
+                self.predict(&kernel, y, split, choice.c)
+            })
+            .collect();
+        let mut predictions = vec![0; y.len()];
+        let mut by_fold = Vec::with_capacity(outer.len());
+        for (split, predicted) in outer.iter().zip(&predicted) {
+            by_fold.push(f64::from(n_correct(y, split, predicted)) / split.test.len() as f64);
+            for (&item, &class) in split.test.iter().zip(predicted) {
+                predictions[item as usize] = class;
+            }
+        }
+        Ok(CrossValidated {
+            predictions,
+            accuracy: MeanStd::of(&by_fold),
+            by_fold,
+            choices,
+        })
+    }
+
+    fn check(&self, distances: &[f64], y: &[u32]) -> Result<(), EvaluationError> {
+        for (field, values) in [("c", &self.c), ("gamma", &self.gamma)] {
+            require(!values.is_empty(), field, || {
+                "must have a value or more, got none".to_string()
+            })?;
+            for &value in values {
+                require(value.is_finite() && value > 0.0, field, || {
+                    format!("must be finite and greater than 0, got {value}")
+                })?;
+            }
+        }
+        require(self.n_inner_folds >= 2, "n_inner_folds", || {
+            format!("must be at least 2, got {}", self.n_inner_folds)
+        })?;
+        self.svm(1.0).check()?;
+        same_length("distances", y.len() * y.len(), distances.len())?;
+        finite("distances", distances)?;
+        let least = distances.iter().copied().fold(0.0, f64::min);
+        let widest = self.gamma.iter().copied().fold(0.0, f64::max);
+        require(-least * widest < 700.0, "distances", || {
+            format!("must be at least 0 up to rounding, got {least}")
+        })
+    }
+
+    fn svm(&self, c: f64) -> Svm {
+        Svm {
+            c,
+            tolerance: self.tolerance,
+            max_steps: self.max_steps,
+        }
+    }
+
+    /// The choice of each group of splits.
+    fn choose(&self, distances: &[f64], y: &[u32], groups: &[Vec<Split>]) -> Vec<GridChoice> {
+        let cells: Vec<(usize, usize, &Split)> = (0..groups.len())
+            .flat_map(|group| (0..self.c.len()).map(move |c| (group, c)))
+            .flat_map(|(group, c)| groups[group].iter().map(move |split| (group, c, split)))
+            .collect();
+        let n_points = self.gamma.len() * self.c.len();
+        let mut counts = vec![vec![0; n_points]; groups.len()];
+        for (rank, &gamma) in self.gamma.iter().enumerate() {
+            let kernel = kernel(distances, gamma);
+            let correct: Vec<u32> = (cells.par_iter().with_max_len(1))
+                .map(|&(_, c, split)| n_correct(y, split, &self.predict(&kernel, y, split, self.c[c])))
+                .collect();
+            for (&(group, c, _), correct) in cells.iter().zip(correct) {
+                counts[group][rank * self.c.len() + c] += correct;
+            }
+        }
+        let best = |n_correct: Vec<u32>, group: &Vec<Split>| {
+            let points = (0..self.c.len()).flat_map(|c| (0..self.gamma.len()).map(move |gamma| (gamma, c)));
+            let mut best = (0, 0);
+            for (gamma, c) in points {
+                if n_correct[gamma * self.c.len() + c] > n_correct[best.0 * self.c.len() + best.1] {
+                    best = (gamma, c);
+                }
+            }
+            GridChoice {
+                c: self.c[best.1],
+                gamma: self.gamma[best.0],
+                n_correct,
+                n_tested: group.iter().map(|split| split.test.len() as u32).sum(),
+            }
+        };
+        counts
+            .into_iter()
+            .zip(groups)
+            .map(|(n, group)| best(n, group))
+            .collect()
+    }
+
+    /// The classes of a split's test items.
+    fn predict(&self, kernel: &[f64], y: &[u32], split: &Split, c: f64) -> Vec<u32> {
+        let n = y.len();
+        let model = self.svm(c).fit_items(kernel, n, y, &split.train);
+        let class = |&item: &u32| {
+            let row = &kernel[item as usize * n..][..n];
+            model.vote(|at| row[split.train[at as usize] as usize])
+        };
+        split.test.iter().map(class).collect()
+    }
+}
+
+/// `exp(-gamma × distance)`, entry by entry.
+fn kernel(distances: &[f64], gamma: f64) -> Vec<f64> {
+    distances
+        .par_iter()
+        .with_min_len(4096)
+        .map(|distance| libm::exp(-gamma * distance))
+        .collect()
+}
+
+fn n_correct(y: &[u32], split: &Split, predicted: &[u32]) -> u32 {
+    let right = split
+        .test
+        .iter()
+        .zip(predicted)
+        .filter(|(item, class)| y[**item as usize] == **class);
+    right.count() as u32
+}
+
+#[cfg(test)]
+mod tests;
