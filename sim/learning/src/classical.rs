@@ -3,15 +3,18 @@
 //! - [`Svm`]: support vector classification with a kernel given as a matrix, which need not be positive semi-definite;
 //!   [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)` by cross-validation.
 //! - [`stratified_folds`]: folds in which every class keeps its share.
+//! - [`KMeans`]: Lloyd's algorithm from given centres or from those of k-means++.
 //!
 //! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which embeddings share, are in
 //! [`evaluation`](crate::evaluation), whose [`EvaluationError`](crate::evaluation::EvaluationError) says what is wrong with an input.
 
 mod folds;
+mod kmeans;
 mod svm;
 mod svm_grid;
 
 pub use folds::{Split, splits, stratified_folds};
+pub use kmeans::{Clusters, KMeans};
 pub use svm::{PairModel, Svm, SvmModel};
 pub use svm_grid::{CrossValidated, GridChoice, SvmGrid};
 
