@@ -4,6 +4,7 @@
 //!   [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)` by cross-validation.
 //! - [`stratified_folds`]: folds in which every class keeps its share.
 //! - [`KMeans`]: Lloyd's algorithm from given centres or from those of k-means++.
+//! - [`Tsne`]: a map in the plane, from squared distances or from points.
 //!
 //! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which embeddings share, are in
 //! [`evaluation`](crate::evaluation), whose [`EvaluationError`](crate::evaluation::EvaluationError) says what is wrong with an input.
@@ -12,11 +13,13 @@ mod folds;
 mod kmeans;
 mod svm;
 mod svm_grid;
+mod tsne;
 
 pub use folds::{Split, splits, stratified_folds};
 pub use kmeans::{Clusters, KMeans};
 pub use svm::{PairModel, Svm, SvmModel};
 pub use svm_grid::{CrossValidated, GridChoice, SvmGrid};
+pub use tsne::{Tsne, TsneMap, joint_probabilities, map_divergence};
 
 use crate::evaluation::EvaluationError;
 

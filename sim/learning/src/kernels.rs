@@ -6,9 +6,11 @@
 
 mod logistic;
 mod skip_gram;
+mod tsne;
 
 pub(crate) use logistic::{add_scaled_rows, row_products};
 pub(crate) use skip_gram::{MAX_OUTPUTS, Output, Scratch, Step, add, step};
+pub(crate) use tsne::{FAR, Forces, forces};
 
 /// How many partial sums a sum of products has: element `i` goes to partial sum `i % LANES`.
 pub(crate) const LANES: usize = 16;

@@ -2,7 +2,7 @@
 //!
 //! - [`skip_gram`]: trains [`Embeddings`] from walks.
 //! - [`evaluation`]: what the vectors know: labels of nodes by logistic regression and by nearest neighbours, and links.
-//! - [`classical`]: support vector machines and clusters, from distances, kernels and vectors.
+//! - [`classical`]: support vector machines, clusters and maps, from distances, kernels and vectors.
 //! - [`losses`]: what it minimises, as plain functions with gradients.
 //!
 //! This crate knows nothing of the engine: a strategy calls it from its handlers and jobs.
