@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::mechanism::{ParameterError, PrivacyCost, positive};
+use crate::mechanism::{ParameterError, PrivacyCost, share};
 
 /// Why costs cannot be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +85,7 @@ pub fn basic(costs: impl IntoIterator<Item = (PrivacyCost, u64)>) -> Result<Priv
 ///
 /// When `slack` does not lie strictly between 0 and 1.
 pub fn advanced(cost: PrivacyCost, times: u64, slack: f64) -> Result<PrivacyCost, ParameterError> {
-    let rule = "greater than 0 and less than 1";
-    positive("slack", slack).and_then(|slack| match slack < 1.0 {
-        true => Ok(slack),
-        false => Err(ParameterError {
-            name: "slack",
-            rule,
-            got: slack,
-        }),
-    })?;
+    share("slack", slack)?;
     let k = times as f64;
     let (root, drift) = ((2.0 * k * libm::log(1.0 / slack)).sqrt(), k * libm::expm1(cost.epsilon));
     let epsilon = if times == 0 { 0.0 } else { cost.epsilon * (root + drift) };

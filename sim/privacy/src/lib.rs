@@ -5,6 +5,7 @@
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
 //! - [`RandomisedResponse`]: a value that may be another.
+//! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases.
 //!
 //! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
@@ -20,16 +21,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod additive;
 pub mod composition;
 pub mod exponential;
+pub mod gaussian;
 pub mod laplace;
 pub mod mechanism;
 pub mod multi_bit;
 pub mod noisy_counts;
+mod normal;
 pub mod randomised_response;
 mod uniform;
 
+pub use additive::Additive;
 pub use exponential::Exponential;
+pub use gaussian::Gaussian;
 pub use laplace::{Laplace, LaplaceError};
 pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
 pub use multi_bit::{Entries, MultiBit};

@@ -37,6 +37,15 @@ pub struct PrivacyCost {
     pub unit: &'static str,
 }
 
+impl PrivacyCost {
+    /// The cost of what nothing protects.
+    pub const UNPROTECTED: PrivacyCost = PrivacyCost {
+        epsilon: f64::INFINITY,
+        delta: 0.0,
+        unit: "nothing",
+    };
+}
+
 /// Why an input cannot be released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReleaseError {
@@ -103,6 +112,26 @@ pub(crate) fn positive(name: &'static str, got: f64) -> Result<f64, ParameterErr
     }
 }
 
+/// Checks that a parameter lies strictly between 0 and 1.
+pub(crate) fn share(name: &'static str, got: f64) -> Result<f64, ParameterError> {
+    let rule = "greater than 0 and less than 1";
+    match got > 0.0 && got < 1.0 {
+        true => Ok(got),
+        false => Err(ParameterError { name, rule, got }),
+    }
+}
+
+/// Checks that every value can take noise.
+pub(crate) fn all_finite(values: &[f64]) -> Result<(), ReleaseError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(ReleaseError::Value {
+            index,
+            value: values[index],
+        }),
+    }
+}
+
 /// No protection: the release is the input. The twin of every mechanism, for tests that isolate something else.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPrivacy<T: ?Sized>(PhantomData<fn(&T)>);
@@ -130,11 +159,7 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
     }
 
     fn cost(&self) -> PrivacyCost {
-        PrivacyCost {
-            epsilon: f64::INFINITY,
-            delta: 0.0,
-            unit: "nothing",
-        }
+        PrivacyCost::UNPROTECTED
     }
 }
 

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::Laplace;
-use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
+use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
 
 /// Adds independent Laplace noise of scale `sensitivity / epsilon` to every count.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,12 +46,7 @@ impl Mechanism for NoisyCounts {
 
     /// Draws one `u64` for each count, in index order. Counts must be finite.
     fn release(&self, counts: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
-        if let Some(index) = counts.iter().position(|count| !count.is_finite()) {
-            return Err(ReleaseError::Value {
-                index,
-                value: counts[index],
-            });
-        }
+        all_finite(counts)?;
         Ok(counts.iter().map(|count| count + self.law.sample(rng)).collect())
     }
 
