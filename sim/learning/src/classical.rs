@@ -7,7 +7,7 @@
 //! - [`Tsne`]: a map in the plane, from squared distances or from points.
 //!
 //! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which embeddings share, are in
-//! [`evaluation`](crate::evaluation), whose [`EvaluationError`](crate::evaluation::EvaluationError) says what is wrong with an input.
+//! [`evaluation`](crate::evaluation), whose [`EvaluationError`] says what is wrong with an input.
 
 mod folds;
 mod kmeans;
