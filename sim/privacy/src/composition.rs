@@ -1,7 +1,8 @@
 //! What many releases cost together.
 //!
 //! Basic composition adds up (Dwork et al. 2006). Advanced composition trades a little delta for an epsilon that grows
-//! with the root of the number of releases; it wins for many small ones and loses for few large ones.
+//! with the root of the number of releases; it wins for many small ones and loses for few large ones. Both know a release by its epsilon
+//! alone; [`renyi`](crate::renyi) knows its law, and proves less.
 
 use std::fmt;
 
@@ -19,12 +20,17 @@ pub enum CompositionError {
         /// The unit that differs.
         other: &'static str,
     },
+    /// Two Rényi curves have different orders: their costs have nothing in common.
+    Orders,
 }
 
 impl fmt::Display for CompositionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CompositionError::Empty => f.write_str("there is no cost to add up"),
+            CompositionError::Orders => {
+                f.write_str("Rényi curves of different orders cannot be added; form them at the same orders")
+            }
             CompositionError::Units { first, other } => {
                 write!(
                     f,

@@ -104,6 +104,12 @@ impl Mechanism for Gaussian {
     fn cost(&self) -> PrivacyCost {
         self.cost
     }
+
+    /// `order × sensitivity² / (2 std²)` (Mironov 2017, Corollary 3).
+    fn renyi(&self, order: f64) -> f64 {
+        let shift = self.sensitivity / self.std;
+        0.5 * order * shift * shift
+    }
 }
 
 #[cfg(test)]
@@ -202,7 +208,7 @@ mod tests {
     fn without_a_sensitivity_nothing_is_protected() {
         let released = Gaussian::as_released(0.1).unwrap();
         assert_eq!((released.std(), released.cost()), (0.1, PrivacyCost::UNPROTECTED));
-        assert_eq!(released.delta_at(100.0), 1.0);
+        assert_eq!((released.renyi(2.0), released.delta_at(100.0)), (f64::INFINITY, 1.0));
     }
 
     #[test]

@@ -103,6 +103,12 @@ impl Laplace {
         below + 0.5 * libm::exp(-0.5 / self.scale) / (1.0 - ratio)
     }
 
+    /// The Rényi divergence of `order` > 1 from the same law moved by `shift`:
+    /// `ln(a / (2a - 1) e^((a - 1) t) + (a - 1) / (2a - 1) e^(-a t)) / (a - 1)` with `t = |shift| / b` (Mironov 2017, Proposition 6).
+    pub fn renyi(&self, shift: f64, order: f64) -> f64 {
+        crate::renyi::laplace(shift.abs() / self.scale, order)
+    }
+
     /// A draw. Takes one `u64` from `rng`.
     pub fn sample(&self, rng: &mut ChaCha8Rng) -> f64 {
         let word = rng.next_u64();

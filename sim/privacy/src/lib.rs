@@ -6,7 +6,7 @@
 //! - [`MultiBit`]: a matrix as few random signs.
 //! - [`RandomisedResponse`]: a value that may be another.
 //! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
-//! - [`composition`]: the cost of many releases.
+//! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
 //!
 //! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
 //! release is the same on every machine. An input outside a mechanism's domain is an error. This crate knows nothing of
@@ -31,6 +31,7 @@ pub mod multi_bit;
 pub mod noisy_counts;
 mod normal;
 pub mod randomised_response;
+pub mod renyi;
 mod uniform;
 
 pub use additive::Additive;
@@ -41,3 +42,4 @@ pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseEr
 pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;
 pub use randomised_response::RandomisedResponse;
+pub use renyi::RenyiCurve;

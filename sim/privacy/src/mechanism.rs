@@ -23,6 +23,19 @@ pub trait Mechanism: Send + Sync {
 
     /// What one release costs.
     fn cost(&self) -> PrivacyCost;
+
+    /// An upper bound of the Rényi divergence of `order`, above 1 or infinite, between the releases of two neighbouring inputs; see
+    /// [`RenyiCurve`](crate::renyi::RenyiCurve). Infinite where nothing protects.
+    ///
+    /// Unless a mechanism knows better, that of the worst mechanism with its epsilon, which is randomised response over two values; it
+    /// needs a delta of 0.
+    fn renyi(&self, order: f64) -> f64 {
+        let PrivacyCost { epsilon, delta, .. } = self.cost();
+        match delta == 0.0 {
+            true => crate::renyi::response(epsilon, 2.0, order),
+            false => f64::INFINITY,
+        }
+    }
 }
 
 /// The price of a release: for inputs that differ by one `unit`, `P[out in S] <= e^epsilon P'[out in S] + delta` for
@@ -175,5 +188,6 @@ mod tests {
         assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
         assert_eq!(rng.next_u64(), twin.next_u64());
         assert_eq!((none.cost().epsilon, none.cost().unit), (f64::INFINITY, "nothing"));
+        assert_eq!(none.renyi(2.0), f64::INFINITY);
     }
 }

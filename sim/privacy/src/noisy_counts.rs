@@ -57,6 +57,12 @@ impl Mechanism for NoisyCounts {
             unit: self.unit,
         }
     }
+
+    /// [`Laplace::renyi`] with the whole sensitivity in one count, where it is largest: the divergence is convex in the shift.
+    fn renyi(&self, order: f64) -> f64 {
+        // The scale is sensitivity / epsilon.
+        crate::renyi::laplace(self.epsilon, order)
+    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,11 @@ impl Mechanism for RandomisedResponse {
             unit: self.unit,
         }
     }
+
+    /// Exact, from the probabilities of keeping and of one other value (Mironov 2017, Proposition 5, for two values).
+    fn renyi(&self, order: f64) -> f64 {
+        crate::renyi::response(self.epsilon, f64::from(self.n_values), order)
+    }
 }
 
 #[cfg(test)]
