@@ -9,7 +9,7 @@ use std::fmt;
 use crate::mechanism::{ParameterError, PrivacyCost, share};
 
 /// Why costs cannot be added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CompositionError {
     /// There is nothing to add.
     Empty,
@@ -22,11 +22,14 @@ pub enum CompositionError {
     },
     /// Two Rényi curves have different orders: their costs have nothing in common.
     Orders,
+    /// The slack of advanced composition is illegal.
+    Slack(ParameterError),
 }
 
 impl fmt::Display for CompositionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            CompositionError::Slack(error) => error.fmt(f),
             CompositionError::Empty => f.write_str("there is no cost to add up"),
             CompositionError::Orders => {
                 f.write_str("Rényi curves of different orders cannot be added; form them at the same orders")
@@ -102,6 +105,35 @@ pub fn advanced(cost: PrivacyCost, times: u64, slack: f64) -> Result<PrivacyCost
     })
 }
 
+/// The cost of different releases together by advanced composition: each item is the cost of one release and how often it
+/// happens; `slack` (in 0..1) is added to delta.
+///
+/// `epsilon' = sqrt(2 ln(1 / slack) Σ epsilon²) + Σ epsilon (e^epsilon - 1)` over all releases, `delta' = Σ delta + slack`: the proof of
+/// [`advanced`], whose martingale may have steps of different length.
+///
+/// # Errors
+///
+/// As [`basic`], and when `slack` does not lie strictly between 0 and 1.
+pub fn advanced_mixed(
+    costs: impl IntoIterator<Item = (PrivacyCost, u64)>,
+    slack: f64,
+) -> Result<PrivacyCost, CompositionError> {
+    share("slack", slack).map_err(CompositionError::Slack)?;
+    let costs: Vec<(PrivacyCost, u64)> = costs.into_iter().collect();
+    let sum = basic(costs.iter().copied())?;
+    let (mut squares, mut drift) = (0.0, 0.0);
+    // No releases cost nothing, even of what protects nothing.
+    for (cost, times) in costs.into_iter().filter(|(_, times)| *times > 0) {
+        squares += times as f64 * cost.epsilon * cost.epsilon;
+        drift += times as f64 * cost.epsilon * libm::expm1(cost.epsilon);
+    }
+    Ok(PrivacyCost {
+        epsilon: (2.0 * libm::log(1.0 / slack) * squares).sqrt() + drift,
+        delta: (sum.delta + slack).min(1.0),
+        unit: sum.unit,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +157,25 @@ mod tests {
         for slack in [0.0, 1.0, f64::NAN, -1.0] {
             assert!(advanced(view(0.1), 1, slack).is_err());
         }
+    }
+
+    /// Equal releases cost what [`advanced`] says; of unequal ones the large count most.
+    #[test]
+    fn different_costs_compose_by_the_same_rule() {
+        let mixed = |parts: &[(PrivacyCost, u64)]| advanced_mixed(parts.iter().copied(), 1e-5);
+        let (equal, split) = (
+            advanced(view(0.1), 100, 1e-5).unwrap(),
+            [(view(0.1), 60), (view(0.1), 40)],
+        );
+        assert!((mixed(&split).unwrap().epsilon / equal.epsilon - 1.0).abs() < 1e-14);
+        assert_eq!(mixed(&split).unwrap().delta, equal.delta);
+        let by_hand =
+            (2.0 * libm::log(1e5) * (0.09 + 3.0 * 0.25)).sqrt() + 0.3 * libm::expm1(0.3) + 1.5 * libm::expm1(0.5);
+        let got = mixed(&[(view(0.3), 1), (view(0.5), 3), (view(f64::INFINITY), 0)]).unwrap();
+        assert!((got.epsilon / by_hand - 1.0).abs() < 1e-14);
+        assert_eq!(mixed(&[]), Err(CompositionError::Empty));
+        let error = advanced_mixed(split, 1.0).unwrap_err().to_string();
+        assert_eq!(error, "slack: must be greater than 0 and less than 1, got 1");
     }
 
     #[test]
