@@ -1,0 +1,259 @@
+//! Products of dense matrices: for each element one ascending chain of `mul_add`, so the bits depend on no tile and no CPU.
+//!
+//! A tile is a few rows by a few registers of columns. A library would pack its operands into buffers that it allocates; the
+//! matrices here are small enough to stay in the cache as they are, and a step of a small model costs less than such calls.
+
+use multiversion::multiversion;
+use multiversion::target::match_target;
+
+/// Numbers of rows, of terms in a sum, and of columns: `(m, k) · (k, n) = (m, n)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) m: usize,
+    pub(crate) k: usize,
+    pub(crate) n: usize,
+}
+
+/// A row-major matrix, or a block of columns of one: element `(i, j)` is `data[i * stride + j]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows<'a> {
+    pub(crate) data: &'a [f32],
+    pub(crate) stride: usize,
+}
+
+/// A matrix to write.
+#[derive(Debug)]
+pub(crate) struct RowsMut<'a> {
+    pub(crate) data: &'a mut [f32],
+    pub(crate) stride: usize,
+    /// Whether the product is added to what is there.
+    pub(crate) add: bool,
+}
+
+/// `c = a b`, or `c += a b`.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn product(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: RowsMut<'_>) {
+    match match_target! { "x86_64+avx2+fma+avx512f" => true, _ => false } {
+        true => panels::<true>(shape, a, b, &mut c),
+        false => panels::<false>(shape, a, b, &mut c),
+    }
+}
+
+/// `c = aᵀ b`, or `c += aᵀ b`; `a` has shape `(k, m)`.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn product_transposed(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: RowsMut<'_>) {
+    match match_target! { "x86_64+avx2+fma+avx512f" => true, _ => false } {
+        true => panels::<true>(shape, Columns(a), b, &mut c),
+        false => panels::<false>(shape, Columns(a), b, &mut c),
+    }
+}
+
+/// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: &mut [f32]) {
+    const BLOCK: usize = 8;
+    for i in (0..rows).step_by(BLOCK) {
+        for j in (0..columns).step_by(BLOCK) {
+            if i + BLOCK <= rows && j + BLOCK <= columns {
+                let mut block = [[0.0; BLOCK]; BLOCK];
+                for (r, row) in block.iter_mut().enumerate() {
+                    row.copy_from_slice(&from.data[(i + r) * from.stride + j..][..BLOCK]);
+                }
+                for c in 0..BLOCK {
+                    let column: [f32; BLOCK] = std::array::from_fn(|r| block[r][c]);
+                    to[(j + c) * rows + i..][..BLOCK].copy_from_slice(&column);
+                }
+            } else {
+                for r in i..rows.min(i + BLOCK) {
+                    for c in j..columns.min(j + BLOCK) {
+                        to[c * rows + r] = from.data[r * from.stride + c];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The left factor, read a few rows at a time.
+trait Left: Copy {
+    /// Gives, for each term `p < k`, its values in the rows `row..row + R`.
+    fn tile<const R: usize>(self, row: usize, k: usize) -> impl Fn(usize) -> [f32; R];
+}
+
+impl Left for Rows<'_> {
+    #[inline(always)]
+    fn tile<const R: usize>(self, row: usize, k: usize) -> impl Fn(usize) -> [f32; R] {
+        let mut rows = [&[][..]; R];
+        for (r, slice) in rows.iter_mut().enumerate() {
+            *slice = &self.data[(row + r) * self.stride..][..k];
+        }
+        #[inline(always)]
+        move |p| {
+            let mut values = [0.0; R];
+            for r in 0..R {
+                values[r] = rows[r][p];
+            }
+            values
+        }
+    }
+}
+
+/// The transpose of a matrix.
+#[derive(Clone, Copy)]
+struct Columns<'a>(Rows<'a>);
+
+impl Left for Columns<'_> {
+    #[inline(always)]
+    fn tile<const R: usize>(self, row: usize, _k: usize) -> impl Fn(usize) -> [f32; R] {
+        let Rows { data, stride } = self.0;
+        #[inline(always)]
+        move |p| {
+            let mut values = [0.0; R];
+            values.copy_from_slice(&data[p * stride + row..][..R]);
+            values
+        }
+    }
+}
+
+/// Goes over the columns in panels that get narrower at the end.
+#[inline(always)]
+fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut RowsMut<'_>) {
+    let mut j = 0;
+    macro_rules! panel {
+        ($w:literal, $most:literal) => {
+            while shape.n - j >= $w {
+                blocks::<$w, $most>(shape, a, b, c, j);
+                j += $w;
+            }
+        };
+    }
+    if WIDE {
+        if shape.m <= 2 {
+            panel!(64, 2);
+        }
+        panel!(32, 8);
+        panel!(16, 8);
+    } else {
+        panel!(16, 4);
+    }
+    panel!(8, 8);
+    panel!(4, 8);
+    panel!(2, 8);
+    panel!(1, 8);
+}
+
+/// Goes over the rows in tiles of at most `MOST`.
+#[inline(always)]
+fn blocks<const W: usize, const MOST: usize>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut RowsMut<'_>, j: usize) {
+    let mut i = 0;
+    macro_rules! block {
+        ($r:literal) => {
+            while $r <= MOST && shape.m - i >= $r {
+                tile::<$r, W>(a.tile::<$r>(i, shape.k), shape.k, b, j, c, i * c.stride + j);
+                i += $r;
+            }
+        };
+    }
+    block!(8);
+    block!(4);
+    block!(2);
+    block!(1);
+}
+
+/// The product of `R` rows with `W` columns from `j` on, written to `c` from `at` on.
+#[inline(always)]
+fn tile<const R: usize, const W: usize>(
+    a: impl Fn(usize) -> [f32; R],
+    k: usize,
+    b: Rows<'_>,
+    j: usize,
+    c: &mut RowsMut<'_>,
+    at: usize,
+) {
+    /// Repeats `$body` for `$r` in `0..R`, as straight code: a loop of this size keeps its arrays out of the registers.
+    macro_rules! unroll {
+        ($r:ident, $body:expr) => {
+            unroll!(@ $r, $body, 0 1 2 3 4 5 6 7)
+        };
+        (@ $r:ident, $body:expr, $($i:literal)*) => {
+            $(if R > $i {
+                let $r: usize = $i;
+                $body;
+            })*
+        };
+    }
+    let mut sums = [[0.0f32; W]; R];
+    if c.add {
+        unroll!(r, sums[r].copy_from_slice(&c.data[at + r * c.stride..][..W]));
+    }
+    for p in 0..k {
+        let mut row = [0.0; W];
+        row.copy_from_slice(&b.data[p * b.stride + j..][..W]);
+        let left = a(p);
+        unroll!(r, sums[r] = add_product(sums[r], left[r], row));
+    }
+    unroll!(r, c.data[at + r * c.stride..][..W].copy_from_slice(&sums[r]));
+}
+
+#[inline(always)]
+fn add_product<const W: usize>(mut sum: [f32; W], a: f32, b: [f32; W]) -> [f32; W] {
+    for lane in 0..W {
+        sum[lane] = a.mul_add(b[lane], sum[lane]);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(n: usize, shift: usize) -> Vec<f32> {
+        (0..n)
+            .map(|i| ((i * 37 + shift * 11) % 101) as f32 / 47.0 - 1.07)
+            .collect()
+    }
+
+    /// All sizes from none to more than the widest tile: the very bits of the plain ascending chain.
+    #[test]
+    fn products_have_the_bits_of_the_plain_loop() {
+        for (m, k, n) in [
+            (1, 1, 1),
+            (2, 3, 4),
+            (9, 7, 67),
+            (20, 16, 16),
+            (1, 100, 130),
+            (15, 5, 2),
+            (3, 0, 5),
+            (13, 33, 63),
+        ] {
+            let shape = Shape { m, k, n };
+            let (a, b, start) = (values(m * k, 1), values(k * (n + 3), 2), values(m * n, 3));
+            let mut turned = vec![0.0; m * k];
+            transpose(Rows { data: &a, stride: k }, m, k, &mut turned);
+            for add in [false, true] {
+                let mut plain = if add { start.clone() } else { vec![0.0; m * n] };
+                for i in 0..m {
+                    for p in 0..k {
+                        for j in 0..n {
+                            plain[i * n + j] = a[i * k + p].mul_add(b[p * (n + 3) + j], plain[i * n + j]);
+                        }
+                    }
+                }
+                let (mut c, mut d) = (start.clone(), start.clone());
+                let to = |data| RowsMut { data, stride: n, add };
+                let right = Rows {
+                    data: &b,
+                    stride: n + 3,
+                };
+                product(shape, Rows { data: &a, stride: k }, right, to(&mut c));
+                let left = Rows {
+                    data: &turned,
+                    stride: m,
+                };
+                product_transposed(shape, left, right, to(&mut d));
+                assert_eq!(c, plain, "{shape:?}");
+                assert_eq!(d, plain, "{shape:?}");
+            }
+        }
+    }
+}

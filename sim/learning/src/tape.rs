@@ -1,0 +1,379 @@
+//! Reverse-mode differentiation on a tape that keeps its memory.
+//!
+//! A [`Tape`] owns two flat buffers of one layout: values and gradients. They begin with the parameters of a model
+//! ([`Layout`]), so an optimiser and a federated average act on plain slices; behind them lies what the operations of
+//! a step computed, in the order of their calls. [`Tape::reset`] forgets the step and keeps the memory: from the second
+//! step of a shape on, nothing is allocated.
+//!
+//! Every value is a row-major matrix, named by a [`Var`]. A shape that does not fit is the caller's bug and panics with both
+//! shapes. Graphs, labels and wide features are borrowed for `'g`, never copied. [`Tape::backward`] visits the operations
+//! in reverse order; those that the loss or no parameter depends on are skipped.
+//!
+//! Determinism: one thread, one fixed order for every sum, no function of the system's library; see `kernels`.
+
+mod attention;
+mod backward;
+mod custom;
+mod degrees;
+mod edges;
+mod losses;
+mod normal;
+mod op;
+mod pointwise;
+mod products;
+mod propagation;
+mod recurrent;
+mod reductions;
+mod rows;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+
+pub use custom::{Backward, Function};
+pub use propagation::Adjacency;
+
+use crate::Layout;
+use crate::layout::Parameter;
+use op::Op;
+
+/// A value on a tape, until its [`reset`](Tape::reset).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Var(u32);
+
+impl Var {
+    pub(crate) fn of_parameter(parameter: Parameter) -> Var {
+        Var(parameter.0)
+    }
+}
+
+/// Where a value lies.
+#[derive(Clone, Copy, Debug)]
+enum Place<'g> {
+    /// From here on in both buffers.
+    Arena(usize),
+    /// In memory of the caller; it has no gradient.
+    Borrowed(&'g [f32]),
+}
+
+/// What the tape knows of a value.
+#[derive(Clone, Copy, Debug)]
+struct Entry<'g> {
+    op: Op<'g>,
+    rows: u32,
+    columns: u32,
+    place: Place<'g>,
+    /// Floats behind the value that its gradient needs.
+    aux: u32,
+    /// The value whose gradient this one is a part of: its own index, or for a view that of what it shows.
+    root: u32,
+    needs_gradient: bool,
+    /// Whether something has been added to its gradient.
+    touched: bool,
+}
+
+/// A tape; see the [module](self).
+///
+/// ```
+/// use folkmoot_learning::{Init, Layout, Tape};
+///
+/// let mut layout = Layout::new();
+/// let weight = layout.weight("weight", 2, 1, Init::Zeros);
+/// let features = [1.0, 2.0, 3.0, 4.0];
+/// let targets = [1.0, -1.0];
+/// let mut tape = Tape::new();
+/// tape.load(&layout, &[0.5, 0.25]);
+/// for _ in 0..2 {
+///     tape.reset();
+///     let x = tape.input(2, 2, &features);
+///     let y = tape.matmul(x, weight.var());
+///     let loss = tape.mean_squared_error(y, &targets);
+///     tape.backward(loss);
+///     let (parameters, gradient) = tape.parameters_mut();
+///     for (p, g) in parameters.iter_mut().zip(gradient) {
+///         *p -= 0.1 * g;
+///     }
+/// }
+/// ```
+#[derive(Debug, Default)]
+pub struct Tape<'g> {
+    values: Vec<f32>,
+    gradients: Vec<f32>,
+    /// Where the next value goes.
+    top: usize,
+    entries: Vec<Entry<'g>>,
+    /// The first entries are the parameters and buffers of the model: so many entries, floats, and floats that learn.
+    n_parameters: usize,
+    n_floats: usize,
+    n_trainable: usize,
+    /// The operands of operations that have any number of them.
+    operands: Vec<Var>,
+    scratch: Vec<f32>,
+}
+
+/// What an operation reads and writes on its way forward.
+struct Forward<'a, 'g> {
+    below: &'a [f32],
+    entries: &'a [Entry<'g>],
+    y: &'a mut [f32],
+    aux: &'a mut [f32],
+    scratch: &'a mut Vec<f32>,
+}
+
+impl<'a> Forward<'a, '_> {
+    /// The value of an operand.
+    fn operand(&self, var: Var) -> &'a [f32] {
+        let entry = &self.entries[var.0 as usize];
+        match entry.place {
+            Place::Arena(at) => &self.below[at..][..entry.len()],
+            Place::Borrowed(data) => data,
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn len(&self) -> usize {
+        self.rows as usize * self.columns as usize
+    }
+}
+
+impl<'g> Tape<'g> {
+    /// An empty tape without parameters.
+    pub fn new() -> Tape<'g> {
+        Tape::default()
+    }
+
+    /// Takes a model's parameters and buffers, of length [`Layout::len`], and forgets all else.
+    ///
+    /// # Panics
+    /// If `parameters` has another length.
+    pub fn load(&mut self, layout: &Layout, parameters: &[f32]) {
+        assert_eq!(parameters.len(), layout.len(), "parameters must fit their layout");
+        self.entries.clear();
+        for slot in layout.slots() {
+            let mut entry = self.entry(Op::Leaf, slot.rows, slot.columns, slot.trainable);
+            entry.place = Place::Arena(layout.range(slot.parameter).start);
+            self.entries.push(entry);
+        }
+        self.n_parameters = self.entries.len();
+        self.n_floats = layout.len();
+        self.n_trainable = layout.n_trainable();
+        self.top = 0;
+        self.grow(self.n_floats);
+        self.values[..self.n_floats].copy_from_slice(parameters);
+        self.reset();
+    }
+
+    /// Forgets all values but the parameters, and keeps the memory.
+    pub fn reset(&mut self) {
+        self.entries.truncate(self.n_parameters);
+        self.operands.clear();
+        self.top = self.n_floats;
+    }
+
+    /// The same tape, reset, for data of another lifetime.
+    pub fn recycle<'h>(mut self) -> Tape<'h> {
+        self.reset();
+        let parameter = |entry: Entry<'g>| Entry {
+            op: Op::Leaf,
+            place: match entry.place {
+                Place::Arena(at) => Place::Arena(at),
+                Place::Borrowed(_) => unreachable!("parameters lie in the arena"),
+            },
+            rows: entry.rows,
+            columns: entry.columns,
+            aux: entry.aux,
+            root: entry.root,
+            needs_gradient: entry.needs_gradient,
+            touched: entry.touched,
+        };
+        Tape {
+            values: self.values,
+            gradients: self.gradients,
+            top: self.top,
+            // Equal sizes: the list is rewritten in place.
+            entries: self.entries.into_iter().map(parameter).collect(),
+            n_parameters: self.n_parameters,
+            n_floats: self.n_floats,
+            n_trainable: self.n_trainable,
+            operands: self.operands,
+            scratch: self.scratch,
+        }
+    }
+
+    /// Runs `work` with this thread's own tape, so that jobs on one thread share its memory.
+    ///
+    /// The tape may hold another job's model: begin with [`load`](Self::load). The memory stays as large as the largest step.
+    pub fn with_own<R>(work: impl FnOnce(&mut Tape<'g>) -> R) -> R {
+        thread_local! {
+            static SPARE: Cell<Option<Tape<'static>>> = const { Cell::new(None) };
+        }
+        let mut tape = SPARE.take().unwrap_or_default().recycle();
+        let result = work(&mut tape);
+        SPARE.set(Some(tape.recycle()));
+        result
+    }
+
+    /// The model's parameters and buffers, as [`load`](Self::load) took them or a step left them.
+    pub fn parameters(&self) -> &[f32] {
+        &self.values[..self.n_floats]
+    }
+
+    /// The parameters that learn, to be changed, and their gradient; buffers are not among them.
+    pub fn parameters_mut(&mut self) -> (&mut [f32], &[f32]) {
+        (
+            &mut self.values[..self.n_trainable],
+            &self.gradients[..self.n_trainable],
+        )
+    }
+
+    /// A matrix in the caller's memory, without a gradient; `data` has shape `(rows, columns)`.
+    ///
+    /// # Panics
+    /// If `data` has another length.
+    pub fn input(&mut self, rows: usize, columns: usize, data: &'g [f32]) -> Var {
+        assert_eq!(data.len(), rows * columns, "data must have shape ({rows}, {columns})");
+        let mut entry = self.entry(Op::Leaf, rows, columns, false);
+        entry.place = Place::Borrowed(data);
+        self.entries.push(entry);
+        self.last()
+    }
+
+    /// A copy of a matrix, without a gradient.
+    ///
+    /// # Panics
+    /// If `data` has another length.
+    pub fn constant(&mut self, rows: usize, columns: usize, data: &[f32]) -> Var {
+        assert_eq!(data.len(), rows * columns, "data must have shape ({rows}, {columns})");
+        self.constant_with(rows, columns, |values| values.copy_from_slice(data))
+    }
+
+    /// A matrix that `fill` writes, without a gradient; what it finds there means nothing.
+    pub fn constant_with(&mut self, rows: usize, columns: usize, fill: impl FnOnce(&mut [f32])) -> Var {
+        let var = self.push(Op::Leaf, rows, columns, false);
+        fill(self.open(var).y);
+        var
+    }
+
+    /// A copy of a matrix with a gradient.
+    ///
+    /// # Panics
+    /// If `data` has another length.
+    pub fn variable(&mut self, rows: usize, columns: usize, data: &[f32]) -> Var {
+        let var = self.constant(rows, columns, data);
+        self.entries[var.0 as usize].needs_gradient = true;
+        var
+    }
+
+    /// The shape of a value: rows and columns.
+    pub fn shape(&self, var: Var) -> (usize, usize) {
+        let entry = &self.entries[var.0 as usize];
+        (entry.rows as usize, entry.columns as usize)
+    }
+
+    /// A value, row-major.
+    pub fn value(&self, var: Var) -> &[f32] {
+        let entry = &self.entries[var.0 as usize];
+        match entry.place {
+            Place::Arena(at) => &self.values[at..][..entry.len()],
+            Place::Borrowed(data) => data,
+        }
+    }
+
+    /// The only number of a value of shape `(1, 1)`.
+    ///
+    /// # Panics
+    /// If it has another shape.
+    pub fn scalar(&self, var: Var) -> f32 {
+        assert_eq!(self.shape(var), (1, 1), "a scalar has one number");
+        self.value(var)[0]
+    }
+
+    /// The gradient of the last [`backward`](Self::backward)'s loss by a parameter or a [`variable`](Self::variable).
+    ///
+    /// # Panics
+    /// If `var` is anything else: the gradients of results are overwritten on the way.
+    pub fn gradient(&self, var: Var) -> &[f32] {
+        let entry = &self.entries[var.0 as usize];
+        match (entry.op, entry.place) {
+            (Op::Leaf, Place::Arena(at)) if entry.needs_gradient => &self.gradients[at..][..entry.len()],
+            _ => panic!("only parameters and variables keep their gradient"),
+        }
+    }
+
+    /// Moves a buffer towards what a value's auxiliary floats hold: `buffer += momentum (new − buffer)`.
+    fn blend(&mut self, buffer: Parameter, momentum: f32, new: impl Fn(&[f32], usize) -> f32, from: Var) {
+        let source = self.entries[from.0 as usize];
+        let (Place::Arena(to), Place::Arena(at)) = (self.entries[buffer.var().0 as usize].place, source.place) else {
+            unreachable!("buffers and results lie in the arena");
+        };
+        let n = self.entries[buffer.var().0 as usize].len();
+        let (below, above) = self.values.split_at_mut(at);
+        let aux = &above[source.len()..][..source.aux as usize];
+        for (i, old) in below[to..][..n].iter_mut().enumerate() {
+            *old += momentum * (new(aux, i) - *old);
+        }
+    }
+
+    fn last(&self) -> Var {
+        Var(self.entries.len() as u32 - 1)
+    }
+
+    fn needs_gradient(&self, var: Var) -> bool {
+        self.entries[var.0 as usize].needs_gradient
+    }
+
+    /// An entry at the top of the arena, not yet listed.
+    fn entry(&self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool) -> Entry<'g> {
+        Entry {
+            op,
+            rows: rows as u32,
+            columns: columns as u32,
+            place: Place::Arena(self.top),
+            aux: 0,
+            root: self.entries.len() as u32,
+            needs_gradient,
+            touched: false,
+        }
+    }
+
+    /// Lists a value and makes room for it.
+    fn push(&mut self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool) -> Var {
+        self.push_with(op, rows, columns, needs_gradient, 0)
+    }
+
+    /// Lists a value and makes room for it and for `aux` floats behind it.
+    fn push_with(&mut self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool, aux: usize) -> Var {
+        let mut entry = self.entry(op, rows, columns, needs_gradient);
+        entry.aux = aux as u32;
+        self.entries.push(entry);
+        self.grow(self.top + rows * columns + aux);
+        self.last()
+    }
+
+    fn grow(&mut self, top: usize) {
+        self.top = top;
+        if self.values.len() < top {
+            self.values.resize(top, 0.0);
+            self.gradients.resize(top, 0.0);
+        }
+    }
+
+    /// The operands and the result of the last value.
+    fn open(&mut self, var: Var) -> Forward<'_, 'g> {
+        let entry = &self.entries[var.0 as usize];
+        let Place::Arena(at) = entry.place else {
+            unreachable!("results lie in the arena");
+        };
+        let (below, above) = self.values.split_at_mut(at);
+        let (y, above) = above.split_at_mut(entry.len());
+        Forward {
+            below,
+            entries: &self.entries,
+            y,
+            aux: &mut above[..entry.aux as usize],
+            scratch: &mut self.scratch,
+        }
+    }
+}
