@@ -187,16 +187,26 @@ impl Csr {
             columns: Vec::new(),
             weights: Vec::new(),
         };
-        for part in parts {
-            let arcs = whole.columns.len() as u32;
-            whole
-                .columns
-                .extend(part.columns.iter().map(|column| column + whole.n_columns));
-            whole.weights.extend(&part.weights);
-            whole.offsets.extend(part.offsets[1..].iter().map(|end| end + arcs));
-            whole.n_columns += part.n_columns;
-        }
+        parts.into_iter().for_each(|part| whole.append(part));
         whole
+    }
+
+    /// Appends a block to the diagonal.
+    pub(crate) fn append(&mut self, part: &Csr) {
+        let (n_entries, n_columns) = (self.columns.len() as u32, self.n_columns);
+        self.columns
+            .extend(part.columns.iter().map(|column| column + n_columns));
+        self.weights.extend(&part.weights);
+        self.offsets.extend(part.offsets[1..].iter().map(|end| end + n_entries));
+        self.n_columns += part.n_columns;
+    }
+
+    /// Forgets all rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.n_columns = 0;
+        self.offsets.truncate(1);
+        self.columns.clear();
+        self.weights.clear();
     }
 
     /// How many rows there are: the targets.

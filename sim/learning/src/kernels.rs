@@ -7,6 +7,7 @@
 pub(crate) mod elementwise;
 pub(crate) mod functions;
 mod logistic;
+pub(crate) mod moments;
 pub(crate) mod product;
 pub(crate) mod recurrent;
 pub(crate) mod row;

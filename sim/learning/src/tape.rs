@@ -13,6 +13,7 @@
 
 mod attention;
 mod backward;
+mod cosines;
 mod custom;
 mod degrees;
 mod edges;

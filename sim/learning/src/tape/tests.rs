@@ -261,6 +261,10 @@ proptest! {
             agrees(seed, &one, |tape, v| tape.logistic_loss(v[0], targets, mask));
         }
         agrees(seed, &one, |tape, v| tape.mean_squared_error(v[0], targets));
+        let contrast = [(1, columns + 2), (1, columns + 2), (rows, columns + 2)];
+        for include_positive in [true, false] {
+            agrees(seed, &contrast, |tape, v| tape.info_nce(v[0], v[1], v[2], 0.8, include_positive));
+        }
     }
 }
 

@@ -1,0 +1,72 @@
+//! Several graphs as one: block-diagonal arcs, features below each other, and where each graph's nodes are.
+
+use crate::{Adjacency, Csr, Tape, Var};
+
+/// A batch of graphs. Refilled in place, it keeps its memory.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    csr: Csr,
+    bounds: Vec<u32>,
+    features: Vec<f32>,
+    n_features: usize,
+}
+
+impl Batch {
+    /// A batch without graphs, of nodes with `n_features` features.
+    pub fn new(n_features: usize) -> Batch {
+        Batch {
+            csr: Csr::block_diagonal([]),
+            bounds: vec![0],
+            features: Vec::new(),
+            n_features,
+        }
+    }
+
+    /// Forgets the graphs and keeps the memory.
+    pub fn clear(&mut self) {
+        self.csr.clear();
+        self.bounds.truncate(1);
+        self.features.clear();
+    }
+
+    /// Appends a graph; `features` has shape `(n_nodes, n_features)`.
+    ///
+    /// # Panics
+    /// If the adjacency is not square or the features do not fit it.
+    pub fn push(&mut self, csr: &Csr, features: &[f32]) {
+        assert_eq!(csr.n_rows(), csr.n_columns(), "a graph's adjacency is square");
+        assert_eq!(
+            features.len(),
+            csr.n_rows() * self.n_features,
+            "each node has a row of features"
+        );
+        self.csr.append(csr);
+        self.bounds.push(self.csr.n_rows() as u32);
+        self.features.extend_from_slice(features);
+    }
+
+    /// How many graphs there are.
+    pub fn n_graphs(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The arcs of all graphs.
+    pub fn adjacency(&self) -> Adjacency<'_> {
+        Adjacency::Sparse(&self.csr)
+    }
+
+    /// The arcs as a matrix.
+    pub fn csr(&self) -> &Csr {
+        &self.csr
+    }
+
+    /// Graph `i` has the nodes `bounds[i]..bounds[i + 1]`.
+    pub fn bounds(&self) -> &[u32] {
+        &self.bounds
+    }
+
+    /// The features of all nodes, of shape `(n_nodes, n_features)`, on a tape that borrows them.
+    pub fn features<'g>(&'g self, tape: &mut Tape<'g>) -> Var {
+        tape.input(self.csr.n_rows(), self.n_features, &self.features)
+    }
+}

@@ -1,0 +1,56 @@
+//! Graph convolution.
+//!
+//! T. Kipf and M. Welling. Semi-Supervised Classification with Graph Convolutional Networks. ICLR 2017, equation 2.
+
+use crate::{Adjacency, Init, Layout, Parameter, Tape, Var};
+
+/// `S x W + b` with `S = D^−1/2 (A + I) D^−1/2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gcn {
+    /// `(n_in, n_out)`
+    pub weight: Parameter,
+    /// `(1, n_out)`
+    pub bias: Option<Parameter>,
+}
+
+impl Gcn {
+    /// Adds `name.weight`, by Glorot, and `name.bias`, 0.
+    pub fn new(layout: &mut Layout, name: &str, n_in: usize, n_out: usize) -> Gcn {
+        let mut gcn = Gcn::without_bias(layout, name, n_in, n_out);
+        gcn.bias = Some(layout.weight(format!("{name}.bias"), 1, n_out, Init::Zeros));
+        gcn
+    }
+
+    /// Adds `name.weight` alone.
+    pub fn without_bias(layout: &mut Layout, name: &str, n_in: usize, n_out: usize) -> Gcn {
+        let weight = layout.weight(format!("{name}.weight"), n_in, n_out, Init::Glorot);
+        Gcn { weight, bias: None }
+    }
+
+    /// `(n, n_in)` to `(n, n_out)`, for a normalised adjacency with self loops.
+    pub fn forward<'g>(&self, tape: &mut Tape<'g>, adjacency: Adjacency<'g>, x: Var) -> Var {
+        self.apply(tape, adjacency, x, false)
+    }
+
+    /// The same through a relu.
+    pub fn forward_relu<'g>(&self, tape: &mut Tape<'g>, adjacency: Adjacency<'g>, x: Var) -> Var {
+        self.apply(tape, adjacency, x, true)
+    }
+
+    fn apply<'g>(&self, tape: &mut Tape<'g>, adjacency: Adjacency<'g>, x: Var, relu: bool) -> Var {
+        let (weight, bias) = (self.weight.var(), self.bias.map(Parameter::var));
+        let (n_in, n_out) = tape.shape(weight);
+        // The narrower side travels along the arcs.
+        if n_in <= n_out {
+            let sums = tape.propagate(adjacency, x);
+            return tape.linear(sums, weight, bias, relu);
+        }
+        let product = tape.matmul(x, weight);
+        let sums = tape.propagate(adjacency, product);
+        match bias {
+            Some(bias) => tape.add_row(sums, bias, relu),
+            None if relu => tape.relu(sums),
+            None => sums,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What the golden vectors of layers do not say: norms, dense against sparse, batches against single graphs, training.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::*;
+use crate::{Adam, Adjacency, Average, Batch, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Tape, Var};
+
+fn drawn(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
+    (0..n)
+        .map(|_| (rng.next_u32() >> 8) as f32 / 8_388_608.0 - 1.0)
+        .collect()
+}
+
+/// A ring with chords; no node without neighbours.
+fn ring(n: u32) -> Csr {
+    let edges = (0..n).flat_map(|i| [(i, (i + 1) % n), (i, (i + 3) % n)]);
+    let arcs: Vec<(u32, u32)> = edges.flat_map(|(u, v)| [(u, v), (v, u)]).collect();
+    Csr::from_arcs(n, &arcs, None).unwrap()
+}
+
+fn close(a: &[f32], b: &[f32]) {
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= 1e-5 * (1.0 + a.abs()), "{a} and {b}");
+    }
+}
+
+#[test]
+fn layer_norm_gives_rows_of_mean_0_and_variance_1() {
+    let mut layout = Layout::new();
+    let norm = LayerNorm::new(&mut layout, "norm", 4);
+    let mut tape = Tape::new();
+    tape.load(&layout, &[1.0, 1.0, 1.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
+    let x = tape.constant(2, 4, &[1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0]);
+    let y = norm.forward(&mut tape, x);
+    // Deviations ±1.5 and ±0.5 over sqrt(1.25 + 1e-5).
+    let unit = 1.0 / 1.250_01f32.sqrt();
+    close(
+        tape.value(y),
+        &[
+            -1.5 * unit,
+            -0.5 * unit,
+            0.5 * unit,
+            3.0 * unit + 1.0,
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+        ],
+    );
+}
+
+#[test]
+fn batch_norm_learns_the_statistics_that_it_evaluates_with() {
+    let mut layout = Layout::new();
+    let norm = BatchNorm::new(&mut layout, "norm", 2);
+    assert_eq!((layout.len(), layout.n_trainable()), (8, 4));
+    let mut tape = Tape::new();
+    tape.load(&layout, &layout.initialise(&mut ChaCha8Rng::seed_from_u64(0)));
+    let data = [1.0, -4.0, 3.0, 2.0, 5.0, -1.0];
+    let mut trained = Vec::new();
+    for _ in 0..200 {
+        tape.reset();
+        let x = tape.input(3, 2, &data);
+        let y = norm.forward(&mut tape, x, Mode::Train);
+        trained = tape.value(y).to_vec();
+    }
+    // Means 3 and −1, unbiased variances 4 and 9.
+    close(tape.value(norm.running_mean.var()), &[3.0, -1.0]);
+    close(tape.value(norm.running_variance.var()), &[4.0, 9.0]);
+    let x = tape.input(3, 2, &data);
+    let y = norm.forward(&mut tape, x, Mode::Evaluate);
+    let smaller = (2.0f32 / 3.0).sqrt();
+    close(
+        tape.value(y),
+        &trained.iter().map(|y| y * smaller).collect::<Vec<f32>>(),
+    );
+}
+
+/// The forms of an adjacency agree, to rounding, in values and in gradients.
+#[test]
+fn dense_and_sparse_adjacencies_agree() {
+    let mut layout = Layout::new();
+    let gcn = Gcn::new(&mut layout, "gcn", 5, 3);
+    let conv = GraphConv::new(&mut layout, "conv", 3, 4);
+    let tag = Tag::new(&mut layout, "tag", 4, 3, 2);
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (model, csr) = (layout.initialise(&mut rng), ring(7));
+    let looped = csr.with_self_loops();
+    let (s, normal) = (
+        looped.normalised(DegreeRule::Masked),
+        csr.normalised(DegreeRule::Masked),
+    );
+    let features = drawn(&mut rng, 35);
+    let dense: Vec<f32> = (0..49)
+        .map(|i| csr.columns()[csr.range(i / 7)].contains(&(i as u32 % 7)))
+        .map(f32::from)
+        .collect();
+    let bounds = [0, 7];
+    let mut results = Vec::new();
+    for form in 0..4 {
+        let mut tape = Tape::new();
+        tape.load(&layout, &model);
+        let [a, s, normal] = match form {
+            0 => [(&csr).into(), (&s).into(), (&normal).into()],
+            1 => {
+                let weights = tape.variable(csr.n_entries(), 1, csr.weights());
+                let normalised = tape.normalise_arcs(&csr, weights, DegreeRule::Masked);
+                let with_loops = tape.variable(looped.n_entries(), 1, looped.weights());
+                let with_loops = tape.normalise_arcs(&looped, with_loops, DegreeRule::Masked);
+                [
+                    Adjacency::Weighted(&csr, weights),
+                    Adjacency::Weighted(&looped, with_loops),
+                    Adjacency::Weighted(&csr, normalised),
+                ]
+            }
+            2 => {
+                let a = tape.variable(7, 7, &dense);
+                let [s, normal] = [true, false].map(|loops| tape.normalise_dense(a, None, loops, DegreeRule::Masked));
+                [a, s, normal].map(Adjacency::Dense)
+            }
+            _ => {
+                let a = tape.constant(1, 49, &dense);
+                let [s, normal] =
+                    [true, false].map(|loops| tape.normalise_dense(a, Some(&bounds), loops, DegreeRule::Masked));
+                [a, s, normal].map(|a| Adjacency::Blocks(a, &bounds))
+            }
+        };
+        let x = tape.variable(7, 5, &features);
+        let h = gcn.forward_relu(&mut tape, s, x);
+        let h = conv.forward(&mut tape, a, h);
+        let h = tag.forward(&mut tape, normal, h);
+        let y = light_gcn(&mut tape, normal, h, 2);
+        let square = tape.square(y);
+        let loss = tape.sum(square);
+        tape.backward(loss);
+        let gradient = tape.parameters_mut().1.to_vec();
+        results.push([tape.value(y).to_vec(), gradient, tape.gradient(x).to_vec()]);
+    }
+    for other in &results[1..] {
+        for (one, other) in results[0].iter().zip(other) {
+            close(one, other);
+        }
+    }
+}
+
+/// The rows of a batch have the very bits that each graph has alone, whatever stands beside it.
+#[test]
+fn a_graph_has_the_same_bits_alone_and_in_a_batch() {
+    let mut layout = Layout::new();
+    let gin = Gin::new(&mut layout, "gin", 5, 16, 16).with_epsilon(&mut layout, "gin");
+    let sage = Sage::new(&mut layout, "sage", 16, 9);
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let model = layout.initialise(&mut rng);
+    let graphs: Vec<(Csr, Vec<f32>)> = [6, 9, 20].map(|n| (ring(n), drawn(&mut rng, n as usize * 5))).into();
+    let means: Vec<Csr> = graphs.iter().map(|graph| graph.0.row_means()).collect();
+    let mut batch = Batch::new(5);
+    for _ in 0..2 {
+        batch.clear();
+        graphs.iter().for_each(|(csr, features)| batch.push(csr, features));
+    }
+    let batch_means = Csr::block_diagonal(&means);
+    for readout in [Readout::Sum, Readout::Mean, Readout::Max] {
+        let encode = |a, means, x: &dyn Fn(&mut Tape<'_>) -> Var, bounds| {
+            let mut tape = Tape::new();
+            tape.load(&layout, &model);
+            let x = x(&mut tape);
+            let h = gin.forward_relu(&mut tape, a, x, Mode::Train);
+            let h = sage.forward(&mut tape, means, h);
+            let z = readout.forward(&mut tape, h, bounds);
+            tape.value(z).to_vec()
+        };
+        let features: Vec<f32> = graphs.iter().flat_map(|graph| graph.1.clone()).collect();
+        let x = |tape: &mut Tape<'_>| tape.constant(35, 5, &features);
+        let together = encode(batch.adjacency(), (&batch_means).into(), &x, Some(batch.bounds()));
+        assert_eq!((batch.n_graphs(), batch.bounds()), (3, [0, 6, 15, 35].as_slice()));
+        for (i, ((csr, features), means)) in graphs.iter().zip(&means).enumerate() {
+            let x = |tape: &mut Tape<'_>| tape.constant(csr.n_rows(), 5, features);
+            let alone = encode(csr.into(), means.into(), &x, None);
+            assert_eq!(alone, together[i * 9..][..9]);
+        }
+    }
+}
+
+#[test]
+fn sequences_side_by_side_do_not_meet() {
+    let mut layout = Layout::new();
+    let lstm = Lstm::bidirectional(&mut layout, "lstm", 3, 4);
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let (model, data) = (layout.initialise(&mut rng), drawn(&mut rng, 5 * 2 * 3));
+    let last = |data: &[f32]| {
+        let mut tape = Tape::new();
+        tape.load(&layout, &model);
+        let x = tape.constant(data.len() / 3, 3, data);
+        let last = lstm.last(&mut tape, x, 5);
+        tape.value(last).to_vec()
+    };
+    let both = last(&data);
+    for sequence in 0..2 {
+        let own: Vec<f32> = data
+            .chunks(6)
+            .flat_map(|step| step[3 * sequence..][..3].to_vec())
+            .collect();
+        assert_eq!(last(&own), both[8 * sequence..][..8]);
+    }
+}
+
+/// A model of every kind of layer, trained by several clients and averaged.
+fn federated(n_threads: usize) -> Vec<u32> {
+    let mut layout = Layout::new();
+    let gcn = Gcn::new(&mut layout, "gcn", 5, 16);
+    let gin = Gin::new(&mut layout, "gin", 16, 32, 16).with_batch_norm(&mut layout, "gin", 32);
+    let gat = Gat::new(&mut layout, "gat", 16, 8, 2, Heads::Concat);
+    let norm = LayerNorm::new(&mut layout, "norm", 16);
+    let codes = layout.weight("codes", 3, 16, Init::Normal(1.0));
+    let attention = MultiHeadAttention::new(&mut layout, "attention", 16, 4);
+    let lstm = Lstm::new(&mut layout, "lstm", 16, 7);
+    let head = Linear::new(&mut layout, "head", 7, 2);
+    let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(1));
+    let adam = Optimiser::Adam(Adam {
+        rate: 0.01,
+        ..Adam::default()
+    });
+    let train = |client: u64| {
+        let mut rng = ChaCha8Rng::seed_from_u64(client);
+        let csr = ring(6 + client as u32);
+        let looped = csr.with_self_loops();
+        let s = looped.normalised(DegreeRule::Masked);
+        let features = drawn(&mut rng, csr.n_rows() * 5);
+        let label = [client as u32 % 2];
+        Tape::with_own(|tape| {
+            tape.load(&layout, &model);
+            let (mut moments, mut losses) = (Moments::new(), Vec::new());
+            for _ in 0..10 {
+                tape.reset();
+                let x = tape.input(csr.n_rows(), 5, &features);
+                let h = gcn.forward_relu(tape, (&s).into(), x);
+                let h = tape.dropout(h, 0.1, &mut rng);
+                let h = gin.forward_relu(tape, (&csr).into(), h, Mode::Train);
+                let h = gat.forward(tape, &looped, h);
+                let h = norm.forward(tape, h);
+                let g = attention.forward(tape, codes.var(), h, None).output;
+                let o = lstm.last(tape, g, 3);
+                let logits = head.forward(tape, o);
+                let loss = tape.cross_entropy(logits, &label, None);
+                tape.backward(loss);
+                losses.push(tape.scalar(loss));
+                let (parameters, gradient) = tape.parameters_mut();
+                adam.step(&mut moments, parameters, gradient);
+            }
+            assert!(losses[9] < 0.5 * losses[0], "{losses:?}");
+            tape.parameters().to_vec()
+        })
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+    let updates: Vec<Vec<f32>> = pool.install(|| {
+        use rayon::prelude::*;
+        (0..8).into_par_iter().map(train).collect()
+    });
+    let mut average = Average::new();
+    updates.iter().for_each(|update| average.add(update, 1.0));
+    average.mean().unwrap().iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn training_has_the_same_bits_for_any_number_of_threads() {
+    let one = federated(1);
+    assert_eq!(one, federated(2));
+    assert_eq!(one, federated(5));
+}

@@ -1,0 +1,315 @@
+//! Optimisers: settings, and the moments that they keep from step to step.
+//!
+//! They act on flat slices: what [`Tape::parameters_mut`](crate::Tape::parameters_mut) gives, or any other parameters and their
+//! gradient. Moments below 1e-30 become 0; subnormal numbers would otherwise slow every step of a parameter whose gradient is 0.
+
+use std::fmt;
+
+use crate::kernels::moments;
+
+/// How parameters follow their gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Optimiser {
+    /// Gradient descent.
+    Sgd(Sgd),
+    /// Adam, AdamW among it.
+    Adam(Adam),
+}
+
+/// `b ← momentum b + g + weight_decay p`, `p ← p − rate b`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sgd {
+    /// The learning rate, finite and above 0. Default: 0.01.
+    pub rate: f32,
+    /// In `0..1`; at 0 nothing is kept from step to step. Default: 0.
+    pub momentum: f32,
+    /// Finite and at least 0. Default: 0.
+    pub weight_decay: f32,
+}
+
+/// Adam (D. Kingma and J. Ba 2015, algorithm 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adam {
+    /// The learning rate, finite and above 0. Default: 0.001.
+    pub rate: f32,
+    /// The decay of the gradient's mean, in `0..1`. Default: 0.9.
+    pub beta1: f32,
+    /// The decay of the squared gradient's mean, in `0..1`. Default: 0.999.
+    pub beta2: f32,
+    /// Added to the root, finite and above 0. Default: 1e-8.
+    pub epsilon: f32,
+    /// Default: none.
+    pub decay: Decay,
+}
+
+/// How weights are pulled towards 0; the strength is finite and at least 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decay {
+    /// Not at all.
+    None,
+    /// `strength · p` is added to the gradient, so it passes through the moments.
+    L2(f32),
+    /// `p` is multiplied by `1 − rate · strength` before its step: AdamW (I. Loshchilov and F. Hutter 2019, algorithm 2).
+    Decoupled(f32),
+}
+
+impl Default for Sgd {
+    fn default() -> Sgd {
+        Sgd {
+            rate: 0.01,
+            momentum: 0.0,
+            weight_decay: 0.0,
+        }
+    }
+}
+
+impl Default for Adam {
+    fn default() -> Adam {
+        Adam {
+            rate: 0.001,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            decay: Decay::None,
+        }
+    }
+}
+
+/// What an optimiser keeps of the steps before. It may serve one model after another and keeps its memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moments {
+    first: Vec<f32>,
+    second: Vec<f32>,
+    /// `β1^t` and `β2^t` after `t` steps.
+    powers: [f64; 2],
+}
+
+impl Moments {
+    /// Moments before the first step of any model.
+    pub fn new() -> Moments {
+        Moments {
+            first: Vec::new(),
+            second: Vec::new(),
+            powers: [1.0; 2],
+        }
+    }
+
+    /// Forgets all steps.
+    pub fn reset(&mut self) {
+        self.first.clear();
+        self.second.clear();
+        self.powers = [1.0; 2];
+    }
+
+    fn fit(&mut self, n: usize, with_second: bool) {
+        let lists = [Some(&mut self.first), with_second.then_some(&mut self.second)];
+        for list in lists.into_iter().flatten() {
+            assert!(
+                list.is_empty() || list.len() == n,
+                "moments of another model: reset them"
+            );
+            list.resize(n, 0.0);
+        }
+    }
+}
+
+impl Optimiser {
+    /// Moves `parameters` by one step against `gradient`.
+    ///
+    /// # Panics
+    /// If the lengths differ, or `moments` are those of a model of another length.
+    ///
+    /// # Determinism
+    /// Element by element; no draws.
+    pub fn step(&self, moments: &mut Moments, parameters: &mut [f32], gradient: &[f32]) {
+        assert_eq!(parameters.len(), gradient.len(), "each parameter has a gradient");
+        match self {
+            Optimiser::Sgd(sgd) if sgd.momentum == 0.0 => {
+                moments::descend(sgd.rate, sgd.weight_decay, parameters, gradient);
+            }
+            Optimiser::Sgd(sgd) => {
+                moments.fit(parameters.len(), false);
+                let velocity = &mut moments.first;
+                moments::descend_with_momentum(
+                    sgd.rate,
+                    sgd.momentum,
+                    sgd.weight_decay,
+                    parameters,
+                    gradient,
+                    velocity,
+                );
+            }
+            Optimiser::Adam(adam) => adam.step(moments, parameters, gradient),
+        }
+    }
+
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// The first setting outside its range.
+    pub fn check(&self) -> Result<(), OptimiserError> {
+        let in_range = |field, got: f32, legal: bool, rule| match legal && got.is_finite() {
+            true => Ok(()),
+            false => Err(OptimiserError { field, rule, got }),
+        };
+        let above = |field, got| in_range(field, got, got > 0.0, "must be finite and greater than 0");
+        let at_least = |field, got| in_range(field, got, got >= 0.0, "must be finite and at least 0");
+        let share = |field, got: f32| in_range(field, got, (0.0..1.0).contains(&got), "must lie in 0..1");
+        match *self {
+            Optimiser::Sgd(sgd) => {
+                above("rate", sgd.rate)?;
+                share("momentum", sgd.momentum)?;
+                at_least("weight_decay", sgd.weight_decay)
+            }
+            Optimiser::Adam(adam) => {
+                above("rate", adam.rate)?;
+                share("beta1", adam.beta1)?;
+                share("beta2", adam.beta2)?;
+                above("epsilon", adam.epsilon)?;
+                match adam.decay {
+                    Decay::None => Ok(()),
+                    Decay::L2(strength) | Decay::Decoupled(strength) => at_least("decay", strength),
+                }
+            }
+        }
+    }
+}
+
+impl Adam {
+    fn step(&self, moments: &mut Moments, parameters: &mut [f32], gradient: &[f32]) {
+        moments.fit(parameters.len(), true);
+        let [power1, power2] = &mut moments.powers;
+        *power1 *= f64::from(self.beta1);
+        *power2 *= f64::from(self.beta2);
+        let rate = f64::from(self.rate);
+        let (l2, shrink) = match self.decay {
+            Decay::None => (0.0, 1.0),
+            Decay::L2(strength) => (strength, 1.0),
+            Decay::Decoupled(strength) => (0.0, (1.0 - rate * f64::from(strength)) as f32),
+        };
+        let step = moments::AdamStep {
+            beta1: self.beta1,
+            beta2: self.beta2,
+            epsilon: self.epsilon,
+            rate: (rate / (1.0 - *power1)) as f32,
+            correction: (1.0 / (1.0 - *power2).sqrt()) as f32,
+            l2,
+            shrink,
+        };
+        moments::adam(&step, parameters, gradient, &mut moments.first, &mut moments.second);
+    }
+}
+
+/// A setting outside its range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptimiserError {
+    /// The name of the setting.
+    pub field: &'static str,
+    /// What it must be.
+    pub rule: &'static str,
+    /// What it is.
+    pub got: f32,
+}
+
+impl fmt::Display for OptimiserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}, got {}", self.field, self.rule, self.got)
+    }
+}
+
+impl std::error::Error for OptimiserError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_step_of_adam_is_the_rate_against_the_sign() {
+        for decay in [Decay::None, Decay::L2(0.0), Decay::Decoupled(0.0)] {
+            let adam = Optimiser::Adam(Adam {
+                rate: 0.5,
+                decay,
+                ..Adam::default()
+            });
+            let mut parameters = [1.0, 1.0, 1.0];
+            adam.step(&mut Moments::new(), &mut parameters, &[0.3, -20.0, 0.0]);
+            assert_eq!(parameters.map(|p| (p * 1e4).round()), [5e3, 15e3, 1e4]);
+        }
+    }
+
+    /// Without a gradient AdamW only shrinks, and Adam with L2 moves by its whole rate.
+    #[test]
+    fn the_two_decays_differ() {
+        let after = |decay| {
+            let mut parameters = [2.0];
+            let adam = Optimiser::Adam(Adam {
+                rate: 0.1,
+                decay,
+                ..Adam::default()
+            });
+            adam.step(&mut Moments::new(), &mut parameters, &[0.0]);
+            (parameters[0] * 1e5).round()
+        };
+        assert_eq!(after(Decay::Decoupled(0.5)), 1.9e5);
+        assert_eq!(after(Decay::L2(1e-3)), 1.9e5);
+        assert_eq!(after(Decay::Decoupled(1e-3)), 1.9998e5);
+    }
+
+    #[test]
+    fn moments_never_become_subnormal() {
+        let adam = Optimiser::Adam(Adam {
+            beta2: 0.5,
+            ..Adam::default()
+        });
+        let sgd = Optimiser::Sgd(Sgd {
+            momentum: 0.5,
+            ..Sgd::default()
+        });
+        for optimiser in [adam, sgd] {
+            let (mut moments, mut parameters) = (Moments::new(), [1.0; 40]);
+            optimiser.step(&mut moments, &mut parameters, &[1e-3; 40]);
+            for _ in 0..2000 {
+                optimiser.step(&mut moments, &mut parameters, &[0.0; 40]);
+                let all = moments.first.iter().chain(&moments.second);
+                assert!(all.into_iter().all(|m| *m == 0.0 || m.is_normal()));
+            }
+            assert!(moments.first.iter().all(|m| *m == 0.0));
+        }
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let wrong = |adam: Adam| Optimiser::Adam(adam).check().unwrap_err().to_string();
+        assert_eq!(
+            wrong(Adam {
+                beta1: 1.0,
+                ..Adam::default()
+            }),
+            "beta1: must lie in 0..1, got 1"
+        );
+        assert_eq!(
+            wrong(Adam {
+                rate: f32::NAN,
+                ..Adam::default()
+            }),
+            "rate: must be finite and greater than 0, got NaN"
+        );
+        let decay = Decay::Decoupled(-1.0);
+        assert_eq!(
+            wrong(Adam {
+                decay,
+                ..Adam::default()
+            }),
+            "decay: must be finite and at least 0, got -1"
+        );
+        assert!(Optimiser::Sgd(Sgd::default()).check().is_ok());
+    }
+
+    #[test]
+    #[should_panic(expected = "moments of another model")]
+    fn moments_belong_to_one_model() {
+        let (mut moments, adam) = (Moments::new(), Optimiser::Adam(Adam::default()));
+        adam.step(&mut moments, &mut [0.0; 2], &[0.0; 2]);
+        adam.step(&mut moments, &mut [0.0; 3], &[0.0; 3]);
+    }
+}
