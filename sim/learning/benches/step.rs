@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_learning::layers::{Gcn, Gin, Linear, Lstm, Mode, MultiHeadAttention, Readout};
-use folkmoot_learning::{Adam, Adjacency, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Tape, Var};
+use folkmoot_learning::{Adam, Adjacency, Average, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Sgd, Tape, Var};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -156,5 +156,45 @@ fn contrasting(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, budget, matching, contrasting);
+/// What a round costs for each client of a small model: its model loaded, one step of gradient descent, its update summed.
+fn clients(c: &mut Criterion) {
+    const N_CLIENTS: usize = 100;
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let data: Vec<(Csr, Vec<f32>)> = (0..N_CLIENTS)
+        .map(|_| (gcn_matrix(&graph(&mut rng, 20, 40)), drawn(&mut rng, 20 * 7)))
+        .collect();
+    let mut layout = Layout::new();
+    let convs = [("0", 7), ("1", 16)].map(|(name, n_in)| Gcn::new(&mut layout, name, n_in, 16));
+    let head = Linear::new(&mut layout, "head", 16, 2);
+    let model = layout.initialise(&mut rng);
+    let sgd = Optimiser::Sgd(Sgd::default());
+    let (mut average, mut moments) = (Average::new(), Moments::new());
+    let mut group = c.benchmark_group("fed_avg");
+    group.throughput(Throughput::Elements(N_CLIENTS as u64));
+    group.bench_function("gcn_2x16", |b| {
+        b.iter(|| {
+            average.reset();
+            for (s, features) in &data {
+                Tape::with_own(|tape| {
+                    tape.load(&layout, &model);
+                    let mut h = tape.input(20, 7, features);
+                    for conv in &convs {
+                        h = conv.forward_relu(tape, s.into(), h);
+                    }
+                    let z = Readout::Mean.forward(tape, h, None);
+                    let logits = head.forward(tape, z);
+                    let loss = tape.cross_entropy(logits, &[1], None);
+                    tape.backward(loss);
+                    let (parameters, gradient) = tape.parameters_mut();
+                    sgd.step(&mut moments, parameters, gradient);
+                    average.add(tape.parameters(), 1.0);
+                });
+            }
+            black_box(average.mean())
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, budget, matching, contrasting, clients);
 criterion_main!(benches);

@@ -39,7 +39,7 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// `D^−1/2 (A + I) D^−1/2` for a dense square matrix, or for each of several (see [`Adjacency::Blocks`]); `D` holds the
+    /// `D^−1/2 (A + I) D^−1/2` for a dense square matrix, or for each of several (see [`Blocks`](super::Adjacency::Blocks)); `D` holds the
     /// sums of rows under `rule`. Without `self_loops`, `I` is left out.
     ///
     /// # Panics
