@@ -11,6 +11,7 @@
 //!
 //! Determinism: one thread, one fixed order for every sum, no function of the system's library; see `kernels`.
 
+mod arena;
 mod attention;
 mod backward;
 mod cosines;
@@ -37,6 +38,7 @@ pub use propagation::Adjacency;
 
 use crate::Layout;
 use crate::layout::Parameter;
+use arena::{Entry, Place};
 use op::Op;
 
 /// A value on a tape, until its [`reset`](Tape::reset).
@@ -47,31 +49,6 @@ impl Var {
     pub(crate) fn of_parameter(parameter: Parameter) -> Var {
         Var(parameter.0)
     }
-}
-
-/// Where a value lies.
-#[derive(Clone, Copy, Debug)]
-enum Place<'g> {
-    /// From here on in both buffers.
-    Arena(usize),
-    /// In memory of the caller; it has no gradient.
-    Borrowed(&'g [f32]),
-}
-
-/// What the tape knows of a value.
-#[derive(Clone, Copy, Debug)]
-struct Entry<'g> {
-    op: Op<'g>,
-    rows: u32,
-    columns: u32,
-    place: Place<'g>,
-    /// Floats behind the value that its gradient needs.
-    aux: u32,
-    /// The value whose gradient this one is a part of: its own index, or for a view that of what it shows.
-    root: u32,
-    needs_gradient: bool,
-    /// Whether something has been added to its gradient.
-    touched: bool,
 }
 
 /// A tape; see the [module](self).
@@ -111,32 +88,6 @@ pub struct Tape<'g> {
     /// The operands of operations that have any number of them.
     operands: Vec<Var>,
     scratch: Vec<f32>,
-}
-
-/// What an operation reads and writes on its way forward.
-struct Forward<'a, 'g> {
-    below: &'a [f32],
-    entries: &'a [Entry<'g>],
-    y: &'a mut [f32],
-    aux: &'a mut [f32],
-    scratch: &'a mut Vec<f32>,
-}
-
-impl<'a> Forward<'a, '_> {
-    /// The value of an operand.
-    fn operand(&self, var: Var) -> &'a [f32] {
-        let entry = &self.entries[var.0 as usize];
-        match entry.place {
-            Place::Arena(at) => &self.below[at..][..entry.len()],
-            Place::Borrowed(data) => data,
-        }
-    }
-}
-
-impl Entry<'_> {
-    fn len(&self) -> usize {
-        self.rows as usize * self.columns as usize
-    }
 }
 
 impl<'g> Tape<'g> {
@@ -303,78 +254,11 @@ impl<'g> Tape<'g> {
         }
     }
 
-    /// Moves a buffer towards what a value's auxiliary floats hold: `buffer += momentum (new − buffer)`.
-    fn blend(&mut self, buffer: Parameter, momentum: f32, new: impl Fn(&[f32], usize) -> f32, from: Var) {
-        let source = self.entries[from.0 as usize];
-        let (Place::Arena(to), Place::Arena(at)) = (self.entries[buffer.var().0 as usize].place, source.place) else {
-            unreachable!("buffers and results lie in the arena");
-        };
-        let n = self.entries[buffer.var().0 as usize].len();
-        let (below, above) = self.values.split_at_mut(at);
-        let aux = &above[source.len()..][..source.aux as usize];
-        for (i, old) in below[to..][..n].iter_mut().enumerate() {
-            *old += momentum * (new(aux, i) - *old);
-        }
-    }
-
     fn last(&self) -> Var {
         Var(self.entries.len() as u32 - 1)
     }
 
     fn needs_gradient(&self, var: Var) -> bool {
         self.entries[var.0 as usize].needs_gradient
-    }
-
-    /// An entry at the top of the arena, not yet listed.
-    fn entry(&self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool) -> Entry<'g> {
-        Entry {
-            op,
-            rows: rows as u32,
-            columns: columns as u32,
-            place: Place::Arena(self.top),
-            aux: 0,
-            root: self.entries.len() as u32,
-            needs_gradient,
-            touched: false,
-        }
-    }
-
-    /// Lists a value and makes room for it.
-    fn push(&mut self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool) -> Var {
-        self.push_with(op, rows, columns, needs_gradient, 0)
-    }
-
-    /// Lists a value and makes room for it and for `aux` floats behind it.
-    fn push_with(&mut self, op: Op<'g>, rows: usize, columns: usize, needs_gradient: bool, aux: usize) -> Var {
-        let mut entry = self.entry(op, rows, columns, needs_gradient);
-        entry.aux = aux as u32;
-        self.entries.push(entry);
-        self.grow(self.top + rows * columns + aux);
-        self.last()
-    }
-
-    fn grow(&mut self, top: usize) {
-        self.top = top;
-        if self.values.len() < top {
-            self.values.resize(top, 0.0);
-            self.gradients.resize(top, 0.0);
-        }
-    }
-
-    /// The operands and the result of the last value.
-    fn open(&mut self, var: Var) -> Forward<'_, 'g> {
-        let entry = &self.entries[var.0 as usize];
-        let Place::Arena(at) = entry.place else {
-            unreachable!("results lie in the arena");
-        };
-        let (below, above) = self.values.split_at_mut(at);
-        let (y, above) = above.split_at_mut(entry.len());
-        Forward {
-            below,
-            entries: &self.entries,
-            y,
-            aux: &mut above[..entry.aux as usize],
-            scratch: &mut self.scratch,
-        }
     }
 }
