@@ -206,6 +206,55 @@ fn sequences_side_by_side_do_not_meet() {
     }
 }
 
+/// Of no nodes every read-out is 0, and of one node without arcs layers see that node alone.
+#[test]
+fn graphs_of_no_and_of_one_node_pass_through_every_layer() {
+    let mut layout = Layout::new();
+    let gcn = Gcn::new(&mut layout, "gcn", 3, 8);
+    let gin = Gin::new(&mut layout, "gin", 8, 8, 8);
+    let conv = GraphConv::new(&mut layout, "conv", 8, 8);
+    let tag = Tag::new(&mut layout, "tag", 8, 8, 2);
+    let sage = Sage::new(&mut layout, "sage", 8, 8);
+    let gat = Gat::new(&mut layout, "gat", 8, 4, 2, Heads::Concat);
+    let codes = layout.weight("codes", 2, 8, Init::Normal(1.0));
+    let attention = MultiHeadAttention::new(&mut layout, "attention", 8, 2);
+    let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(2));
+    for n in [0, 1] {
+        let csr = Csr::from_arcs(n, &[], None).unwrap();
+        let looped = csr.with_self_loops();
+        let (s, normal, means) = (
+            looped.normalised(DegreeRule::Masked),
+            csr.normalised(DegreeRule::Masked),
+            csr.row_means(),
+        );
+        let features = vec![0.5; 3 * n as usize];
+        let bounds = [0, 0, n];
+        let mut tape = Tape::new();
+        tape.load(&layout, &model);
+        let x = tape.input(n as usize, 3, &features);
+        let h = gcn.forward_relu(&mut tape, (&s).into(), x);
+        let h = gin.forward(&mut tape, (&csr).into(), h, Mode::Train);
+        let h = conv.forward(&mut tape, (&csr).into(), h);
+        let h = tag.forward(&mut tape, (&normal).into(), h);
+        let h = sage.forward(&mut tape, (&means).into(), h);
+        let h = gat.forward(&mut tape, &looped, h);
+        let z = [Readout::Sum, Readout::Mean, Readout::Max].map(|r| r.forward(&mut tape, h, Some(&bounds)));
+        for z in z {
+            let (none, all) = tape.value(z).split_at(8);
+            assert!(none.iter().all(|z| *z == 0.0), "of no nodes: {none:?}");
+            assert_eq!(all.iter().any(|z| *z != 0.0), n == 1);
+        }
+        let attended = attention.forward(&mut tape, codes.var(), h, None).output;
+        let both = tape.concat_rows(&[attended, z[0]]);
+        let loss = tape.sum(both);
+        tape.backward(loss);
+        assert!(tape.scalar(loss).is_finite());
+        let (_, gradient) = tape.parameters_mut();
+        assert!(gradient.iter().all(|g| g.is_finite()));
+        assert_eq!(tape.gradient(gcn.weight.var()).iter().any(|g| *g != 0.0), n == 1);
+    }
+}
+
 /// A model of every kind of layer, trained by several clients and averaged.
 fn federated(n_threads: usize) -> Vec<u32> {
     let mut layout = Layout::new();
