@@ -3,6 +3,7 @@
 //! - [`Svm`]: support vector classification with a kernel given as a matrix, which need not be positive semi-definite;
 //!   [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)` by cross-validation.
 //! - [`stratified_folds`]: folds in which every class keeps its share.
+//! - [`spectrum`]: the eigenvalues of a symmetric matrix; [`clip_negative`]: a kernel without its negative ones.
 //! - [`KMeans`]: Lloyd's algorithm from given centres or from those of k-means++.
 //! - [`Tsne`]: a map in the plane, from squared distances or from points.
 //!
@@ -11,12 +12,14 @@
 
 mod folds;
 mod kmeans;
+mod spectrum;
 mod svm;
 mod svm_grid;
 mod tsne;
 
 pub use folds::{Split, splits, stratified_folds};
 pub use kmeans::{Clusters, KMeans};
+pub use spectrum::{Spectrum, clip_negative, spectrum};
 pub use svm::{PairModel, Svm, SvmModel};
 pub use svm_grid::{CrossValidated, GridChoice, SvmGrid};
 pub use tsne::{Tsne, TsneMap, joint_probabilities, map_divergence};

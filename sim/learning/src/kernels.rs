@@ -6,6 +6,7 @@
 
 pub(crate) mod elementwise;
 pub(crate) mod functions;
+mod dense;
 mod logistic;
 pub(crate) mod moments;
 pub(crate) mod product;
@@ -15,6 +16,7 @@ mod skip_gram;
 mod tsne;
 pub(crate) mod sparse;
 
+pub(crate) use dense::{add_scaled, dot, rotate};
 pub(crate) use logistic::{add_scaled_rows, row_products};
 pub(crate) use skip_gram::{MAX_OUTPUTS, Output, Scratch, Step, add, step};
 pub(crate) use tsne::{FAR, Forces, forces};
