@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Split, Svm, finite, splits, stratified_folds};
+use super::{Split, Svm, clip_negative, finite, splits, stratified_folds};
 use crate::evaluation::{EvaluationError, MeanStd, require, same_length};
 
 /// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most distances between graphs.
@@ -19,9 +19,11 @@ pub struct SvmGrid {
     pub n_inner_folds: usize,
     /// The solver's tolerance, as [`Svm::tolerance`]. Default: 1e-3.
     pub tolerance: f64,
-    /// The solver's steps at most, as [`Svm::max_steps`]. Default: 100 000, for the largest `C` of the default grid mean hard margins,
-    /// which an indefinite kernel may take forever to find.
+    /// The solver's steps at most, as [`Svm::max_steps`]. Default: 100 000, for the largest `C` of the default grid ask for a margin that
+    /// the classes may not have, and the search for it can be long.
     pub max_steps: u64,
+    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and test items together. Default: no.
+    pub clip: bool,
 }
 
 impl Default for SvmGrid {
@@ -32,6 +34,7 @@ impl Default for SvmGrid {
             n_inner_folds: 5,
             tolerance: 1e-3,
             max_steps: 100_000,
+            clip: false,
         }
     }
 }
@@ -52,6 +55,8 @@ pub struct GridChoice {
     pub n_correct: Vec<u32>,
     /// How many test items the splits have.
     pub n_tested: u32,
+    /// How many fits, over all points and splits, stopped at the last step allowed; their predictions count all the same.
+    pub n_stopped: u32,
 }
 
 /// The outcome of a nested cross-validation.
@@ -65,6 +70,8 @@ pub struct CrossValidated {
     pub by_fold: Vec<f64>,
     /// What each fold's training items chose.
     pub choices: Vec<GridChoice>,
+    /// In how many folds the fit to all training items stopped at the last step allowed.
+    pub n_stopped: u32,
 }
 
 impl SvmGrid {
@@ -81,7 +88,8 @@ impl SvmGrid {
     /// No draws. The result does not depend on the number of threads.
     ///
     /// # Complexity
-    /// A fit of [`Svm::fit`] for every point and split, in parallel; `8 n²` bytes, and as much for every thread.
+    /// A fit of [`Svm::fit`] for every point and split, and a [`spectrum`](super::spectrum()) for every `gamma` if the kernel is clipped, in
+    /// parallel; `8 n²` bytes for every `gamma`, and as much for every thread.
     pub fn select(&self, distances: &[f64], y: &[u32], splits: &[Split]) -> Result<GridChoice, EvaluationError> {
         self.check(distances, y)?;
         require(!splits.is_empty(), "splits", || {
@@ -98,7 +106,7 @@ impl SvmGrid {
                 "must have training and test items".to_string()
             })?;
         }
-        let mut choices = self.choose(distances, y, &[splits.to_vec()]);
+        let mut choices = self.choose(distances, y, &[splits.to_vec()])?;
         Ok(choices.swap_remove(0))
     }
 
@@ -136,18 +144,24 @@ impl SvmGrid {
             });
             inner.push(named.collect::<Vec<_>>());
         }
-        let choices = self.choose(distances, y, &inner);
-        let predicted: Vec<Vec<u32>> = (outer.par_iter().zip(&choices).with_max_len(1))
-            .map(|(split, choice)| {
-                let kernel = kernel(distances, choice.gamma);
-                self.predict(&kernel, y, split, choice.c)
-            })
-            .collect();
+        let choices = self.choose(distances, y, &inner)?;
+        let mut predicted = vec![Predicted::default(); outer.len()];
+        for &gamma in &self.gamma {
+            let chosen: Vec<usize> = (0..outer.len()).filter(|&fold| choices[fold].gamma == gamma).collect();
+            if chosen.is_empty() {
+                continue;
+            }
+            let kernel = self.kernel(distances, y.len(), gamma)?;
+            let found: Vec<Predicted> = (chosen.par_iter().with_max_len(1))
+                .map(|&fold| self.predict(&kernel, y, &outer[fold], choices[fold].c))
+                .collect();
+            std::iter::zip(chosen, found).for_each(|(fold, found)| predicted[fold] = found);
+        }
         let mut predictions = vec![0; y.len()];
         let mut by_fold = Vec::with_capacity(outer.len());
         for (split, predicted) in outer.iter().zip(&predicted) {
-            by_fold.push(f64::from(n_correct(y, split, predicted)) / split.test.len() as f64);
-            for (&item, &class) in split.test.iter().zip(predicted) {
+            by_fold.push(f64::from(predicted.n_correct) / split.test.len() as f64);
+            for (&item, &class) in split.test.iter().zip(&predicted.classes) {
                 predictions[item as usize] = class;
             }
         }
@@ -156,6 +170,7 @@ impl SvmGrid {
             accuracy: MeanStd::of(&by_fold),
             by_fold,
             choices,
+            n_stopped: predicted.iter().map(|predicted| u32::from(predicted.stopped)).sum(),
         })
     }
 
@@ -178,7 +193,7 @@ impl SvmGrid {
         finite("distances", distances)?;
         let least = distances.iter().copied().fold(0.0, f64::min);
         let widest = self.gamma.iter().copied().fold(0.0, f64::max);
-        require(-least * widest < 700.0, "distances", || {
+        require(-least * widest < 300.0, "distances", || {
             format!("must be at least 0 up to rounding, got {least}")
         })
     }
@@ -192,23 +207,33 @@ impl SvmGrid {
     }
 
     /// The choice of each group of splits.
-    fn choose(&self, distances: &[f64], y: &[u32], groups: &[Vec<Split>]) -> Vec<GridChoice> {
+    fn choose(&self, distances: &[f64], y: &[u32], groups: &[Vec<Split>]) -> Result<Vec<GridChoice>, EvaluationError> {
         let cells: Vec<(usize, usize, &Split)> = (0..groups.len())
             .flat_map(|group| (0..self.c.len()).map(move |c| (group, c)))
             .flat_map(|(group, c)| groups[group].iter().map(move |split| (group, c, split)))
             .collect();
-        let n_points = self.gamma.len() * self.c.len();
-        let mut counts = vec![vec![0; n_points]; groups.len()];
-        for (rank, &gamma) in self.gamma.iter().enumerate() {
-            let kernel = kernel(distances, gamma);
-            let correct: Vec<u32> = (cells.par_iter().with_max_len(1))
-                .map(|&(_, c, split)| n_correct(y, split, &self.predict(&kernel, y, split, self.c[c])))
-                .collect();
-            for (&(group, c, _), correct) in cells.iter().zip(correct) {
-                counts[group][rank * self.c.len() + c] += correct;
+        let of_gamma = |&gamma: &f64| {
+            let kernel = self.kernel(distances, y.len(), gamma)?;
+            let predict = |&(_, c, split): &(usize, usize, &Split)| {
+                let Predicted { n_correct, stopped, .. } = self.predict(&kernel, y, split, self.c[c]);
+                (n_correct, u32::from(stopped))
+            };
+            Ok(cells
+                .par_iter()
+                .with_max_len(1)
+                .map(predict)
+                .collect::<Vec<(u32, u32)>>())
+        };
+        let found: Result<Vec<Vec<(u32, u32)>>, EvaluationError> =
+            self.gamma.par_iter().with_max_len(1).map(of_gamma).collect();
+        let mut counts = vec![(vec![0; self.gamma.len() * self.c.len()], 0); groups.len()];
+        for (rank, found) in found?.into_iter().enumerate() {
+            for (&(group, c, _), (n_correct, stopped)) in cells.iter().zip(found) {
+                counts[group].0[rank * self.c.len() + c] += n_correct;
+                counts[group].1 += stopped;
             }
         }
-        let best = |n_correct: Vec<u32>, group: &Vec<Split>| {
+        let best = |(n_correct, n_stopped): (Vec<u32>, u32), group: &Vec<Split>| {
             let points = (0..self.c.len()).flat_map(|c| (0..self.gamma.len()).map(move |gamma| (gamma, c)));
             let mut best = (0, 0);
             for (gamma, c) in points {
@@ -221,43 +246,51 @@ impl SvmGrid {
                 gamma: self.gamma[best.0],
                 n_correct,
                 n_tested: group.iter().map(|split| split.test.len() as u32).sum(),
+                n_stopped,
             }
         };
-        counts
+        Ok(counts
             .into_iter()
             .zip(groups)
             .map(|(n, group)| best(n, group))
-            .collect()
+            .collect())
     }
 
-    /// The classes of a split's test items.
-    fn predict(&self, kernel: &[f64], y: &[u32], split: &Split, c: f64) -> Vec<u32> {
+    /// `exp(-gamma × distance)`, entry by entry, clipped if that is asked for.
+    fn kernel(&self, distances: &[f64], n: usize, gamma: f64) -> Result<Vec<f64>, EvaluationError> {
+        let entry = |distance: &f64| libm::exp(-gamma * distance);
+        let kernel: Vec<f64> = distances.par_iter().with_min_len(4096).map(entry).collect();
+        if self.clip {
+            clip_negative(&kernel, n)
+        } else {
+            Ok(kernel)
+        }
+    }
+
+    /// Fits a split's training items and predicts its test items.
+    fn predict(&self, kernel: &[f64], y: &[u32], split: &Split, c: f64) -> Predicted {
         let n = y.len();
         let model = self.svm(c).fit_items(kernel, n, y, &split.train);
         let class = |&item: &u32| {
             let row = &kernel[item as usize * n..][..n];
             model.vote(|at| row[split.train[at as usize] as usize])
         };
-        split.test.iter().map(class).collect()
+        let classes: Vec<u32> = split.test.iter().map(class).collect();
+        let right = std::iter::zip(&split.test, &classes).filter(|(item, class)| y[**item as usize] == **class);
+        Predicted {
+            n_correct: right.count() as u32,
+            stopped: !model.converged(),
+            classes,
+        }
     }
 }
 
-/// `exp(-gamma × distance)`, entry by entry.
-fn kernel(distances: &[f64], gamma: f64) -> Vec<f64> {
-    distances
-        .par_iter()
-        .with_min_len(4096)
-        .map(|distance| libm::exp(-gamma * distance))
-        .collect()
-}
-
-fn n_correct(y: &[u32], split: &Split, predicted: &[u32]) -> u32 {
-    let right = split
-        .test
-        .iter()
-        .zip(predicted)
-        .filter(|(item, class)| y[**item as usize] == **class);
-    right.count() as u32
+/// What a fit makes of its test items.
+#[derive(Clone, Default)]
+struct Predicted {
+    classes: Vec<u32>,
+    n_correct: u32,
+    stopped: bool,
 }
 
 #[cfg(test)]

@@ -177,3 +177,65 @@ fn what_cannot_be_chosen_is_an_error() {
         .unwrap_err();
     assert_eq!(error.to_string(), "n_inner_folds: must lie in 2..=8 (items), got 9");
 }
+
+/// Clipped, the kernel of every point is the nearest positive one over all items.
+#[test]
+fn a_clipped_grid_fits_clipped_kernels() {
+    let (mut distances, y) = line(30);
+    // Roots of distances that no longer keep the triangle inequality: far from any positive kernel.
+    for (at, distance) in distances.iter_mut().enumerate() {
+        let (low, high) = ((at / 30).min(at % 30), (at / 30).max(at % 30));
+        *distance *= 0.2 + 1.6 * f64::from(u8::from((low * 7 + high * 3) % 5 < 2));
+    }
+    let folds = splits(&stratified_folds(&y, 3, &mut ChaCha8Rng::seed_from_u64(1)).unwrap());
+    let grid = SvmGrid {
+        c: vec![10.0],
+        gamma: vec![0.5],
+        clip: true,
+        ..small()
+    };
+    let kernel: Vec<f64> = distances.iter().map(|distance| libm::exp(-0.5 * distance)).collect();
+    let clipped = clip_negative(&kernel, 30).unwrap();
+    let change = kernel
+        .iter()
+        .zip(&clipped)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max);
+    assert!(change > 0.05, "{change}");
+    let right = |kernel: &[f64]| -> u32 {
+        let each = folds
+            .iter()
+            .map(|split| grid.predict(kernel, &y, split, 10.0).n_correct);
+        each.sum()
+    };
+    assert_ne!(
+        right(&kernel),
+        right(&clipped),
+        "the test would not see a grid that does not clip"
+    );
+    assert_eq!(
+        grid.select(&distances, &y, &folds).unwrap().n_correct,
+        [right(&clipped)]
+    );
+}
+
+#[test]
+fn fits_that_stop_early_are_counted() {
+    let (distances, y) = line(30);
+    let grid = SvmGrid {
+        max_steps: 2,
+        ..small()
+    };
+    let found = grid
+        .cross_validate(&distances, &y, 3, &mut ChaCha8Rng::seed_from_u64(4))
+        .unwrap();
+    assert_eq!(found.n_stopped, 3);
+    assert!(
+        found.choices.iter().all(|choice| choice.n_stopped == 27),
+        "nine points of three splits each"
+    );
+    let full = small()
+        .cross_validate(&distances, &y, 3, &mut ChaCha8Rng::seed_from_u64(4))
+        .unwrap();
+    assert!(full.n_stopped == 0 && full.choices.iter().all(|choice| choice.n_stopped == 0));
+}
