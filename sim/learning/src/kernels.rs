@@ -4,17 +4,17 @@
 //! into an element of a matrix is one ascending chain; a sum over a row runs over [`LANES`] partial sums that are folded in one
 //! order, whatever the width of the registers. Nothing here allocates, draws or knows what its numbers mean.
 
+mod dense;
 pub(crate) mod elementwise;
 pub(crate) mod functions;
-mod dense;
 mod logistic;
 pub(crate) mod moments;
 pub(crate) mod product;
 pub(crate) mod recurrent;
 pub(crate) mod row;
 mod skip_gram;
-mod tsne;
 pub(crate) mod sparse;
+mod tsne;
 
 pub(crate) use dense::{add_scaled, dot, rotate};
 pub(crate) use logistic::{add_scaled_rows, row_products};

@@ -44,9 +44,9 @@
 //!
 //! This crate knows nothing of the engine: a strategy calls it from its handlers and jobs.
 
-pub mod classical;
 mod average;
 mod batch;
+pub mod classical;
 mod csr;
 mod embeddings;
 pub mod evaluation;
