@@ -158,15 +158,21 @@ fn golden_runner_refuses_folders_without_a_known_topic() {
     let missing = Folder::new("empty", &[("notes.txt", "{".to_owned())]);
     assert!(missing.problems().ends_with("no file of a known topic"));
     assert!(check_folder(&missing.0.join("absent")).is_err());
-    let later = changed("metrics", |file| file["topic"] = json!("losses"));
-    let only_later = Folder::new("only-later", &[("losses.json", later.clone())]);
+    let later = changed("metrics", |file| file["topic"] = json!("system_ppgm"));
+    let only_later = Folder::new("only-later", &[("system_ppgm.json", later.clone())]);
     assert!(only_later.problems().ends_with("no file of a known topic"));
     let both = Folder::new(
         "both",
-        &[("losses.json", later), ("metrics.json", changed("metrics", |_| {}))],
+        &[
+            ("system_ppgm.json", later),
+            ("metrics.json", changed("metrics", |_| {})),
+        ],
     );
     let report = check_folder(&both.0).unwrap();
-    assert_eq!((report.skipped, report.checked.len()), (vec!["losses".to_owned()], 1));
+    assert_eq!(
+        (report.skipped, report.checked.len()),
+        (vec!["system_ppgm".to_owned()], 1)
+    );
     let copy = changed("metrics", |_| {});
     let twice = Folder::new("two-files", &[("a.json", copy.clone()), ("b.json", copy)]);
     assert!(twice.problems().contains("topic \"metrics\" occurs in two files"));
