@@ -7,6 +7,7 @@ mod bad_output;
 mod cards;
 mod cli;
 mod determinism;
+mod emulated;
 mod golden;
 mod journey;
 mod ledger;
