@@ -20,6 +20,7 @@ mod metrics;
 mod model;
 mod models;
 mod optim;
+mod ot_linear;
 mod privacy;
 #[cfg(test)]
 mod runner;
@@ -56,6 +57,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("model_graph_classifier", models::graphs),
     ("model_node_classifier", models::nodes),
     ("optim", optim::check),
+    ("ot_linear", ot_linear::check),
     ("privacy", privacy::check),
     ("tsne", tsne::check),
 ];
@@ -66,7 +68,6 @@ const LATER: &[&str] = &[
     "fgw",
     "gw",
     "gw_barycenter",
-    "ot_linear",
     "system_fgcl",
     "system_ppgm",
 ];

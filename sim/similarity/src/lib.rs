@@ -5,6 +5,7 @@
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
 //! - [`linkage`]: agglomerative clustering.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
+//! - [`transport`]: optimal plans between two weighted sets of points.
 //! - [`tree`]: binary trees of vertices: leaves under common ancestors, nearest vertices.
 //! - [`vector`]: distances between vectors.
 //!
@@ -16,5 +17,6 @@ pub mod dtw;
 pub mod graph_edit;
 pub mod linkage;
 pub mod shortest_path;
+pub mod transport;
 pub mod tree;
 pub mod vector;
