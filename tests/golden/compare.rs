@@ -12,6 +12,10 @@ pub(super) enum Got {
     /// There is no such value; null in the file.
     Missing,
     Number(f64),
+    /// A value of which the expected one is an upper bound, such as that of a solver of another make.
+    AtMost(f64),
+    /// A value of which the expected one is a lower bound.
+    AtLeast(f64),
     List(Vec<Got>),
     Map(Vec<(&'static str, Got)>),
 }
@@ -69,7 +73,7 @@ impl fmt::Display for Got {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Got::Missing => f.write_str("null"),
-            Got::Number(value) => write!(f, "{value}"),
+            Got::Number(value) | Got::AtMost(value) | Got::AtLeast(value) => write!(f, "{value}"),
             Got::List(values) => write!(f, "a list of {}", values.len()),
             Got::Map(fields) => write!(
                 f,
@@ -141,19 +145,21 @@ fn walk(at: &str, got: &Got, expected: &Value, tolerance: Tolerance, found: &mut
                 found.push(differ(&join(key), "no such key".into(), wanted.to_string()));
             }
         }
-        (Got::Number(value), wanted) if passes(*value, wanted, tolerance) => {}
+        (Got::Number(value), wanted) if passes(*value, wanted, tolerance, &[-1.0, 1.0]) => {}
+        (Got::AtMost(value), wanted) if passes(*value, wanted, tolerance, &[1.0]) => {}
+        (Got::AtLeast(value), wanted) if passes(*value, wanted, tolerance, &[-1.0]) => {}
         _ => found.push(differ(at, got.to_string(), expected.to_string())),
     }
 }
 
-/// The rule of the golden files; infinities must be equal, and NaN never passes.
-fn passes(got: f64, expected: &Value, tolerance: Tolerance) -> bool {
+/// The rule of the golden files on the given sides, 1 above and −1 below; infinities must be equal, and NaN never passes.
+fn passes(got: f64, expected: &Value, tolerance: Tolerance, sides: &[f64]) -> bool {
     match expected {
         Value::String(text) if text == "inf" => got == f64::INFINITY,
         Value::String(text) if text == "-inf" => got == f64::NEG_INFINITY,
         Value::Number(number) => number.as_f64().is_some_and(|expected| {
             let bound = tolerance.atol + tolerance.rtol * expected.abs();
-            (got - expected).abs() <= bound
+            sides.iter().all(|side| side * (got - expected) <= bound)
         }),
         _ => false,
     }

@@ -3,6 +3,7 @@
 //! - [`dissimilarity`]: dissimilarities of all pairs of sequences or vectors.
 //! - [`dtw`]: dynamic time warping of row sequences.
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
+//! - [`gw`]: Gromov-Wasserstein discrepancies between graphs.
 //! - [`linkage`]: agglomerative clustering.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
 //! - [`transport`]: optimal plans between two weighted sets of points.
@@ -15,6 +16,7 @@
 pub mod dissimilarity;
 pub mod dtw;
 pub mod graph_edit;
+pub mod gw;
 pub mod linkage;
 pub mod shortest_path;
 pub mod transport;

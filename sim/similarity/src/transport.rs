@@ -14,12 +14,13 @@ pub(crate) mod masses;
 pub(crate) mod simplex;
 mod sinkhorn;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use masses::Masses;
 use simplex::Simplex;
 use std::fmt;
 
+pub(crate) use sinkhorn::Scaler;
 pub use sinkhorn::{Sinkhorn, SinkhornPlan, sinkhorn};
 
 /// How far the sum of some weights may be from 1 (or the two sums from each other, in proportion).

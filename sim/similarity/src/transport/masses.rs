@@ -30,6 +30,11 @@ impl Masses {
         Masses { fine, is_uniform }
     }
 
+    /// Whether all weights are equal.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.is_uniform
+    }
+
     /// Both in units of the same size, and how many of these are the whole.
     ///
     /// Uniform weights of `n` and `m` points come in units of `1 / lcm(n, m)`: small integers, in which sums of products

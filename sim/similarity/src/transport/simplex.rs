@@ -16,8 +16,11 @@ const NONE: u32 = u32::MAX;
 /// difference that matters.
 const SLACK: f64 = 1e-12;
 
-/// How many reduced costs are looked at before a pivot, at least: all of them for some 60 points a side, else rows in turn.
-const BLOCK: usize = 4096;
+/// How many reduced costs are looked at before a pivot, at least: all of them for 16 points a side, else rows in turn.
+///
+/// Fewer cost more pivots, more cost more looks; steps of Gromov-Wasserstein on graphs of 17 to 40 nodes took the fewest
+/// instructions with 128 to 256.
+const BLOCK: usize = 256;
 
 /// A node of the tree: a row, or a column behind the rows.
 #[derive(Clone, Copy, Debug)]
@@ -101,13 +104,16 @@ impl Simplex {
         }
     }
 
-    /// Pivots until no cost of `cost`, of shape `(n, stride)`, calls for a change. Padding must be finite.
-    pub(crate) fn optimise(&mut self, cost: &[f64]) {
+    /// Pivots until no cost of `cost`, of shape `(n, stride)`, calls for a change; whether the plan has changed. Padding
+    /// must be finite.
+    pub(crate) fn optimise(&mut self, cost: &[f64]) -> bool {
         self.refresh(self.root, cost);
         let slack = -SLACK * largest(cost);
+        let mut has_moved = false;
         while let Some((row, column)) = self.entering(cost, slack) {
-            self.pivot(row, self.n_rows + column, cost);
+            has_moved |= self.pivot(row, self.n_rows + column, cost) > 0;
         }
+        has_moved
     }
 
     /// The arcs that carry something, by their lower nodes.
@@ -142,8 +148,8 @@ impl Simplex {
         None
     }
 
-    /// Takes in the arc from the row node to the column node.
-    fn pivot(&mut self, row: usize, column: usize, cost: &[f64]) {
+    /// Takes in the arc from the row node to the column node; how much it then carries.
+    fn pivot(&mut self, row: usize, column: usize, cost: &[f64]) -> i64 {
         let n = self.n_rows;
         // Flow runs row → column, up to the apex, and down to the row again. It shrinks on arcs climbed from a column and
         // on arcs descended to a row. Of those that run empty together, the last on the way from the apex must leave.
@@ -186,6 +192,7 @@ impl Simplex {
         };
         self.turn(bottom, top, parent, pushed);
         self.refresh(bottom, cost);
+        pushed
     }
 
     /// Cuts the arc above `top` and hangs its subtree, turned upside down along the way to `bottom`, below `parent`.

@@ -1,0 +1,68 @@
+"""Microseconds a pair and values of POT's Gromov-Wasserstein (conditional gradient, one thread) beside ours, in one run.
+
+    pip install numpy pot
+    cargo build --release -p folkmoot-similarity --example gw_pairs
+    FOLKMOOT_DATA=../shared/data OMP_NUM_THREADS=1 python sim/similarity/benches/against_pot.py
+
+The same matrices and uniform weights go to both; rounds are interleaved and medians count. "lower" says for how many pairs our
+value is lower by more than 1e-7 of POT's (plus 1e-9), "equal" and "higher" likewise.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import ot
+
+DATA = os.environ.get("FOLKMOOT_DATA", "../shared/data")
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+SETS = [("MUTAG", "2", "hops"), ("MUTAG", "2", "signs"), ("PROTEINS", "12", "hops"), ("PROTEINS", "12", "signs")]
+
+
+def ours(name, every, metric, path):
+    command = ["target/release/examples/gw_pairs", DATA, name, every, metric, path]
+    words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(words[words.index("us_per_pair") + 1])
+
+
+def read(path):
+    data = open(path, "rb").read()
+    n = int(np.frombuffer(data, "<u4", 1)[0])
+    sizes = np.frombuffer(data, "<u4", n, 4).astype(int)
+    numbers = np.frombuffer(data, "<f8", -1, 4 + 4 * n)
+    parts = np.split(numbers, np.cumsum(sizes**2))
+    return [np.ascontiguousarray(part.reshape(k, k)) for part, k in zip(parts, sizes)], parts[-1]
+
+
+def theirs(matrices):
+    weights = [np.full(len(matrix), 1 / len(matrix)) for matrix in matrices]
+    values = []
+    start = time.perf_counter()
+    for u, (c, p) in enumerate(zip(matrices, weights)):
+        for d, q in zip(matrices[u + 1 :], weights[u + 1 :]):
+            values.append(ot.gromov.gromov_wasserstein2(c, d, p, q, "square_loss"))
+    return (time.perf_counter() - start) * 1e6 / len(values), np.array(values)
+
+
+print(f"POT {ot.__version__}, numpy {np.__version__}, {ROUNDS} rounds", file=sys.stderr)
+print("set       metric  pairs  nodes  ours us   POT us  ratio  mean ours   mean POT  lower  equal  higher")
+for name, every, metric in SETS:
+    with tempfile.NamedTemporaryFile() as file:
+        times = []
+        for _ in range(ROUNDS):
+            mine = ours(name, every, metric, file.name)
+            matrices, values = read(file.name)
+            other, reference = theirs(matrices)
+            times.append((mine, other))
+    mine, other = (statistics.median(column) for column in zip(*times))
+    slack = 1e-9 + 1e-7 * reference
+    lower, higher = np.mean(values < reference - slack), np.mean(values > reference + slack)
+    print(
+        f"{name:9} {metric:6} {len(values):6} {np.mean([len(m) for m in matrices]):6.1f} {mine:8.2f} {other:8.1f} {other / mine:6.1f}"
+        f" {values.mean():10.6f} {reference.mean():10.6f} {lower:6.1%} {1 - lower - higher:6.1%} {higher:7.1%}",
+        flush=True,
+    )

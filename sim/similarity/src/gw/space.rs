@@ -1,0 +1,283 @@
+//! A finite space: points with weights and a number between each two of them.
+
+use crate::transport::kernels::stride;
+use crate::transport::masses::Masses;
+use crate::transport::{Plan, SUM_TOLERANCE};
+use folkmoot_graphs::Graph;
+use folkmoot_graphs::measures::{UNREACHABLE, hops_from};
+use std::cmp::Ordering;
+use std::fmt;
+
+/// A symmetric matrix of distances between `n` points, and a positive weight for each, of sum 1.
+///
+/// The distances need not obey the triangle inequality, nor the diagonal be 0: any symmetric matrix will do. What every pair
+/// with this space needs is computed once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    /// `(n, stride)`, zero where padded.
+    pub(super) distances: Vec<f64>,
+    pub(super) diagonal: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    pub(super) masses: Masses,
+    /// `C p`: the mean distance of each point from the others.
+    pub(super) means: Vec<f64>,
+    /// The points by ascending mean distance, ties by index.
+    pub(super) order: Vec<u32>,
+    /// `Σ C_ik² p_i p_k`.
+    pub(super) mean_square: f64,
+}
+
+/// Why a matrix and weights are no [`Space`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum SpaceError {
+    /// There are no points.
+    Empty,
+    /// The matrix is not square, or there is not one weight a point.
+    Shape {
+        /// What must have another length.
+        name: &'static str,
+        /// The rule.
+        rule: &'static str,
+        /// The length it has.
+        got: usize,
+    },
+    /// A distance is not finite.
+    Distance {
+        /// The two points.
+        pair: (usize, usize),
+        /// The distance.
+        value: f64,
+    },
+    /// The distance of two points depends on the direction.
+    Asymmetric {
+        /// The two points.
+        pair: (usize, usize),
+        /// There and back.
+        values: (f64, f64),
+    },
+    /// A weight is not positive and finite.
+    Weight {
+        /// The point.
+        index: usize,
+        /// Its weight.
+        value: f64,
+    },
+    /// The weights do not add to 1.
+    Sum(f64),
+}
+
+impl fmt::Display for SpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpaceError::Empty => f.write_str("a space must have at least one point"),
+            SpaceError::Shape { name, rule, got } => write!(f, "{name}: must have {rule} values, got {got}"),
+            SpaceError::Distance { pair: (i, j), value } => write!(
+                f,
+                "distances[{i}][{j}]: must be finite, got {value}; give unreachable pairs a large number"
+            ),
+            SpaceError::Asymmetric {
+                pair: (i, j),
+                values: (there, back),
+            } => write!(
+                f,
+                "distances[{i}][{j}]: must be the same both ways, got {there} and {back}; take their mean"
+            ),
+            SpaceError::Weight { index, value } => write!(
+                f,
+                "weights[{index}]: must be finite and greater than 0, got {value}; leave out points without weight"
+            ),
+            SpaceError::Sum(sum) => write!(f, "weights: must add to 1, got {sum}"),
+        }
+    }
+}
+
+impl std::error::Error for SpaceError {}
+
+impl Space {
+    /// The space of a row-major matrix of shape `(n, n)` and weights of shape `(n,)`.
+    ///
+    /// # Errors
+    /// Whatever [`SpaceError`] names. Weights may miss the sum 1 by 1e-6 and are divided by their sum.
+    pub fn new(distances: &[f64], weights: &[f64]) -> Result<Space, SpaceError> {
+        let n = weights.len();
+        if n == 0 {
+            return Err(SpaceError::Empty);
+        }
+        if distances.len() != n * n {
+            let (name, rule) = (
+                "distances",
+                "as many rows and columns as there are weights, and so n × n",
+            );
+            let got = distances.len();
+            return Err(SpaceError::Shape { name, rule, got });
+        }
+        if let Some(index) = weights.iter().position(|weight| !(weight.is_finite() && *weight > 0.0)) {
+            let value = weights[index];
+            return Err(SpaceError::Weight { index, value });
+        }
+        let sum = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        if (sum - 1.0).abs() > SUM_TOLERANCE {
+            return Err(SpaceError::Sum(sum));
+        }
+        for (i, row) in distances.chunks_exact(n).enumerate() {
+            for (j, &value) in row.iter().enumerate() {
+                if !value.is_finite() {
+                    return Err(SpaceError::Distance { pair: (i, j), value });
+                }
+                let back = distances[j * n + i];
+                if back.is_finite() && value != back {
+                    let values = (value, back);
+                    return Err(SpaceError::Asymmetric { pair: (i, j), values });
+                }
+            }
+        }
+        let weights = weights.iter().map(|weight| weight / sum).collect();
+        Ok(Space::checked(distances, weights))
+    }
+
+    /// The space of a row-major matrix of shape `(n, n)` whose points all weigh `1/n`.
+    ///
+    /// # Errors
+    /// As [`Space::new`].
+    pub fn uniform(distances: Vec<f64>) -> Result<Space, SpaceError> {
+        let n = distances.len().isqrt();
+        if n * n != distances.len() {
+            let (name, rule, got) = ("distances", "n × n", distances.len());
+            return Err(SpaceError::Shape { name, rule, got });
+        }
+        Space::new(&distances, &vec![1.0 / n as f64; n])
+    }
+
+    /// The space of the rows of a row-major matrix with `k` columns, such as embeddings of nodes: Euclidean distances,
+    /// uniform weights.
+    ///
+    /// # Errors
+    /// As [`Space::new`], and when the values are no whole rows of `k > 0`.
+    pub fn euclidean(rows: &[f64], k: usize) -> Result<Space, SpaceError> {
+        if k == 0 || !rows.len().is_multiple_of(k) {
+            let (name, rule, got) = ("rows", "whole rows of k > 0", rows.len());
+            return Err(SpaceError::Shape { name, rule, got });
+        }
+        let n = rows.len() / k;
+        let mut distances = Vec::with_capacity(n * n);
+        for a in rows.chunks_exact(k) {
+            distances.extend(
+                rows.chunks_exact(k)
+                    .map(|b| super::objective::squared_distance(a, b).sqrt()),
+            );
+        }
+        Space::uniform(distances)
+    }
+
+    /// The space of a graph's nodes: lengths of shortest paths in edges, `n` where there is no path; uniform weights.
+    ///
+    /// # Errors
+    /// [`SpaceError::Empty`], and [`SpaceError::Asymmetric`] if the graph is directed.
+    pub fn of_hops(graph: &Graph) -> Result<Space, SpaceError> {
+        let n = graph.n_nodes();
+        let mut distances = Vec::with_capacity(n * n);
+        for source in 0..n as u32 {
+            let hops = hops_from(graph, source);
+            distances.extend(
+                hops.iter()
+                    .map(|&hops| if hops == UNREACHABLE { n as f64 } else { f64::from(hops) }),
+            );
+        }
+        Space::uniform(distances)
+    }
+
+    /// The space of a symmetric finite matrix and positive weights of sum 1.
+    pub(super) fn checked(distances: &[f64], weights: Vec<f64>) -> Space {
+        let n = weights.len();
+        let masses = Masses::new(&weights);
+        let mut padded = vec![0.0; n * stride(n)];
+        let mut means = Vec::with_capacity(n);
+        let mut mean_square = 0.0;
+        for (i, (row, padded)) in distances
+            .chunks_exact(n)
+            .zip(padded.chunks_exact_mut(stride(n)))
+            .enumerate()
+        {
+            padded[..n].copy_from_slice(row);
+            let mut square = 0.0;
+            for (distance, weight) in row.iter().zip(&weights) {
+                square += distance * distance * weight;
+            }
+            mean_square += weights[i] * square;
+            // With equal weights whole numbers stay whole, so equal means are equal to the last bit.
+            means.push(if masses.is_uniform() {
+                row.iter().fold(0.0, |sum, distance| sum + distance) / n as f64
+            } else {
+                row.iter()
+                    .zip(&weights)
+                    .fold(0.0, |sum, (distance, weight)| sum + distance * weight)
+            });
+        }
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_by(|&i, &j| means[i as usize].total_cmp(&means[j as usize]));
+        Space {
+            diagonal: (0..n).map(|i| distances[i * n + i]).collect(),
+            distances: padded,
+            weights,
+            masses,
+            means,
+            order,
+            mean_square,
+        }
+    }
+
+    /// The number of points.
+    pub fn n(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weights of the points; their sum is 1.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The distance of two points.
+    pub fn distance(&self, i: usize, j: usize) -> f64 {
+        self.row(i)[j]
+    }
+
+    /// The distances of a point.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.distances[i * self.stride()..][..self.n()]
+    }
+
+    /// The distances of a point, with zeros behind them up to the stride.
+    #[inline]
+    pub(super) fn padded_row(&self, i: usize) -> &[f64] {
+        &self.distances[i * self.stride()..][..self.stride()]
+    }
+
+    /// All distances, row-major of shape `(n, n)`.
+    pub fn to_matrix(&self) -> Vec<f64> {
+        (0..self.n()).flat_map(|i| self.row(i).iter().copied()).collect()
+    }
+
+    /// The plan `p q'`, from which the methods start.
+    pub fn product_plan(&self, other: &Space) -> Plan {
+        Plan::product(&self.weights, &other.weights)
+    }
+
+    /// The length of a padded row.
+    pub(super) fn stride(&self) -> usize {
+        stride(self.n())
+    }
+
+    /// An order of spaces by what they hold, the smaller first, so that a pair is solved alike from both sides.
+    pub(super) fn canonical(&self, other: &Space) -> Ordering {
+        let values = |a: &[f64], b: &[f64]| {
+            let mut pairs = a.iter().zip(b);
+            pairs
+                .find_map(|(a, b)| Some(a.total_cmp(b)).filter(|order| order.is_ne()))
+                .unwrap_or(Ordering::Equal)
+        };
+        (self.n().cmp(&other.n()))
+            .then_with(|| values(&self.distances, &other.distances))
+            .then_with(|| values(&self.weights, &other.weights))
+    }
+}
