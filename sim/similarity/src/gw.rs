@@ -15,6 +15,7 @@
 //! - [`all_pairs`], [`fused_all_pairs`], [`between`]: many pairs, in parallel.
 //! - [`objective`], [`gradient`]: at any plan.
 //! - [`entropic_gw`]: with an entropy, by scaling.
+//! - [`barycentre`], [`update`], [`resized`]: the mean of several spaces; [`k_means`]: clusters of spaces about their means.
 //!
 //! Promises: no value depends on the number of threads or on the pairs solved before; exchanging the two spaces does not move
 //! a bit. The problem is not convex: what is found is a local optimum, whose value bounds the least from above.
@@ -28,9 +29,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod barycentre;
 mod descent;
 mod entropic;
 mod exchange;
+mod k_means;
 mod kernels;
 mod objective;
 mod pairs;
@@ -42,7 +45,9 @@ mod tests;
 
 use std::fmt;
 
+pub use barycentre::{Alternation, Barycentre, barycentre, resized, update};
 pub use entropic::{Entropic, EntropicCoupling, entropic_gw};
+pub use k_means::{Clusters, KMeans, k_means};
 pub use objective::{feature_cost, fused_objective, gradient, objective};
 pub use pairs::{all_pairs, between, fused_all_pairs};
 pub use solver::{Coupling, Solver, fused_gw, gw};

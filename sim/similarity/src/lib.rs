@@ -3,7 +3,7 @@
 //! - [`dissimilarity`]: dissimilarities of all pairs of sequences or vectors.
 //! - [`dtw`]: dynamic time warping of row sequences.
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
-//! - [`gw`]: Gromov-Wasserstein discrepancies between graphs.
+//! - [`gw`]: Gromov-Wasserstein discrepancies between graphs, their means and clusters.
 //! - [`linkage`]: agglomerative clustering.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
 //! - [`transport`]: optimal plans between two weighted sets of points.

@@ -61,22 +61,29 @@ pub fn gradient(a: &Space, b: &Space, plan: &Plan) -> Result<Vec<f64>, GwError> 
 /// `C T D`, row-major of shape `(n, m)`.
 fn sandwich(a: &Space, plan: &Plan, b: &Space) -> Vec<f64> {
     let m = b.n();
-    let add = |out: &mut [f64], factor: f64, row: &[f64]| {
-        out.iter_mut().zip(row).for_each(|(out, value)| *out += factor * value);
-    };
     let mut half = vec![0.0; a.n() * m];
     for (i, out) in half.chunks_exact_mut(m).enumerate() {
         for (j, &value) in plan.row(i).iter().enumerate() {
-            add(out, value, b.row(j));
+            add_row(out, value, b.row(j));
         }
     }
-    let mut product = vec![0.0; a.n() * m];
+    times(a, &half, m)
+}
+
+/// `C B`, row-major of shape `(n, m)`, as `b` is.
+pub(super) fn times(space: &Space, b: &[f64], m: usize) -> Vec<f64> {
+    let mut product = vec![0.0; space.n() * m];
     for (i, out) in product.chunks_exact_mut(m).enumerate() {
-        for (&distance, half) in a.row(i).iter().zip(half.chunks_exact(m)) {
-            add(out, distance, half);
+        for (&distance, row) in space.row(i).iter().zip(b.chunks_exact(m)) {
+            add_row(out, distance, row);
         }
     }
     product
+}
+
+/// `out += factor × row`.
+fn add_row(out: &mut [f64], factor: f64, row: &[f64]) {
+    out.iter_mut().zip(row).for_each(|(out, value)| *out += factor * value);
 }
 
 /// `(1 − α) <M, T> + α Σ_ijkl (C_ik − D_jl)² T_ij T_kl` at any `plan`.
