@@ -1,6 +1,6 @@
 //! Times Gromov-Wasserstein over all pairs of a set of graphs, or of every so many of them, on one thread.
 //!
-//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every [hops|signs [values.bin]]]`
+//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every [hops|signs [restarts [values.bin]]]]`
 //!
 //! Distances are hop counts, or those between rows of random signs, as GW-LDP's encoder releases them (one of two columns
 //! a row). The file gets everything for other programs: little-endian `u32` number of graphs and their sizes, then as `f64` all
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = args.get(1).map_or("MUTAG", String::as_str);
     let every: usize = args.get(2).map_or(Ok(1), |text| text.parse())?;
     let metric = args.get(3).map_or("hops", String::as_str);
+    let restarts: u32 = args.get(4).map_or(Ok(0), |text| text.parse())?;
 
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let spec = DatasetSpec::TuDataset {
@@ -41,7 +42,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let n = spaces.len();
-    let mut solver = Solver::new(Options::default())?;
+    let mut solver = Solver::new(Options {
+        restarts,
+        start_jitter: if restarts > 0 { 0.1 } else { 0.0 },
+        ..Options::default()
+    })?;
     let mut values = Vec::with_capacity(n * (n - 1) / 2);
     let start = Instant::now();
     for (u, a) in spaces.iter().enumerate() {
@@ -57,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("us_per_pair {:.3}", seconds * 1e6 / values.len() as f64);
 
-    if let Some(path) = args.get(4) {
+    if let Some(path) = args.get(5) {
         let sizes = std::iter::once(n).chain(spaces.iter().map(Space::n));
         let mut bytes: Vec<u8> = sizes.flat_map(|size| (size as u32).to_le_bytes()).collect();
         let matrices = spaces.iter().flat_map(Space::to_matrix);
