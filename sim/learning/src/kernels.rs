@@ -23,3 +23,17 @@ pub(crate) use tsne::{FAR, Forces, forces};
 
 /// How many partial sums a sum of products has: element `i` goes to partial sum `i % LANES`.
 pub(crate) const LANES: usize = 16;
+
+/// The sum of the partial sums, halves first.
+#[inline(always)]
+fn fold<T: Copy + std::ops::AddAssign>(mut sums: [T; LANES]) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            let other = sums[lane + width];
+            sums[lane] += other;
+        }
+        width /= 2;
+    }
+    sums[0]
+}

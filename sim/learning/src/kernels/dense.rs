@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use super::LANES;
+use super::{LANES, fold};
 
 /// `a · b`; element `i` goes to partial sum `i % LANES`. Both have one length.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
@@ -17,14 +17,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     for ((sum, a), b) in sums.iter_mut().zip(a_rest).zip(b_rest) {
         *sum = a.mul_add(*b, *sum);
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-        width /= 2;
-    }
-    sums[0]
+    fold(sums)
 }
 
 /// `out += scale x`. Both have one length.

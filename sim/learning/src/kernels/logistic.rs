@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use super::LANES;
+use super::{LANES, fold};
 
 /// `out[i] = x_i · w`, for the rows `x_i` of `rows` of shape `(out.len(), w.len())`, in double precision.
 ///
@@ -18,14 +18,7 @@ pub(crate) fn row_products(rows: &[f32], w: &[f64], out: &mut [f64]) {
                 sums[lane] = f64::from(x[lane]).mul_add(w[lane], sums[lane]);
             }
         }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for lane in 0..width {
-                sums[lane] += sums[lane + width];
-            }
-            width /= 2;
-        }
-        *out = sums[0];
+        *out = fold(sums);
     }
 }
 

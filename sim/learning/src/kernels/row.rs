@@ -2,20 +2,7 @@
 
 use multiversion::multiversion;
 
-use super::{LANES, functions};
-
-/// The sum of `LANES` partial sums, halves first.
-#[inline(always)]
-fn fold(mut sums: [f32; LANES]) -> f32 {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-        width /= 2;
-    }
-    sums[0]
-}
+use super::{LANES, fold, functions};
 
 /// `Σ_i a_i b_i`, inlined into other kernels.
 #[inline(always)]

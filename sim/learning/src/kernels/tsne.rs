@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use super::LANES;
+use super::{LANES, fold};
 
 /// A coordinate so far from all others that its similarity vanishes beside any other's, though its square is finite: what
 /// coordinates are padded with.
@@ -36,19 +36,11 @@ pub(crate) fn forces(p: &[f64], x: &[f64], y: &[f64], at: [f64; 2]) -> Forces {
             sums[4][lane] += similarity;
         }
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for sums in &mut sums {
-            for lane in 0..width {
-                sums[lane] += sums[lane + width];
-            }
-        }
-        width /= 2;
-    }
+    let [pull_x, pull_y, push_x, push_y, total] = sums.map(fold);
     Forces {
-        pull: [sums[0][0], sums[1][0]],
-        push: [sums[2][0], sums[3][0]],
-        total: sums[4][0],
+        pull: [pull_x, pull_y],
+        push: [push_x, push_y],
+        total,
     }
 }
 
