@@ -25,7 +25,7 @@
 //! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
 //! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
 //! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
-//! alone.
+//! alone; `epsilon_matrix` adds fresh noise to it.
 
 pub mod audit;
 mod client;
@@ -315,7 +315,10 @@ impl Strategy for FedWalk {
                 let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
                 self.measure(&published, dictionary);
                 let matched = || {
-                    let guesses = audit::match_rows(dictionary, matrices, self.n_bins);
+                    let guesses = match self.params.epsilon_matrix {
+                        None => audit::match_rows(dictionary, matrices, self.n_bins),
+                        Some(_) => audit::match_nearest_rows(dictionary, matrices, self.n_bins),
+                    };
                     Recovery::of(self.walked.graph(), guesses)
                 };
                 Done::Tree(Arc::new(published), self.params.attacks.then(matched))

@@ -297,6 +297,17 @@ fn what_the_server_gets_gives_the_edges_away() {
             .iter()
             .all(|(name, _)| !name.starts_with("row_matching"))
     );
+    // Noise of its own on every row hides whose it is, the more the smaller its epsilon.
+    let matched = |epsilon| {
+        let noisy = Params {
+            epsilon_matrix: Some(epsilon),
+            ..params.clone()
+        };
+        let outcome = play(&graph, noisy, &World::ideal(), Options::default());
+        number(&outcome, "row_matching_recall")
+    };
+    let (much, little) = (matched(0.5), matched(1e4));
+    assert!(much < 0.5 && little > 0.95, "{much} {little}");
     let off = Params {
         attacks: false,
         ..params

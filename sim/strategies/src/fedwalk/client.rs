@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const NOISE: Purpose = Purpose(*b"fw-noise");
+const MATRIX_NOISE: Purpose = Purpose(*b"fw-matrx");
 
 /// A device's state: what it was sent, and the walks that wait here.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -64,7 +65,14 @@ impl Client {
                     ));
                 }
             },
-            Event::Done(Done::Matrix(matrix)) => {
+            Event::Done(Done::Matrix(mut matrix)) => {
+                if let Some(epsilon) = system.params.epsilon_matrix {
+                    let noise = laplace(epsilon)?;
+                    let mut rng = cx.rng(MATRIX_NOISE);
+                    let add = |x: &mut f32| *x = (f64::from(*x) + noise.sample(&mut rng)) as f32;
+                    matrix.iter_mut().for_each(add);
+                }
+                // Whatever the noise, the number of rows is the number of neighbours.
                 cx.spend(mechanism::MATRIX, f64::INFINITY);
                 cx.send(Party::Server, Message::OrderedMatrix(matrix));
             }
@@ -86,7 +94,7 @@ impl Client {
         cx: Cx<'_, '_, '_>,
     ) -> Result<(), StrategyError> {
         let epsilon = system.params.epsilon_degree;
-        let noise = Laplace::for_epsilon(epsilon, 1.0).map_err(|error| StrategyError(error.to_string()))?;
+        let noise = laplace(epsilon)?;
         let mut rng = cx.rng(NOISE);
         let counts = system.counts(me, &plan);
         let noisy = counts
@@ -110,6 +118,10 @@ impl Client {
         // It may be the last thing that a walk waited for.
         self.resume(system, cx);
     }
+}
+
+fn laplace(epsilon: f64) -> Result<Laplace, StrategyError> {
+    Laplace::for_epsilon(epsilon, 1.0).map_err(|error| StrategyError(error.to_string()))
 }
 
 /// log2 of a row count for the cost of sorting, 0 for none.

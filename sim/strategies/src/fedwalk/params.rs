@@ -30,6 +30,9 @@ pub struct Params {
     /// Devices upload their ordered matrices (phase A4), from which the tree is made; otherwise it is made of the degree
     /// vectors, which is a true post-processing of what they released. Default by the variant.
     pub m_upload: bool,
+    /// Fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix, > 0; read with `m_upload` only. It hides which
+    /// vectors the rows are, not how many there are. Default none, as printed.
+    pub epsilon_matrix: Option<f64>,
     /// How clusters are merged to make the tree. Default `Average`.
     pub linkage: Linkage,
     /// The distance of rows in time warping. Default `L1`.
@@ -69,6 +72,7 @@ struct Written {
     encoder: Option<Encoder>,
     pool: Pool,
     m_upload: Option<bool>,
+    epsilon_matrix: Option<f64>,
     linkage: Linkage,
     metric: Metric,
     self_hop: SelfHop,
@@ -108,6 +112,7 @@ impl From<Written> for Params {
             encoder: written.encoder.unwrap_or(encoder),
             pool: written.pool,
             m_upload: written.m_upload.unwrap_or(m_upload),
+            epsilon_matrix: written.epsilon_matrix,
             linkage: written.linkage,
             metric: written.metric,
             self_hop: written.self_hop,
@@ -136,6 +141,7 @@ impl From<Params> for Written {
             encoder: Some(params.encoder),
             pool: params.pool,
             m_upload: Some(params.m_upload),
+            epsilon_matrix: params.epsilon_matrix,
             linkage: params.linkage,
             metric: params.metric,
             self_hop: params.self_hop,
@@ -163,6 +169,7 @@ impl Default for Params {
             encoder: Encoder::default(),
             pool: Pool::default(),
             m_upload: true,
+            epsilon_matrix: None,
             linkage: Linkage::default(),
             metric: Metric::default(),
             self_hop: SelfHop::default(),
@@ -209,6 +216,7 @@ impl Params {
         for (field, epsilon) in [
             ("epsilon_degree", self.epsilon_degree),
             ("epsilon_encoder", self.epsilon_encoder),
+            ("epsilon_matrix", self.epsilon_matrix.unwrap_or(1.0)),
         ] {
             need(
                 (1e-6..=1e6).contains(&epsilon),
