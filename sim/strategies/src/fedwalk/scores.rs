@@ -8,8 +8,8 @@ use folkmoot_similarity::vector::l1;
 use rayon::prelude::*;
 
 /// Without a matrix, subtrees of at most this many leaves are looked through vertex by vertex; beyond them the order by noisy
-/// degree finds the few that are near enough.
-const SCAN: u32 = 4096;
+/// degree finds the few that are near enough. A million vertices take least time with some ten thousand.
+const SCAN: u32 = 16_384;
 
 /// Where each vertex stands by noisy degree, for trees without a matrix.
 #[derive(Debug)]
@@ -37,10 +37,12 @@ impl DegreeIndex {
         }
     }
 
-    fn around(&self, degree: f64, width: f64) -> impl Iterator<Item = u32> + '_ {
+    /// The vertices whose noisy degree differs by at most `width`, with the difference.
+    fn around(&self, degree: f64, width: f64) -> impl Iterator<Item = (f64, u32)> + '_ {
         let begin = self.sorted.partition_point(|(at, _)| *at < degree - width);
         let rest = self.sorted[begin..].iter();
-        rest.take_while(move |(at, _)| *at <= degree + width).map(|&(_, v)| v)
+        rest.take_while(move |(at, _)| *at <= degree + width)
+            .map(move |&(at, v)| ((at - degree).abs(), v))
     }
 }
 
@@ -115,9 +117,10 @@ impl PairScores<'_> {
         if scanned as usize == self.n() {
             return;
         }
-        for v in degrees.around(degree, slack(limit / f64::from(SCAN))) {
-            if self.tree.leaves_under_lca(u, v) > SCAN {
-                let score = self.score(u, v);
+        for (difference, v) in degrees.around(degree, slack(limit / f64::from(SCAN))) {
+            let leaves = self.tree.leaves_under_lca(u, v);
+            if leaves > SCAN && difference <= slack(limit / f64::from(leaves)) {
+                let score = encoder_score(f64::from(self.dissimilarity(u, v)), leaves);
                 found.extend((score >= -limit).then_some((v, score)));
             }
         }

@@ -165,7 +165,7 @@ fn the_search_by_degree_misses_nothing() {
             .wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / (1u32 << 24) as f32
     };
-    let n = 6000;
+    let n = 20_000;
     let vectors: Vec<f32> = (0..n * 3).map(|_| (unit() * 6.0 - 3.0) * unit()).collect();
     let sequences = Sequences::of_vectors(&vectors, 3);
     let pairs = |part: &[u32]| sequences.select(part).all_pairs(Metric::L1);
@@ -183,13 +183,13 @@ fn the_search_by_degree_misses_nothing() {
         ..plain
     };
     let mut beyond = 0;
-    for u in (0..n as u32).step_by(37) {
-        for limit in [5.0, 29.0, 4000.0] {
+    for u in (0..n as u32).step_by(97) {
+        for limit in [5.0, 29.0, 9000.0] {
             let found = fast.within(u, limit);
             assert_eq!(found, plain.within(u, limit), "{u} {limit}");
             beyond += found
                 .iter()
-                .filter(|(v, _)| tree.leaves_under_lca(u, *v) > 4096)
+                .filter(|(v, _)| tree.leaves_under_lca(u, *v) > 16_384)
                 .count();
         }
     }
