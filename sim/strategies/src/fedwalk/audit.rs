@@ -53,11 +53,11 @@ pub fn match_nearest_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: u
             .enumerate();
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(v, _)| v as u32)
     };
-    let of_one = |(u, matrix): (usize, &Box<[f32]>)| {
-        let rows = matrix.chunks_exact(k).filter_map(nearest);
+    let of_one = |u: usize| {
+        let rows = matrices[u].chunks_exact(k).filter_map(nearest);
         rows.map(|v| (u as u32, v)).collect::<Vec<(u32, u32)>>()
     };
-    matrices.par_iter().enumerate().flat_map_iter(of_one).collect()
+    (0..matrices.len()).into_par_iter().flat_map_iter(of_one).collect()
 }
 
 /// Server row matching: each row of an uploaded matrix is looked up in the dictionary, where continuous noise makes all
