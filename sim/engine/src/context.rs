@@ -203,6 +203,11 @@ impl<S: Strategy> ServerContext<'_, '_, S> {
             .sample(self.cx.env.n_clients, self.cx.round, self.cx.env.streams)
     }
 
+    /// How many clients are asked in a round.
+    pub fn asked(&self) -> u32 {
+        self.cx.env.world.cohort.asked(self.cx.env.n_clients)
+    }
+
     /// With how many results the round is complete.
     pub fn needed(&self) -> u32 {
         self.cx.env.world.cohort.needed(self.cx.env.n_clients)

@@ -47,6 +47,11 @@ impl Average {
         self.weight
     }
 
+    /// The weighted sums so far, not yet divided by [`weight`](Self::weight); empty before the first model.
+    pub fn sums(&self) -> &[f64] {
+        &self.sums
+    }
+
     /// The weighted mean; `None` before there is any weight.
     pub fn mean(&self) -> Option<Vec<f32>> {
         let mean = |sum: &f64| (sum / self.weight) as f32;
@@ -66,6 +71,7 @@ mod tests {
         average.add(&[5.0, -2.0], 1.0);
         average.add(&[9.0, 9.0], 0.0);
         assert_eq!((average.mean(), average.weight()), (Some(vec![2.0, 1.0]), 4.0));
+        assert_eq!(average.sums(), [8.0, 4.0]);
         average.reset();
         average.add(&[7.0], 2.0);
         assert_eq!(average.mean(), Some(vec![7.0]));

@@ -37,6 +37,7 @@ pub use custom::{Backward, Function};
 pub use propagation::Adjacency;
 
 use crate::Layout;
+use crate::kernels::moments;
 use crate::layout::Parameter;
 use arena::{Entry, Place};
 use op::Op;
@@ -178,6 +179,22 @@ impl<'g> Tape<'g> {
             &mut self.values[..self.n_trainable],
             &self.gradients[..self.n_trainable],
         )
+    }
+
+    /// Adds to the gradient that of `strength / 2 · ‖w − anchor‖²` over the parameters `w` that learn: the proximal term of
+    /// FedProx (T. Li et al. 2020, equation 2). Call it between [`backward`](Self::backward) and the step.
+    ///
+    /// `anchor` has the length of the parameters, or of those that learn.
+    ///
+    /// # Panics
+    /// If it has another length.
+    pub fn add_proximal(&mut self, strength: f32, anchor: &[f32]) {
+        assert!(
+            anchor.len() == self.n_trainable || anchor.len() == self.n_floats,
+            "an anchor has the length of the parameters"
+        );
+        let n = self.n_trainable;
+        moments::add_pull(&mut self.gradients[..n], strength, &self.values[..n], &anchor[..n]);
     }
 
     /// A matrix in the caller's memory, without a gradient; `data` has shape `(rows, columns)`.

@@ -78,3 +78,11 @@ pub(crate) fn add_weighted(sums: &mut [f64], weight: f64, model: &[f32]) {
         *sum = weight.mul_add(f64::from(*x), *sum);
     }
 }
+
+/// `gradient += strength (parameters − anchor)`.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn add_pull(gradient: &mut [f32], strength: f32, parameters: &[f32], anchor: &[f32]) {
+    for ((g, p), a) in gradient.iter_mut().zip(parameters).zip(anchor) {
+        *g = strength.mul_add(p - a, *g);
+    }
+}

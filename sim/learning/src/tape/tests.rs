@@ -404,3 +404,20 @@ fn shapes_that_do_not_fit_are_named() {
     let x = tape.constant(2, 3, &[0.0; 6]);
     tape.matmul(x, x);
 }
+
+/// With the loss `b w²/2` at `w = 3`, the anchor 1 and the strength 0.5: `3 b + 0.5 (3 − 1)`; buffers are not pulled.
+#[test]
+fn a_proximal_term_pulls_what_learns_towards_its_anchor() {
+    let mut layout = Layout::new();
+    layout.buffer("buffer", 1, 1, Init::Zeros);
+    let weight = layout.weight("weight", 1, 1, Init::Zeros);
+    let mut tape = Tape::new();
+    tape.load(&layout, &[3.0, 7.0]);
+    let square = tape.square(weight.var());
+    let loss = tape.scale(2.0, square);
+    tape.backward(loss);
+    tape.add_proximal(0.5, &[1.0, -100.0]);
+    assert_eq!(tape.gradient(weight.var()), [13.0]);
+    tape.add_proximal(1.0, &[4.0]);
+    assert_eq!(tape.parameters_mut(), (&mut [3.0][..], &[12.0][..]));
+}
