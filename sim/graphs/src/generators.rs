@@ -6,6 +6,7 @@
 mod barabasi_albert;
 mod dc_sbm;
 mod erdos_renyi;
+mod graph_classes;
 mod lift;
 mod rmat;
 mod watts_strogatz;
@@ -16,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) use barabasi_albert::barabasi_albert;
 pub(crate) use dc_sbm::{DcSbm, dc_sbm};
 pub(crate) use erdos_renyi::erdos_renyi;
+pub(crate) use graph_classes::{N_MODELS, graph_of_class, n_nodes_between};
 pub(crate) use lift::lift;
 pub(crate) use rmat::{Rmat, rmat};
 pub(crate) use watts_strogatz::watts_strogatz;

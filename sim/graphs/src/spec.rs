@@ -188,6 +188,23 @@ pub enum DatasetSpec {
         #[serde(default = "one")]
         min_degree: u32,
     },
+    /// A set of labelled graphs without features, a random model for each class, all of mean degree near 4: 0 a rewired ring
+    /// (Watts & Strogatz, 4 neighbours, 0.1), 1 preferential attachment (Barabási & Albert, 2 edges), 2 independent edges. Graph
+    /// `i` has the class `i` modulo `n_classes`.
+    GraphClasses {
+        /// Graphs, 2..=1000000, at least `n_classes`. Default: 200.
+        #[serde(default = "two_hundred")]
+        n_graphs: u32,
+        /// Classes, 2..=3. Default: 2.
+        #[serde(default = "two")]
+        n_classes: u32,
+        /// The least nodes of a graph, 5..=10000. Default: 12.
+        #[serde(default = "twelve")]
+        min_nodes: u32,
+        /// The most nodes of a graph, `min_nodes`..=10000; all sizes between are alike. Default: 28.
+        #[serde(default = "twenty_eight")]
+        max_nodes: u32,
+    },
 }
 
 /// What happens to nodes without any edge.
@@ -237,11 +254,23 @@ fn group() -> String {
 fn one() -> u32 {
     1
 }
+fn two() -> u32 {
+    2
+}
 fn five() -> u32 {
     5
 }
 fn ten() -> u32 {
     10
+}
+fn twelve() -> u32 {
+    12
+}
+fn twenty_eight() -> u32 {
+    28
+}
+fn two_hundred() -> u32 {
+    200
 }
 fn thousand() -> u32 {
     1_000
@@ -295,6 +324,7 @@ impl DatasetSpec {
             DatasetSpec::ErdosRenyi { .. } => "ErdosRenyi".to_string(),
             DatasetSpec::WattsStrogatz { .. } => "WattsStrogatz".to_string(),
             DatasetSpec::Rmat { .. } => "Rmat".to_string(),
+            DatasetSpec::GraphClasses { .. } => "GraphClasses".to_string(),
         }
     }
 
@@ -307,6 +337,7 @@ impl DatasetSpec {
                 | DatasetSpec::ErdosRenyi { .. }
                 | DatasetSpec::WattsStrogatz { .. }
                 | DatasetSpec::Rmat { .. }
+                | DatasetSpec::GraphClasses { .. }
         )
     }
 

@@ -155,5 +155,11 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
         entry("ErdosRenyi()", "generated: independent edges", None, ""),
         entry("WattsStrogatz()", "generated: small world, a rewired ring", None, ""),
         entry("Rmat()", "generated: recursive model, for a million nodes", None, ""),
+        entry(
+            "GraphClasses()",
+            "generated: labelled graphs, a random model for each class",
+            None,
+            "",
+        ),
     ]
 }

@@ -1,6 +1,7 @@
 //! The rules of each field of a `dataset:`; one message for each rule broken.
 
 use super::DatasetSpec;
+use crate::generators::N_MODELS;
 
 /// The most nodes of a generated graph.
 const MAX_NODES: u32 = 1 << 26;
@@ -162,6 +163,27 @@ fn check_generated(spec: &DatasetSpec, problems: &mut Problems) {
             // Rounding may carry shares that add up to 1 in decimals a little beyond it.
             let rule = format!("with a and b must add up to at most 1, got {}", a + b + c);
             problems.require((a + b + c).is_nan() || a + b + c <= 1.0 + 1e-12, "c", rule);
+        }
+        DatasetSpec::GraphClasses {
+            n_graphs,
+            n_classes,
+            min_nodes,
+            max_nodes,
+        } => {
+            let rule = format!("must lie in 2..={N_MODELS}, got {n_classes}");
+            problems.require((2..=N_MODELS).contains(n_classes), "n_classes", rule);
+            let least = (*n_classes).clamp(2, N_MODELS);
+            let rule = format!("must lie in {least}..=1000000, got {n_graphs}");
+            problems.require((least..=1_000_000).contains(n_graphs), "n_graphs", rule);
+            let rule = format!("must lie in 5..=10000, got {min_nodes}");
+            problems.require((5..=10_000).contains(min_nodes), "min_nodes", rule);
+            let rule = format!("must lie in {min_nodes} (min_nodes)..=10000, got {max_nodes}");
+            problems.require((*min_nodes..=10_000).contains(max_nodes), "max_nodes", rule);
+            let rule = format!(
+                "and n_graphs give up to {max_nodes} × {n_graphs} nodes; at most {MAX_NODES} are drawn, lower one"
+            );
+            let n_nodes = u64::from(*n_graphs) * u64::from(*max_nodes);
+            problems.require(n_nodes <= u64::from(MAX_NODES), "max_nodes", rule);
         }
         _ => {}
     }

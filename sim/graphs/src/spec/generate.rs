@@ -76,6 +76,27 @@ pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Datas
             };
             generate_dc_sbm(spec, &parameters, min_degree, rng)
         }
+        DatasetSpec::GraphClasses {
+            n_graphs,
+            n_classes,
+            min_nodes,
+            max_nodes,
+        } => {
+            let labels: Vec<u32> = (0..n_graphs).map(|i| i % n_classes).collect();
+            let draw = |class: &u32| {
+                let n_nodes = generators::n_nodes_between(min_nodes, max_nodes, rng);
+                let edges = generators::graph_of_class(*class, n_nodes, rng);
+                let pairs: Vec<(u32, u32)> = edges.into_iter().map(generators::pair).collect();
+                Graph::from_edges(n_nodes, &pairs, false)
+            };
+            Ok(Dataset {
+                name: spec.name(),
+                graphs: labels.iter().map(draw).collect::<Result<_, _>>()?,
+                graph_labels: Some(labels),
+                n_classes: n_classes as usize,
+                ..Dataset::default()
+            })
+        }
         _ => assemble(spec, 0, Vec::new(), None, Lifted::default()),
     }
 }

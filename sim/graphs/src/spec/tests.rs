@@ -83,6 +83,11 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
         ["neighbours", "rewire_prob"]
     );
     assert_eq!(fields("Rmat(n_nodes: 100, a: 0.5, b: 0.5, c: 0.5)"), ["c"]);
+    assert_eq!(
+        fields("GraphClasses(n_graphs: 1, n_classes: 4, min_nodes: 4, max_nodes: 3)"),
+        ["n_classes", "n_graphs", "min_nodes", "max_nodes"]
+    );
+    assert_eq!(fields("GraphClasses(n_graphs: 1000000, max_nodes: 100)"), ["max_nodes"]);
     assert_eq!(fields("TuDataset(name: \"../secret\")"), ["name"]);
     assert_eq!(
         fields("EdgeList(edges: \"\", renumber: true, first_id: 1)"),
@@ -152,6 +157,34 @@ fn generated_graphs_keep_the_least_degree_and_note_what_was_added() {
         "{:?}",
         stuck.notes
     );
+}
+
+#[test]
+fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
+    let text = "GraphClasses(n_graphs: 301, n_classes: 3, min_nodes: 20, max_nodes: 22)";
+    let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    let labels = dataset.graph_labels.as_ref().unwrap();
+    let count = |class| labels.iter().filter(|label| **label == class).count();
+    assert_eq!([count(0), count(1), count(2)], [101, 100, 100]);
+    assert!(dataset.is_graph_level() && dataset.graphs.iter().all(|graph| (20..=22).contains(&graph.n_nodes())));
+    let largest = |class: u32| {
+        let of_class = dataset.graphs.iter().zip(labels).filter(|(_, label)| **label == class);
+        of_class.map(|(graph, _)| degree_stats(graph).max as f64).sum::<f64>() / count(class) as f64
+    };
+    // The largest degree: near 5 or 6 on a ring, near 8 with independent edges, 10 and more at a hub.
+    assert!(largest(0) + 1.0 < largest(2) && largest(2) + 1.0 < largest(1));
+    let edges: Vec<f64> = (0..3)
+        .map(|class| {
+            let of_class = dataset.graphs.iter().zip(labels).filter(|(_, label)| **label == class);
+            of_class
+                .map(|(graph, _)| 2.0 * graph.n_edges() as f64 / graph.n_nodes() as f64)
+                .sum::<f64>()
+                / count(class) as f64
+        })
+        .collect();
+    assert!(edges.iter().all(|mean| (3.5..4.4).contains(mean)), "{edges:?}");
+    let again = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    assert_eq!(dataset.fingerprint(), again.fingerprint());
 }
 
 #[test]
