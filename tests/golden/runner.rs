@@ -158,21 +158,16 @@ fn golden_runner_refuses_folders_without_a_known_topic() {
     let missing = Folder::new("empty", &[("notes.txt", "{".to_owned())]);
     assert!(missing.problems().ends_with("no file of a known topic"));
     assert!(check_folder(&missing.0.join("absent")).is_err());
-    let later = changed("metrics", |file| file["topic"] = json!("system_ppgm"));
-    let only_later = Folder::new("only-later", &[("system_ppgm.json", later.clone())]);
+    let topic = super::LATER[0];
+    let later = changed("metrics", |file| file["topic"] = json!(topic));
+    let only_later = Folder::new("only-later", &[("later.json", later.clone())]);
     assert!(only_later.problems().ends_with("no file of a known topic"));
     let both = Folder::new(
         "both",
-        &[
-            ("system_ppgm.json", later),
-            ("metrics.json", changed("metrics", |_| {})),
-        ],
+        &[("later.json", later), ("metrics.json", changed("metrics", |_| {}))],
     );
     let report = check_folder(&both.0).unwrap();
-    assert_eq!(
-        (report.skipped, report.checked.len()),
-        (vec!["system_ppgm".to_owned()], 1)
-    );
+    assert_eq!((report.skipped, report.checked.len()), (vec![topic.to_owned()], 1));
     let copy = changed("metrics", |_| {});
     let twice = Folder::new("two-files", &[("a.json", copy.clone()), ("b.json", copy)]);
     assert!(twice.problems().contains("topic \"metrics\" occurs in two files"));
