@@ -3,12 +3,13 @@
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //!
-//! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards, and what those that
-//! embed nodes share is in [`node_embedding`].
+//! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
+//! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`].
 
 pub mod deep_walk;
 pub mod fedwalk;
 pub mod node_embedding;
+pub mod rounds;
 pub mod settings;
 
 // Whoever uses strategies needs these too, and gets them here: the crates above this one have no other way down.

@@ -1,0 +1,552 @@
+//! Rounds of a task small enough to follow by hand: each client moves every number by its own constant.
+
+use super::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::network::{LinkClass, LinksSpec};
+use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+
+/// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
+#[derive(Clone, Default)]
+struct Toy {
+    n_clients: u32,
+    /// Who sends NaN in round 1.
+    spoilt: Option<u32>,
+    /// Answers come with an extra in every second round.
+    with_extras: bool,
+    /// Samples that every client has.
+    least_samples: u32,
+}
+
+/// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the update.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Note(u32);
+
+impl Payload for Note {
+    const NAME: &'static str = "note";
+
+    fn encoded_len(&self) -> usize {
+        100
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_u32s(out, &[self.0]);
+        put_u32s(out, &[0; 24]);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        let note = Note(reader.u32()?);
+        reader.rest();
+        Ok(note)
+    }
+}
+
+impl Payload for bool {
+    const NAME: &'static str = "wanted";
+
+    fn encoded_len(&self) -> usize {
+        1
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(reader.u8()? == 1)
+    }
+}
+
+impl RoundStrategy for Toy {
+    type Order = bool;
+    type Extra = Note;
+    type Collected = Vec<(u32, u32)>;
+
+    fn n_parameters(&self) -> usize {
+        2
+    }
+
+    fn initial(&self, _: &mut SimRng) -> Vec<f32> {
+        vec![0.0, 10.0]
+    }
+
+    fn n_clients(&self) -> u32 {
+        self.n_clients
+    }
+
+    fn n_samples(&self, client: ClientId) -> u32 {
+        client.0 + self.least_samples
+    }
+
+    fn cost(&self, client: ClientId) -> f64 {
+        f64::from(client.0) + 1.0
+    }
+
+    fn order(&self, round: Round) -> bool {
+        self.with_extras && round.0 % 2 == 1
+    }
+
+    fn brings_extra(&self, wanted: &bool) -> bool {
+        *wanted
+    }
+
+    fn train(&self, task: Task<'_, Self>) -> Trained<Note> {
+        let is_spoilt = self.spoilt == Some(task.client.0) && task.round == Round(1);
+        let add = if is_spoilt {
+            f32::NAN
+        } else {
+            task.client.0 as f32 + 1.0
+        };
+        Trained {
+            parameters: task.parameters.iter().map(|x| x + add).collect(),
+            extra: task.order.then_some(Note(task.client.0)),
+            spent: if *task.order { vec![(0, 0.5)] } else { vec![] },
+        }
+    }
+
+    fn collect(
+        &self,
+        collected: &mut Vec<(u32, u32)>,
+        client: ClientId,
+        round: Round,
+        note: Note,
+    ) -> Result<(), StrategyError> {
+        assert_eq!(note, Note(client.0));
+        collected.push((round.0, client.0));
+        Ok(())
+    }
+
+    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
+        vec![Score {
+            split: "all",
+            metric: "first",
+            value: f64::from(parameters[0]),
+            n: 1,
+        }]
+    }
+
+    fn conclude(&self, end: End<'_, Self>, _: &Report<'_>, _: &mut SimRng) -> Scores {
+        let notes = ("notes".to_owned(), end.collected.len() as f64);
+        let second = ("second".to_owned(), f64::from(end.parameters[1]));
+        Scores {
+            summary: vec![notes, second],
+            ..Scores::default()
+        }
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        vec![MechanismInfo {
+            mechanism: "note".to_owned(),
+            unit: "one client".to_owned(),
+            delta: 0.0,
+            composition: "basic".to_owned(),
+            claimed: None,
+        }]
+    }
+}
+
+fn toy(n_clients: u32) -> Toy {
+    Toy {
+        n_clients,
+        ..Toy::default()
+    }
+}
+
+fn protocol(rounds: u32) -> Protocol {
+    Protocol {
+        rounds,
+        ..Protocol::default()
+    }
+}
+
+fn try_play(task: Toy, protocol: Protocol, world: &World, options: Options) -> Result<Outcome, RunError> {
+    let n_clients = task.n_clients;
+    let rounds = Rounds::new(task, protocol, Streams::new(5)).unwrap();
+    run(&rounds, n_clients, world, 5, options, &mut Unobserved)
+}
+
+fn play(task: Toy, protocol: Protocol, world: &World) -> Outcome {
+    let outcome = try_play(task, protocol, world, Options::default());
+    outcome.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The first number after each round.
+fn firsts(outcome: &Outcome) -> Vec<f64> {
+    let rows = outcome.scores.iter().filter(|row| row.metric == "first");
+    rows.map(|row| row.value).collect()
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.summary.iter().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("no {name}")).1
+}
+
+/// Client `c` takes `c + 1` seconds.
+fn slow() -> World {
+    World {
+        devices: DeviceSpec::Constant { ops_per_s: 1.0 }.build(),
+        ..World::ideal()
+    }
+}
+
+#[test]
+fn means_are_weighted_by_samples_or_not() {
+    // Clients 0 to 3 add 1 to 4 and weigh 0 to 3: (2 + 6 + 12) / 6.
+    let outcome = play(toy(4), protocol(2), &World::ideal());
+    assert_eq!(
+        firsts(&outcome),
+        [20.0 / 6.0, 40.0 / 6.0].map(|x: f64| f64::from(x as f32))
+    );
+    assert!((number(&outcome, "second") - 10.0 - 40.0 / 6.0).abs() < 1e-5);
+    // Client 0 has learned from nothing.
+    let uniform = Protocol {
+        weighting: Weighting::Uniform,
+        ..protocol(1)
+    };
+    assert_eq!(firsts(&play(toy(4), uniform, &World::ideal())), [3.0]);
+}
+
+#[test]
+fn one_update_is_the_new_model_and_none_leaves_the_old_one() {
+    let one = World {
+        cohort: CohortSpec::Size { n: 1, over_select: 1.0 },
+        ..World::ideal()
+    };
+    let outcome = play(toy(50), protocol(1), &one);
+    let round = &outcome.rounds[0];
+    assert_eq!((round.cohort, round.completed), (1, 1));
+    assert_eq!(firsts(&outcome)[0].fract(), 0.0);
+    // A single client without samples: its update weighs nothing.
+    let outcome = play(toy(1), protocol(3), &World::ideal());
+    assert_eq!(firsts(&outcome), [0.0; 3]);
+    assert_eq!(number(&outcome, "rounds_without_update"), 3.0);
+    // Nobody is ever there.
+    let away = World {
+        availability: AvailabilitySpec::Bernoulli { online_prob: 0.0 }.build(),
+        ..World::ideal()
+    };
+    let outcome = play(toy(4), protocol(3), &away);
+    assert_eq!(firsts(&outcome), [0.0; 3]);
+    assert_eq!(number(&outcome, "lost_models"), 12.0);
+    assert!(outcome.rounds.iter().all(|row| (row.completed, row.dropped) == (0, 4)));
+}
+
+#[test]
+fn an_update_with_nan_is_refused_and_named() {
+    let task = Toy {
+        spoilt: Some(2),
+        ..toy(4)
+    };
+    let outcome = play(task, protocol(3), &World::ideal());
+    assert_eq!(number(&outcome, "refused_updates"), 1.0);
+    let table = outcome
+        .artifacts
+        .iter()
+        .find(|a| a.path == "refused_updates.csv")
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&table.bytes),
+        "client,round,index,value\n2,1,0,NaN\n"
+    );
+    let completed: Vec<u64> = outcome.rounds.iter().map(|row| row.completed).collect();
+    assert_eq!(completed, [4, 3, 4]);
+    // Without client 2: (2 + 12) / 4.
+    let steps: Vec<f64> = firsts(&outcome).windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(
+        (steps[0] - 3.5).abs() < 1e-5 && (steps[1] - 20.0 / 6.0).abs() < 1e-5,
+        "{steps:?}"
+    );
+    assert!(play(toy(4), protocol(3), &World::ideal()).artifacts.is_empty());
+}
+
+#[test]
+fn a_late_update_is_counted_but_not_aggregated() {
+    let world = World {
+        deadline: Some(SimSpan::from_secs(3.5)),
+        ..slow()
+    };
+    let outcome = play(toy(5), protocol(2), &world);
+    // Clients 3 and 4 take 4 and 5 seconds; 0, 1 and 2 are in time: (2 + 6) / 3.
+    assert!((firsts(&outcome)[0] - 8.0 / 3.0).abs() < 1e-6);
+    let first = &outcome.rounds[0];
+    assert_eq!((first.cohort, first.completed, first.dropped, first.late), (5, 3, 0, 2));
+    assert!((first.virtual_s - 3.5).abs() < 1e-6);
+    let strict = Protocol {
+        min_updates: 4,
+        ..protocol(2)
+    };
+    let outcome = play(toy(5), strict.clone(), &world);
+    assert_eq!(firsts(&outcome), [0.0; 2]);
+    assert_eq!(number(&outcome, "rounds_without_update"), 2.0);
+    let error = try_play(toy(3), strict, &World::ideal(), Options::default())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("must be at most 3"), "{error}");
+}
+
+/// In an ideal world all answers of a round come at one instant: who counts is drawn, and not whoever has the lowest number.
+#[test]
+fn of_answers_that_come_together_some_are_drawn() {
+    let world = World {
+        cohort: CohortSpec::Size {
+            n: 10,
+            over_select: 2.0,
+        },
+        ..World::ideal()
+    };
+    let rounds = 400;
+    let outcome = play(toy(20), protocol(rounds), &world);
+    assert!(
+        outcome
+            .rounds
+            .iter()
+            .all(|r| (r.cohort, r.completed, r.dropped, r.late) == (20, 10, 0, 10))
+    );
+    // Each of 20 clients is in with probability 1/2. The numbers of the cohort average 9.5, with a variance of
+    // (20² − 1) / 12 / 10 · (20 − 10) / 19 under draws without repetition, and 5 standard errors are allowed.
+    let uniform = Protocol {
+        weighting: Weighting::Uniform,
+        ..protocol(rounds)
+    };
+    let outcome = play(toy(20), uniform, &world);
+    let mean = firsts(&outcome)[rounds as usize - 1] / f64::from(rounds) - 1.0;
+    let error = (399.0f64 / 12.0 / 10.0 * 10.0 / 19.0 / f64::from(rounds)).sqrt();
+    // Client 0 never counts, which moves the mean of those that do by less than 0.55.
+    assert!((mean - 9.5).abs() < 0.55 + 5.0 * error, "{mean} ± {error}");
+}
+
+#[test]
+fn what_comes_first_counts_where_speeds_differ() {
+    let world = World {
+        cohort: CohortSpec::Size { n: 2, over_select: 3.0 },
+        ..slow()
+    };
+    let outcome = play(toy(6), protocol(1), &world);
+    // Clients 0 and 1 are the fastest; client 0 weighs nothing.
+    assert_eq!(firsts(&outcome), [2.0]);
+    assert_eq!((outcome.rounds[0].completed, outcome.rounds[0].dropped), (2, 4));
+}
+
+#[test]
+fn an_absent_client_is_given_up_or_waited_for() {
+    let world = World {
+        availability: AvailabilitySpec::Bernoulli { online_prob: 0.5 }.build(),
+        ..World::ideal()
+    };
+    let outcome = play(toy(40), protocol(10), &world);
+    let lost = number(&outcome, "lost_models");
+    assert!((120.0..280.0).contains(&lost), "{lost}");
+    let total = outcome.ledger.total();
+    assert_eq!(total.sent, 400 + 400 - lost as u64);
+    let wait = Protocol {
+        absent: Absent::Wait,
+        ..protocol(10)
+    };
+    let outcome = play(toy(40), wait, &world);
+    assert_eq!(number(&outcome, "lost_models"), 0.0);
+    assert!(outcome.rounds.iter().map(|row| row.late).sum::<u64>() > 0);
+}
+
+#[test]
+fn a_client_that_leaves_in_mid_round_does_not_hold_the_round_up() {
+    let world = World {
+        dropout: DropoutSpec {
+            prob: 0.5,
+            ..DropoutSpec::default()
+        },
+        ..slow()
+    };
+    for aggregation in [
+        Aggregation::Synchronous,
+        Aggregation::Buffered {
+            size: 5,
+            discount: Discount::None,
+        },
+    ] {
+        let protocol = Protocol {
+            aggregation,
+            ..protocol(8)
+        };
+        let outcome = play(toy(20), protocol, &world);
+        assert_eq!(outcome.rounds.len(), 8);
+        assert!(firsts(&outcome)[7] > 0.0);
+    }
+}
+
+#[test]
+fn a_round_waits_for_extras_and_collects_them() {
+    let task = Toy {
+        with_extras: true,
+        ..toy(6)
+    };
+    let latency = |ms| LinkClass {
+        latency_ms: Dist::Exponential { mean: ms, min: 1.0 },
+        ..LinkClass::default()
+    };
+    let links = LinksSpec {
+        uplink: latency(500.0),
+        downlink: latency(50.0),
+        ..LinksSpec::default()
+    };
+    let world = World {
+        network: NetworkSpec::Links(links).build(),
+        ..World::ideal()
+    };
+    let outcome = play(task, protocol(4), &world);
+    assert_eq!(number(&outcome, "notes"), 12.0, "those of the last round too");
+    assert!(outcome.rounds.iter().all(|row| row.completed == 6));
+    let bytes = |name: &str| {
+        let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
+        rows.map(|(.., cell)| cell.payload_bytes).sum::<u64>()
+    };
+    assert_eq!(
+        [bytes("model"), bytes("update"), bytes("note")],
+        [24 * 9, 24 * 12, 12 * 100]
+    );
+    assert_eq!(
+        (outcome.privacy[1].releases, outcome.privacy[1].epsilon_worst_client),
+        (12, 1.0)
+    );
+    assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
+}
+
+/// Client 0 adds 1 in a second, client 1 adds 2 in two. Client 1's first update finds a model one round younger than its own,
+/// and so does client 0's second, begun just before that.
+#[test]
+fn a_buffer_takes_in_updates_of_any_age_and_discounts_them() {
+    let protocol = Protocol {
+        weighting: Weighting::Uniform,
+        aggregation: Aggregation::Buffered {
+            size: 1,
+            discount: Discount::InverseRoot,
+        },
+        ..protocol(4)
+    };
+    let task = Toy {
+        least_samples: 1,
+        ..toy(2)
+    };
+    let outcome = play(task, protocol, &slow());
+    let root = 0.5f64.sqrt();
+    let expected = [1.0, 1.0 + 2.0 * root, 1.0 + 3.0 * root, 2.0 + 3.0 * root];
+    for (got, expected) in firsts(&outcome).into_iter().zip(expected) {
+        assert!((got - expected).abs() < 1e-6, "{got} and {expected}");
+    }
+    let ages: Vec<f64> = outcome.rounds.iter().map(|row| row.staleness_mean).collect();
+    assert_eq!(ages, [0.0, 1.0, 1.0, 0.0]);
+    let seconds: Vec<f64> = outcome.rounds.iter().map(|row| row.virtual_s.round()).collect();
+    assert_eq!(seconds, [1.0, 2.0, 2.0, 3.0]);
+}
+
+#[test]
+fn a_buffer_of_the_whole_cohort_is_a_synchronous_round() {
+    let buffered = Protocol {
+        aggregation: Aggregation::Buffered {
+            size: 4,
+            discount: Discount::InverseRoot,
+        },
+        ..protocol(1)
+    };
+    let [sync, buffered] = [protocol(1), buffered].map(|protocol| firsts(&play(toy(4), protocol, &World::ideal()))[0]);
+    assert!((sync - buffered).abs() < 1e-6, "{sync} and {buffered}");
+}
+
+#[test]
+fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
+    let protocol = Protocol {
+        aggregation: Aggregation::Buffered {
+            size: 2,
+            discount: Discount::None,
+        },
+        ..protocol(50)
+    };
+    let world = World {
+        cohort: CohortSpec::Size { n: 3, over_select: 1.0 },
+        ..slow()
+    };
+    let outcome = play(toy(10), protocol, &world);
+    assert_eq!(outcome.rounds.iter().map(|row| row.completed).sum::<u64>(), 100);
+    // 100 updates were taken in, and 3 clients were training when the run ended.
+    let sent: u64 = outcome
+        .ledger
+        .rows()
+        .filter(|(kind, ..)| kind.name == "model")
+        .map(|(.., cell)| cell.sent)
+        .sum();
+    assert!((102..=103).contains(&sent), "{sent}");
+    assert!(outcome.clients.iter().all(|row| row.rounds > 0));
+}
+
+#[test]
+fn threads_windows_and_encoding_do_not_matter() {
+    let world = || World {
+        cohort: CohortSpec::Size {
+            n: 20,
+            over_select: 1.5,
+        },
+        availability: AvailabilitySpec::Bernoulli { online_prob: 0.8 }.build(),
+        dropout: DropoutSpec {
+            prob: 0.1,
+            ..DropoutSpec::default()
+        },
+        deadline: Some(SimSpan::from_secs(60.0)),
+        ..slow()
+    };
+    for aggregation in [
+        Aggregation::Synchronous,
+        Aggregation::Buffered {
+            size: 7,
+            discount: Discount::InverseRoot,
+        },
+    ] {
+        let task = Toy {
+            with_extras: true,
+            spoilt: Some(3),
+            ..toy(60)
+        };
+        let protocol = Protocol {
+            aggregation,
+            server: ServerOptimiser::Yogi {
+                rate: 0.1,
+                beta1: 0.9,
+                beta2: 0.99,
+                tau: 1e-3,
+            },
+            ..protocol(12)
+        };
+        let print = |options| {
+            let outcome = try_play(task.clone(), protocol.clone(), &world(), options).unwrap();
+            let Outcome {
+                ledger,
+                rounds,
+                scores,
+                summary,
+                artifacts,
+                clients,
+                ..
+            } = outcome;
+            format!("{ledger:?} {rounds:?} {scores:?} {summary:?} {artifacts:?} {clients:?}")
+        };
+        let first = print(Options::default());
+        for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (8, true, false)] {
+            let options = Options {
+                threads,
+                windows,
+                wire_check,
+                ..Options::default()
+            };
+            assert!(print(options) == first, "{aggregation:?} {options:?}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_overflows_ends_the_run_with_its_round() {
+    let protocol = Protocol {
+        server: ServerOptimiser::Momentum { rate: 1e38, beta: 0.9 },
+        ..protocol(9)
+    };
+    let error = try_play(toy(4), protocol, &World::ideal(), Options::default())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("lower protocol.server.rate"), "{error}");
+}
