@@ -1,12 +1,16 @@
 //! The federated systems that Folkmoot runs, each a [`Strategy`](folkmoot_engine::Strategy) named as its paper is.
 //!
+//! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //!
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
-//! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`].
+//! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`], and those that train a graph network for
+//! classification [`classifier`].
 
+pub mod classifier;
 pub mod deep_walk;
+pub mod fed_avg;
 pub mod fedwalk;
 pub mod node_embedding;
 pub mod rounds;

@@ -1,0 +1,301 @@
+//! The shards: what each client trains on, validates with and tests on, ready for the network.
+
+use super::{Encoder, Inputs, Split};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::rng;
+use folkmoot_graphs::{Dataset, Features, Graph, Partition};
+use folkmoot_learning::{Batch, Csr};
+use rayon::prelude::*;
+
+const SPLIT: Purpose = Purpose(*b"cl-split");
+
+/// Training, validation, test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Train,
+    Validation,
+    Test,
+}
+
+/// All that one client holds.
+pub(super) enum Shard {
+    /// Whole graphs: a batch and its classes for each part, and the training graphs one by one for smaller batches.
+    Graphs {
+        parts: Box<[(Batch, Vec<u32>); 3]>,
+        single: Vec<(Csr, Vec<f32>)>,
+    },
+    /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which nodes are in it.
+    Nodes {
+        batch: Box<Batch>,
+        labels: Vec<u32>,
+        masks: [Vec<bool>; 3],
+        train: Vec<u32>,
+    },
+}
+
+/// One part as the network sees it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) batch: &'a Batch,
+    pub(super) labels: &'a [u32],
+    /// The rows that count, if not all.
+    pub(super) mask: Option<&'a [bool]>,
+}
+
+impl View<'_> {
+    /// How many items count.
+    pub(super) fn len(&self) -> usize {
+        self.mask
+            .map_or(self.labels.len(), |mask| mask.iter().filter(|counts| **counts).count())
+    }
+}
+
+impl Shard {
+    pub(super) fn view(&self, part: Part) -> View<'_> {
+        match self {
+            Shard::Graphs { parts, .. } => {
+                let (batch, labels) = &parts[part as usize];
+                View {
+                    batch,
+                    labels,
+                    mask: None,
+                }
+            }
+            Shard::Nodes {
+                batch, labels, masks, ..
+            } => View {
+                batch,
+                labels,
+                mask: Some(&masks[part as usize]),
+            },
+        }
+    }
+
+    pub(super) fn n_train(&self) -> usize {
+        match self {
+            Shard::Graphs { parts, .. } => parts[0].1.len(),
+            Shard::Nodes { train, .. } => train.len(),
+        }
+    }
+
+    /// Nodes that take part in a pass over the training items.
+    pub(super) fn n_train_nodes(&self) -> usize {
+        self.view(Part::Train).batch.csr().n_rows()
+    }
+}
+
+/// How many numbers a node brings.
+pub(super) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, StrategyError> {
+    match (inputs, &dataset.features) {
+        (Inputs::Degree { most }, _) => Ok(most as usize + 1),
+        (Inputs::Constant, _) => Ok(1),
+        (Inputs::Features, Some(features)) if features.n_rows() != dataset.n_nodes() => refuse(format!(
+            "the data set has features for {} nodes and {} nodes",
+            features.n_rows(),
+            dataset.n_nodes()
+        )),
+        (Inputs::Features, Some(features)) if features.n_columns() == 0 => {
+            refuse("the data set's features have no column; set inputs: Degree() or Constant")
+        }
+        (Inputs::Features, Some(features)) => Ok(features.n_columns()),
+        (Inputs::Features, None) => refuse("the data set has no features; set inputs: Degree() or Constant"),
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
+    Err(StrategyError(why.into()))
+}
+
+/// The shards of all clients.
+pub(super) fn shards(
+    (inputs, split): (Inputs, Split),
+    encoder: Encoder,
+    dataset: &Dataset,
+    partition: &Partition,
+    streams: Streams,
+) -> Result<Vec<Shard>, StrategyError> {
+    let classes = classes(dataset)?;
+    match (split, &dataset.splits) {
+        (Split::Published, None) => {
+            return refuse("the data set was published without a split; set split: Shares()");
+        }
+        // What one client trains on would be what another is tested on.
+        (Split::Shares { .. }, _) if !partition.is_exact_cover(dataset.n_items()) => {
+            return refuse(
+                "the shards overlap or leave something out; set split: Published, or choose another partition",
+            );
+        }
+        _ => {}
+    }
+    let source = Source {
+        inputs,
+        split,
+        encoder,
+        dataset,
+        classes,
+        n_features: n_features(inputs, dataset)?,
+        starts: starts(&dataset.graphs),
+    };
+    let of_client = |client: usize| source.shard(client as u32, partition.shard(client), streams);
+    (0..partition.n_clients()).into_par_iter().map(of_client).collect()
+}
+
+/// The class of each item, if it has one.
+fn classes(dataset: &Dataset) -> Result<Vec<Option<u32>>, StrategyError> {
+    let n_classes = dataset.n_classes;
+    let classes: Vec<Option<u32>> = match (&dataset.graph_labels, &dataset.node_labels) {
+        (Some(labels), _) => labels.iter().map(|class| Some(*class)).collect(),
+        (None, Some(labels)) if !dataset.is_graph_level() => {
+            if labels.is_multi_label() {
+                return refuse("a node of the data set has several classes; choose one whose nodes have one each");
+            }
+            (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
+        }
+        _ => return refuse("the data set has no classes to learn; choose one with labels"),
+    };
+    if classes.len() != dataset.n_items() {
+        let (got, items) = (classes.len(), dataset.n_items());
+        return refuse(format!("the data set has classes for {got} items and {items} items"));
+    }
+    if n_classes < 2 {
+        return refuse(format!(
+            "there must be at least 2 classes to tell apart, got {n_classes}"
+        ));
+    }
+    match classes
+        .iter()
+        .position(|class| class.is_some_and(|c| c as usize >= n_classes))
+    {
+        Some(item) => refuse(format!(
+            "item {item} has class {}, and classes must lie below {n_classes}",
+            classes[item].unwrap_or_default()
+        )),
+        None => Ok(classes),
+    }
+}
+
+/// Where the nodes of each graph begin.
+fn starts(graphs: &[Graph]) -> Vec<u32> {
+    let mut start = 0;
+    let next = |graph: &Graph| {
+        start += graph.n_nodes() as u32;
+        start - graph.n_nodes() as u32
+    };
+    graphs.iter().map(next).collect()
+}
+
+/// What shards are made from.
+struct Source<'a> {
+    inputs: Inputs,
+    split: Split,
+    encoder: Encoder,
+    dataset: &'a Dataset,
+    classes: Vec<Option<u32>>,
+    n_features: usize,
+    starts: Vec<u32>,
+}
+
+impl Source<'_> {
+    fn shard(&self, client: u32, items: &[u32], streams: Streams) -> Result<Shard, StrategyError> {
+        let labelled: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|item| self.classes[*item as usize].is_some())
+            .collect();
+        let parts = self.split(client, labelled, streams);
+        match self.dataset.is_graph_level() {
+            true => self.graphs(parts),
+            false => self.nodes(items, parts),
+        }
+    }
+
+    /// Three lists of items, each ascending.
+    fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
+        let Split::Shares { train, validation } = self.split else {
+            let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
+            let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
+            return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
+        };
+        let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
+        for i in (1..items.len()).rev() {
+            items.swap(i, rng::index(&mut rng, i + 1));
+        }
+        let n = items.len();
+        let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
+        let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);
+        let test = items.split_off(n_train + n_validation);
+        let validation = items.split_off(n_train);
+        [items, validation, test].map(|mut part| {
+            part.sort_unstable();
+            part
+        })
+    }
+
+    fn graphs(&self, parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+        let mut single = Vec::new();
+        let mut batches = Vec::with_capacity(3);
+        for (number, part) in parts.iter().enumerate() {
+            let mut batch = Batch::new(self.n_features);
+            for &item in part {
+                let graph = &self.dataset.graphs[item as usize];
+                let start = self.starts[item as usize];
+                let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
+                let matrix = self.encoder.matrix(&Csr::from_graph(graph));
+                let features = self.features(graph, &rows)?;
+                batch.push(&matrix, &features);
+                if number == Part::Train as usize {
+                    single.push((matrix, features));
+                }
+            }
+            let labels = part.iter().filter_map(|item| self.classes[*item as usize]).collect();
+            batches.push((batch, labels));
+        }
+        let parts: [(Batch, Vec<u32>); 3] = batches.try_into().expect("there are three parts");
+        Ok(Shard::Graphs {
+            parts: Box::new(parts),
+            single,
+        })
+    }
+
+    fn nodes(&self, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+        let graph = self.dataset.graph().induced(items);
+        let features = self.features(&graph, items)?;
+        let mut batch = Batch::new(self.n_features);
+        batch.push(&self.encoder.matrix(&Csr::from_graph(&graph)), &features);
+        let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
+        let masks: [Vec<bool>; 3] = [mask(&parts[0]), mask(&parts[1]), mask(&parts[2])];
+        let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
+        let labels = items
+            .iter()
+            .map(|item| self.classes[*item as usize].unwrap_or_default())
+            .collect();
+        Ok(Shard::Nodes {
+            batch: Box::new(batch),
+            labels,
+            masks,
+            train,
+        })
+    }
+
+    /// The features of a graph whose nodes are the rows `rows` of the data set, shape `(n_nodes, n_features)`.
+    fn features(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
+        let mut all = vec![0.0; rows.len() * self.n_features];
+        for (at, (row, to)) in rows.iter().zip(all.chunks_exact_mut(self.n_features)).enumerate() {
+            match self.inputs {
+                Inputs::Constant => to[0] = 1.0,
+                Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
+                Inputs::Features => {
+                    let features: Option<&Features> = self.dataset.features.as_ref();
+                    features.expect("looked at beforehand").write_row(*row, to);
+                    if let Some(column) = to.iter().position(|x| !x.is_finite()) {
+                        return refuse(format!(
+                            "feature {column} of node {row} is {}, and features must be finite",
+                            to[column]
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}

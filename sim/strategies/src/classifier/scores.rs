@@ -1,0 +1,162 @@
+//! What a model is worth: on all clients' items together, and in the mean over clients.
+
+use super::Classifier;
+use super::data::{Part, Shard};
+use crate::rounds::Score;
+use folkmoot_learning::Tape;
+use folkmoot_metrics::scores;
+use rayon::prelude::*;
+
+/// A model's answers on one part of one shard.
+struct Answers {
+    /// The sum of the losses.
+    loss: f64,
+    actual: Vec<u32>,
+    predicted: Vec<u32>,
+    /// Shape `(n, n_classes)`.
+    probabilities: Vec<f64>,
+}
+
+impl Classifier {
+    /// Scores of a model on the splits `validation` and `test`; a split without items has none.
+    ///
+    /// | metric | over |
+    /// |---|---|
+    /// | `accuracy`, `loss` | all items; the loss is the mean cross entropy |
+    /// | `macro_f1` | all items, the mean over the classes that occur or are predicted |
+    /// | `macro_auc` | all items, the mean over classes of one against the rest; absent unless every class occurs |
+    /// | `client_accuracy`, `client_loss` | the mean over clients with items, each with the same weight |
+    ///
+    /// A value that is not finite is left out.
+    pub fn evaluate(&self, parameters: &[f32]) -> Vec<Score> {
+        let mut rows = Vec::new();
+        for (split, part) in [("validation", Part::Validation), ("test", Part::Test)] {
+            let answers = |shard: &Shard| self.answers(shard, part, parameters);
+            let by_client: Vec<Option<Answers>> = self.shards.par_iter().map(answers).collect();
+            let by_client: Vec<Answers> = by_client.into_iter().flatten().collect();
+            let mut row = |metric, value: f64, n: usize| {
+                if value.is_finite() {
+                    rows.push(Score {
+                        split,
+                        metric,
+                        value,
+                        n: n as u64,
+                    });
+                }
+            };
+            let all = Answers::pooled(&by_client);
+            let (n, n_clients) = (all.actual.len(), by_client.len());
+            if n == 0 {
+                continue;
+            }
+            row("accuracy", all.accuracy(), n);
+            row("loss", all.loss / n as f64, n);
+            if let Ok(f1) = scores::f1_multi_class(&all.actual, &all.predicted) {
+                row("macro_f1", f1.macro_mean, n);
+            }
+            if let Ok(auc) = scores::auc_one_vs_rest(&all.actual, &all.probabilities, self.network.n_classes()) {
+                row("macro_auc", auc, n);
+            }
+            let mean = |value: fn(&Answers) -> f64| by_client.iter().map(value).sum::<f64>() / n_clients as f64;
+            row("client_accuracy", mean(Answers::accuracy), n_clients);
+            row("client_loss", mean(|a| a.loss / a.actual.len() as f64), n_clients);
+        }
+        rows
+    }
+
+    /// The accuracy on all test items of whoever always answers the class that most training items have (of equals, the
+    /// first); `None` without test items.
+    pub fn majority_accuracy(&self) -> Option<f64> {
+        let mut counts = vec![0_u64; self.network.n_classes()];
+        for (_, class) in self.labels(Part::Train) {
+            counts[class as usize] += 1;
+        }
+        let most = counts.iter().max()?;
+        let majority = counts.iter().position(|count| count == most)? as u32;
+        let (mut hits, mut n) = (0_u64, 0_u64);
+        for (_, class) in self.labels(Part::Test) {
+            n += 1;
+            hits += u64::from(class == majority);
+        }
+        (n > 0).then(|| hits as f64 / n as f64)
+    }
+
+    /// The shard and the class of every item of a part.
+    fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
+        self.shards.iter().enumerate().flat_map(move |(client, shard)| {
+            let view = shard.view(part);
+            let counts = move |i: &usize| view.mask.is_none_or(|mask| mask[*i]);
+            (0..view.labels.len())
+                .filter(counts)
+                .map(move |i| (client, view.labels[i]))
+        })
+    }
+
+    fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
+        let view = shard.view(part);
+        let (n, n_classes) = (view.len(), self.network.n_classes());
+        if n == 0 {
+            return None;
+        }
+        Tape::with_own(|tape| {
+            tape.load(self.network.layout(), parameters);
+            let logits = self.network.logits(tape, view.batch, None);
+            let loss = tape.cross_entropy(logits, view.labels, view.mask);
+            let shares = tape.softmax(logits, None);
+            let mut answers = Answers {
+                loss: f64::from(tape.scalar(loss)) * n as f64,
+                actual: Vec::with_capacity(n),
+                predicted: Vec::with_capacity(n),
+                probabilities: Vec::with_capacity(n * n_classes),
+            };
+            let rows = tape
+                .value(shares)
+                .chunks_exact(n_classes)
+                .zip(tape.value(logits).chunks_exact(n_classes));
+            for (i, (shares, logits)) in rows.enumerate() {
+                if view.mask.is_none_or(|mask| mask[i]) {
+                    answers.actual.push(view.labels[i]);
+                    answers.predicted.push(largest(logits));
+                    answers
+                        .probabilities
+                        .extend(shares.iter().map(|share| f64::from(*share)));
+                }
+            }
+            Some(answers)
+        })
+    }
+}
+
+/// The position of the largest number, of equals the first.
+fn largest(logits: &[f32]) -> u32 {
+    let mut best = 0;
+    for (class, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = class;
+        }
+    }
+    best as u32
+}
+
+impl Answers {
+    fn accuracy(&self) -> f64 {
+        scores::accuracy(&self.actual, &self.predicted).unwrap_or(f64::NAN)
+    }
+
+    /// The answers of all clients, in ascending order.
+    fn pooled(by_client: &[Answers]) -> Answers {
+        let mut all = Answers {
+            loss: 0.0,
+            actual: Vec::new(),
+            predicted: Vec::new(),
+            probabilities: Vec::new(),
+        };
+        for answers in by_client {
+            all.loss += answers.loss;
+            all.actual.extend(&answers.actual);
+            all.predicted.extend(&answers.predicted);
+            all.probabilities.extend(&answers.probabilities);
+        }
+        all
+    }
+}
