@@ -6,6 +6,7 @@
 mod edge_list;
 mod karate;
 mod mat;
+mod npy;
 mod npz;
 mod text;
 mod tudataset;

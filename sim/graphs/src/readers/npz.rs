@@ -4,17 +4,15 @@
 //! (negative: unlabelled) and `train_mask`, `val_mask`, `test_mask` are optional, all others ignored. Numbers may be of any
 //! integer or float type, bool for masks; pickled objects are not read.
 
-mod array;
-
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
 use zip::ZipArchive;
 
+use super::npy::Array;
 use super::{MAX_NODES, MAX_UNPACKED, note_cleaned, read_bytes};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
-use array::Array;
 
 /// The members that are read, if they are there.
 const MEMBERS: &[&str] = &[
