@@ -4,12 +4,15 @@
 //! labels and splits, and the positions [`Dataset::arc_range`]`(g)` of edge labels. Everything a reader dropped or changed is
 //! in `notes`, with counts, and nothing is dropped without a note.
 
+mod class_split;
 mod fingerprint;
 
 use std::ops::Range;
 
+pub use class_split::SplitError;
+
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
-use crate::{Features, Graph, Labels};
+use crate::{Features, Graph, Labels, Properties};
 
 /// One or more graphs and their annotations.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -26,6 +29,8 @@ pub struct Dataset {
     pub edge_labels: Option<Vec<u32>>,
     /// The class of each graph; `None` for a node-level set.
     pub graph_labels: Option<Vec<u32>>,
+    /// What each graph has besides its class, such as the compiler of a function's binary; `None` where nothing is known.
+    pub graph_properties: Option<Properties>,
     /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0 without a task.
     pub n_classes: usize,
     /// The published split, if the files hold one.
@@ -143,6 +148,7 @@ impl Dataset {
             node_labels: self.node_labels.as_ref().map(|labels| labels.select(nodes)),
             edge_labels,
             graph_labels: None,
+            graph_properties: None,
             n_classes: self.n_classes,
             splits: self.splits.as_ref().map(|splits| splits.select(nodes)),
             node_ids: Some(nodes.iter().map(|&node| id(node)).collect()),
@@ -233,6 +239,11 @@ impl Dataset {
         }
         if self.graph_labels.is_some() {
             row("graph classes", self.n_classes.to_string());
+        }
+        if let Some(properties) = &self.graph_properties {
+            let facets: Vec<&str> = properties.facets().collect();
+            let value = format!("{} ({})", properties.n_classes(), facets.join(" × "));
+            row("graph properties", value);
         }
         if let Some(splits) = &self.splits {
             let (train, val, test) = splits.sizes();

@@ -39,6 +39,14 @@ impl Hasher {
         self.words(ids.iter().copied());
     }
 
+    fn texts<'a>(&mut self, texts: impl ExactSizeIterator<Item = &'a str>) {
+        self.len(texts.len());
+        for text in texts {
+            self.len(text.len());
+            self.0.update(text.as_bytes());
+        }
+    }
+
     fn floats(&mut self, values: &[f32]) {
         self.words(values.iter().map(|value| value.to_bits()));
     }
@@ -96,5 +104,14 @@ pub(super) fn of(dataset: &Dataset) -> String {
         hasher.mask(&splits.test);
     });
     hasher.part(dataset.node_ids.as_deref(), Hasher::ids);
+    // Only where there are any, so that sets without them keep the fingerprints that earlier runs recorded.
+    if let Some(properties) = &dataset.graph_properties {
+        hasher.texts(properties.facets());
+        hasher.len(properties.n_classes());
+        for values in properties.names() {
+            hasher.texts(values.iter().map(String::as_str));
+        }
+        hasher.ids(properties.classes());
+    }
     hasher.0.finalize().to_hex().to_string()
 }
