@@ -32,6 +32,7 @@ mod pairs;
 mod partition;
 mod properties;
 mod readers;
+mod scaling;
 mod spec;
 
 pub use data_dirs::{DataDirs, DataError};
@@ -42,4 +43,5 @@ pub use labels::{LabelError, Labels};
 pub use pairs::{Pair, PairError, PairSampler};
 pub use partition::{Centres, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner};
 pub use properties::Properties;
-pub use spec::{CatalogueEntry, Citation, DatasetSpec, Isolated};
+pub use scaling::CountScaling;
+pub use spec::{CatalogueEntry, Citation, DatasetSpec, Functions, Isolated};

@@ -4,6 +4,7 @@
 //! input, truncated or random, with a [`DataError`]: it never panics, and never allocates more than the bytes at hand justify.
 
 mod edge_list;
+mod function_graphs;
 mod karate;
 mod mat;
 mod npy;
@@ -16,6 +17,7 @@ use std::path::Path;
 use crate::{Cleaned, DataError, Dataset};
 
 pub(crate) use edge_list::{EdgeListOptions, read_edge_list};
+pub(crate) use function_graphs::{Binary, FunctionOptions, read_function_graphs};
 pub(crate) use karate::karate;
 pub(crate) use mat::{MatOptions, read_mat};
 pub(crate) use npz::read_npz;

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod check;
+mod functions;
 mod generate;
 
 use std::path::Path;
@@ -11,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 pub use catalogue::CatalogueEntry;
 pub(crate) use catalogue::how_to_get;
+pub use functions::Functions;
 
 use crate::readers::{self, EdgeListOptions, MatOptions};
-use crate::{DataDirs, DataError, Dataset};
+use crate::{CountScaling, DataDirs, DataError, Dataset};
 
 /// The field `dataset:` of a card.
 ///
@@ -55,6 +57,17 @@ pub enum DatasetSpec {
         /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features, PROTEINS_full 32. Default: true.
         #[serde(default = "yes")]
         label_features: bool,
+    },
+    /// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the function, the property the binary.
+    FunctionGraphs {
+        /// Which set: `OpenSSL` or `FFmpeg`.
+        name: Functions,
+        /// The least and the greatest number of nodes (basic blocks), within 20..=200. Default: (50, 200).
+        #[serde(default = "fifty_to_200")]
+        n_nodes: (u32, u32),
+        /// What becomes of the six counts a node. Default: `Raw`, as the files hold them.
+        #[serde(default)]
+        scaling: CountScaling,
     },
     /// Two text files: one edge a line, and optionally one label a line.
     EdgeList {
@@ -278,6 +291,9 @@ fn thousand() -> u32 {
 fn million() -> u32 {
     1 << 20
 }
+fn fifty_to_200() -> (u32, u32) {
+    (50, 200)
+}
 fn mean_degree() -> f64 {
     10.0
 }
@@ -317,6 +333,7 @@ impl DatasetSpec {
             DatasetSpec::EmailEuCore { .. } => "EmailEuCore".to_string(),
             DatasetSpec::Planetoid { name, .. } => format!("{name:?}"),
             DatasetSpec::TuDataset { name, .. } => name.clone(),
+            DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
             DatasetSpec::EdgeList { edges, .. } => stem(edges),
             DatasetSpec::Mat { path, .. } | DatasetSpec::Npz { path, .. } => stem(path),
             DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
@@ -381,6 +398,7 @@ impl DatasetSpec {
             DatasetSpec::TuDataset { name, label_features } => {
                 readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
             }
+            DatasetSpec::FunctionGraphs { name, n_nodes, scaling } => name.load(*n_nodes, *scaling, dirs),
             DatasetSpec::Mat {
                 path,
                 network,

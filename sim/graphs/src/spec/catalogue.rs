@@ -25,6 +25,8 @@ const GET_PLANETOID: &str = "Planetoid (Yang, Cohen and Salakhutdinov): convert 
     gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) and put the archive into `planetoid/` below a data folder";
 const GET_TU: &str = "TUDataset collection (TU Dortmund): unpack the zip file of the set, so that `NAME_A.txt` lies in \
     `tudataset/NAME/` below a data folder";
+const GET_ACFG: &str = "attributed control-flow graphs (repository of MGMN, Ling et al., folder `data/CFG`): put the folder of the \
+    set, such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, each file compressed by gzip as `NAME.json.gz`";
 const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
     is absolute";
 
@@ -39,6 +41,8 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
         GET_PLANETOID
     } else if below("tudataset") {
         GET_TU
+    } else if below("acfg") {
+        GET_ACFG
     } else {
         GET_OWN
     };
@@ -126,6 +130,24 @@ fn published() -> Vec<CatalogueEntry> {
             "1,000 ego networks of actors, 2 classes, no features",
             Some("tudataset/IMDB-BINARY"),
             GET_TU,
+        ),
+        entry(
+            "FunctionGraphs(name: OpenSSL)",
+            "4,308 control-flow graphs of 50 to 200 nodes, 338 functions, 24 properties, 6 features",
+            Some("acfg/OpenSSL_6ACFG_min50_max200"),
+            GET_ACFG,
+        ),
+        entry(
+            "FunctionGraphs(name: OpenSSL, n_nodes: (20, 200))",
+            "15,800 control-flow graphs, 1,073 functions, the published split",
+            Some("acfg/OpenSSL_6ACFG_min20_max200"),
+            GET_ACFG,
+        ),
+        entry(
+            "FunctionGraphs(name: FFmpeg)",
+            "10,824 control-flow graphs, 8 properties; the public copy has 7,262 of 2,365 functions, 6 properties",
+            Some("acfg/ffmpeg_6ACFG_min50_max200"),
+            GET_ACFG,
         ),
     ]
 }

@@ -1,6 +1,7 @@
 //! The rules of each field of a `dataset:`; one message for each rule broken.
 
 use super::DatasetSpec;
+use super::functions::WIDEST;
 use crate::generators::N_MODELS;
 
 /// The most nodes of a generated graph.
@@ -68,6 +69,19 @@ pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
             let rule = "must be a folder of the TUDataset collection, such as \"MUTAG\" (letters, digits, `-` and `_`)";
             problems.require(!name.is_empty() && name.chars().all(plain), "name", rule);
+        }
+        DatasetSpec::FunctionGraphs {
+            n_nodes: (least, most), ..
+        } => {
+            let rule = format!(
+                "must be a range (least, greatest) within {}..={}, the sizes that were published, got ({least}, {most})",
+                WIDEST.0, WIDEST.1
+            );
+            problems.require(
+                WIDEST.0 <= *least && least <= most && *most <= WIDEST.1,
+                "n_nodes",
+                rule,
+            );
         }
         DatasetSpec::EdgeList {
             edges,

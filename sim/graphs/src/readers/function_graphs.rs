@@ -1,0 +1,240 @@
+//! Attributed control-flow graphs of the functions of binaries, one gzipped file of JSON lines per binary.
+//!
+//! A line is one function: `n_num` (blocks), `succs` (for each block the blocks that may follow it, from 0), `features` (six counts
+//! a block) and `fname`, the function's name and so its class; `src` and any other member is skipped. Arcs are directed, and
+//! a block that follows itself keeps its self loop. The name of the file tells the binary, and so the property of its graphs.
+//! Files are read in ascending order of their names, line by line: nothing unpacked outlives its line.
+
+mod line;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ndarray::Array2;
+
+use super::npy::Array;
+use super::read_bytes;
+use crate::measures::components;
+use crate::{DataError, Dataset, Features, Graph, Properties, Splits};
+use line::Function;
+
+/// Counts per block.
+const N_COLUMNS: usize = 6;
+
+/// The published order of the classes for the split, if the folder holds one.
+const ORDER: &str = "class_perm.npy";
+
+/// One binary of a set, read or not.
+pub(crate) struct Binary {
+    /// Its file within the folder.
+    pub(crate) file: String,
+    /// The values of the set's facets.
+    pub(crate) property: Vec<String>,
+}
+
+/// What to read.
+pub(crate) struct FunctionOptions<'a> {
+    /// The least and the greatest number of blocks; functions outside are left out.
+    pub(crate) n_nodes: (u32, u32),
+    /// What tells the binaries apart, such as `["compiler", "level"]`.
+    pub(crate) facets: &'a [&'a str],
+    /// Every binary of the published set, in ascending order of file names.
+    pub(crate) binaries: &'a [Binary],
+    /// Whether the folder was made for `n_nodes`, so that a published order of classes belongs to what is read.
+    pub(crate) whole: bool,
+}
+
+/// Reads the binaries of `options` that the folder `dir` holds; a note names those that it lacks.
+pub(crate) fn read_function_graphs(
+    name: &str,
+    dir: &Path,
+    options: &FunctionOptions<'_>,
+) -> Result<Dataset, DataError> {
+    let (here, missing) = options
+        .binaries
+        .iter()
+        .partition::<Vec<&Binary>, _>(|binary| dir.join(&binary.file).exists());
+    if here.len() < 2 {
+        let rule = format!(
+            "holds {} of the {} binaries of the set, such as `{}`; with fewer than 2 no function has a variant and all graphs \
+             have one property",
+            here.len(),
+            options.binaries.len(),
+            options.binaries[0].file
+        );
+        return Err(DataError::format(dir, rule));
+    }
+    let mut reading = Reading::default();
+    for (property, binary) in (0..).zip(&here) {
+        reading.read(&dir.join(&binary.file), property, options.n_nodes)?;
+    }
+    if reading.graphs.is_empty() {
+        let (least, most) = options.n_nodes;
+        let rule = format!("no function has {least} to {most} blocks; widen `n_nodes`");
+        return Err(DataError::format(dir, rule));
+    }
+    let values = here.iter().map(|binary| binary.property.clone()).collect();
+    let mut dataset = reading.into_dataset(name, options, values);
+    if !missing.is_empty() {
+        dataset.notes.insert(0, partial(&missing, options.binaries.len()));
+    }
+    let order = dir.join(ORDER);
+    if options.whole && order.exists() {
+        published_split(&mut dataset, &order)?;
+    }
+    Ok(dataset)
+}
+
+fn partial(missing: &[&Binary], n_binaries: usize) -> String {
+    let names: Vec<String> = missing.iter().map(|binary| binary.property.join(" ")).collect();
+    format!(
+        "the set is partial: {} of its {n_binaries} binaries are not in the folder ({})",
+        missing.len(),
+        names.join(", ")
+    )
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reading {
+    graphs: Vec<Graph>,
+    /// Six counts a node, graph after graph.
+    counts: Vec<f32>,
+    /// The function of each graph, numbered by first appearance.
+    labels: Vec<u32>,
+    /// The binary of each graph.
+    properties: Vec<u32>,
+    classes: BTreeMap<String, u32>,
+    /// Hashes of successors and counts.
+    seen: BTreeSet<[u8; 32]>,
+    n_copies: usize,
+    n_outside: usize,
+    n_repeated_arcs: usize,
+    n_repeated_names: usize,
+    n_disconnected: usize,
+}
+
+impl Reading {
+    fn read(&mut self, path: &Path, property: u32, (least, most): (u32, u32)) -> Result<(), DataError> {
+        let mut lines = line::Lines::open(path)?;
+        let mut names = BTreeSet::new();
+        let mut n_functions = 0;
+        while let Some(function) = lines.next()? {
+            let Function {
+                graph,
+                counts,
+                name,
+                n_repeated_arcs,
+            } = function;
+            n_functions += 1;
+            if !(least as usize..=most as usize).contains(&graph.n_nodes()) {
+                self.n_outside += 1;
+                continue;
+            }
+            if self.graphs.len() as u64 > super::MAX_NODES
+                || (self.counts.len() + counts.len()) as u64 > super::MAX_NODES * N_COLUMNS as u64
+            {
+                let rule = format!("the set has over {} blocks; lower `n_nodes`", super::MAX_NODES);
+                return Err(DataError::format(path, rule));
+            }
+            self.n_repeated_arcs += n_repeated_arcs;
+            self.n_copies += usize::from(!self.seen.insert(hash(&graph, &counts)));
+            self.n_disconnected += usize::from(components(&graph).sizes.len() > 1);
+            let next = self.classes.len() as u32;
+            let class = *self.classes.entry(name).or_insert(next);
+            self.n_repeated_names += usize::from(!names.insert(class));
+            self.labels.push(class);
+            self.properties.push(property);
+            self.counts.extend(counts);
+            self.graphs.push(graph);
+        }
+        if n_functions == 0 {
+            return Err(DataError::format(path, "the file holds no function; copy it again"));
+        }
+        Ok(())
+    }
+
+    fn into_dataset(self, name: &str, options: &FunctionOptions<'_>, values: Vec<Vec<String>>) -> Dataset {
+        let mut variants = vec![0_u32; self.classes.len()];
+        for &class in &self.labels {
+            variants[class as usize] += 1;
+        }
+        let n_single = variants.iter().filter(|count| **count == 1).count();
+        let (least, most) = options.n_nodes;
+        let mut notes = Vec::new();
+        let mut note = |count: usize, what: &str| {
+            if count > 0 {
+                notes.push(format!("{count} {what}"));
+            }
+        };
+        note(
+            self.n_outside,
+            &format!("functions with fewer than {least} or more than {most} blocks were left out"),
+        );
+        note(self.n_repeated_arcs, "repeated successors were dropped");
+        note(
+            self.n_repeated_names,
+            "functions have the name of an earlier one of their binary and count as its variants",
+        );
+        note(
+            n_single,
+            "functions have one variant only: their matching pair is the graph with itself",
+        );
+        note(self.n_copies, "graphs equal an earlier one, in successors and counts");
+        note(self.n_disconnected, "graphs are not connected");
+        let n_nodes = self.counts.len() / N_COLUMNS;
+        let counts = Array2::from_shape_vec((n_nodes, N_COLUMNS), self.counts);
+        Dataset {
+            name: name.to_string(),
+            graphs: self.graphs,
+            features: Some(Features::Dense(counts.expect("every node has a row of six counts"))),
+            graph_labels: Some(self.labels),
+            graph_properties: Properties::new(options.facets, values, self.properties),
+            n_classes: self.classes.len(),
+            notes,
+            ..Dataset::default()
+        }
+    }
+}
+
+fn hash(graph: &Graph, counts: &[f32]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    // The number of nodes, the last of the offsets, and so on: each part tells the length of the next.
+    hasher.update(&(graph.n_nodes() as u64).to_le_bytes());
+    hasher.update(&words(graph.offsets()));
+    hasher.update(&words(graph.targets()));
+    hasher.update(&counts.iter().flat_map(|count| count.to_le_bytes()).collect::<Vec<u8>>());
+    *hasher.finalize().as_bytes()
+}
+
+/// Applies the published order of classes if it fits.
+///
+/// The order numbers functions by first appearance in an unstated order of files; ours is that of their names.
+fn published_split(dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
+    let refuse = |message: String| DataError::format(path, message);
+    let order = Array::parse(read_bytes(path)?).map_err(refuse)?;
+    let order = order.integers(ORDER).map_err(refuse)?;
+    if order.len() != dataset.n_classes {
+        dataset.notes.push(format!(
+            "no published split: {ORDER} orders {} functions, but {} were read",
+            order.len(),
+            dataset.n_classes
+        ));
+        return Ok(());
+    }
+    let order: Vec<u32> = order
+        .iter()
+        .map(|&class| u32::try_from(class).unwrap_or(u32::MAX))
+        .collect();
+    let labels = dataset.graph_labels.as_deref().unwrap_or_default();
+    dataset.splits = Some(Splits::by_class(labels, &order).map_err(|error| refuse(error.to_string()))?);
+    dataset.notes.push(format!(
+        "the split follows {ORDER}, with functions numbered in order of file names and lines; the order that its authors read \
+         the files in is not known"
+    ));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
