@@ -8,6 +8,7 @@ mod cards;
 mod cli;
 mod determinism;
 mod emulated;
+mod federated;
 mod golden;
 mod journey;
 mod ledger;

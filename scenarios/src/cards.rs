@@ -14,6 +14,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "karate",
     "deep-walk/output-layers",
     "deep-walk/output-layers-blogcatalog",
+    "fed-avg/mutag",
+    "fed-avg/small",
     "fedwalk/attacks",
     "fedwalk/attacks-cora",
     "fedwalk/bins",
