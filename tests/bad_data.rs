@@ -149,6 +149,69 @@ fn a_truncated_or_foreign_mat_file_is_refused() {
     );
 }
 
+/// `text` in a gzip file of one stored block (RFC 1951, 3.2.4; RFC 1952).
+fn gzip(text: &str) -> Vec<u8> {
+    let crc = text.bytes().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(crc & 1))
+        })
+    });
+    let len = u16::try_from(text.len()).unwrap();
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    file.extend([len.to_le_bytes(), (!len).to_le_bytes()].concat());
+    file.extend(text.as_bytes());
+    file.extend([(!crc).to_le_bytes(), u32::from(len).to_le_bytes()].concat());
+    file
+}
+
+/// A function of 50 blocks in a row, each with six counts.
+fn function_of_50_blocks() -> String {
+    let succs: Vec<String> = (1..50).map(|next| format!("[{next}]")).collect();
+    let features = vec!["[0,0,0,0,1,0]"; 50].join(",");
+    let succs = succs.join(",");
+    format!("{{\"n_num\":50,\"succs\":[{succs},[]],\"features\":[{features}],\"fname\":\"f\"}}\n")
+}
+
+#[test]
+fn damaged_function_graphs_are_refused_by_file_and_line() {
+    let good = function_of_50_blocks();
+    let whole = gzip(&good);
+    let set = "acfg/ffmpeg_6ACFG_min50_max200";
+    let refuses_second = |content: &[u8], words: &[&str]| {
+        let [first, second] = ["clang_O1", "gcc_O2"].map(|binary| format!("{set}/ACFG_ffmpeg_g_{binary}.json.gz"));
+        refuses(
+            "FunctionGraphs(name: FFmpeg)",
+            &[(&first, &whole), (&second, content)],
+            words,
+        );
+    };
+    let far = gzip(&format!("{good}{}", good.replace("[[1],", "[[50],")));
+    refuses_second(
+        &far,
+        &["ACFG_ffmpeg_g_gcc_O2.json.gz:2: block 0 has successor 50, but blocks are 0..50"],
+    );
+    let short = gzip(&good.replacen("[0,0,0,0,1,0]", "[0,0,0,0,1]", 1));
+    refuses_second(&short, &["gcc_O2.json.gz:1: block 0 must have 6 features, got 5"]);
+    refuses_second(
+        &whole[..whole.len() / 2],
+        &["gcc_O2.json.gz:1", "the file is truncated, copy it again"],
+    );
+    refuses_second(good.as_bytes(), &["gcc_O2.json.gz:1: the gzip data are damaged"]);
+    // Two whole files: FedWalk wants one graph, and says so after reading both.
+    refuses_second(&whole, &["FedWalk"]);
+    let only = format!("{set}/ACFG_ffmpeg_g_gcc_O2.json.gz");
+    refuses(
+        "FunctionGraphs(name: FFmpeg)",
+        &[(&only, &whole)],
+        &["holds 1 of the 8 binaries", "all graphs have one property"],
+    );
+    refuses(
+        "FunctionGraphs(name: OpenSSL)",
+        &[],
+        &["OpenSSL_6ACFG_min50_max200/acfgSSL_6 was not found", "(./data)", "MGMN"],
+    );
+}
+
 #[test]
 fn a_folder_where_a_file_should_be_is_refused() {
     refuses(

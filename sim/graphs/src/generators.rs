@@ -1,9 +1,10 @@
-//! Random graphs: simple, undirected, drawn on one thread, the same for the same stream.
+//! Random graphs, simple and undirected but for control flow, drawn on one thread, the same for the same stream.
 //!
 //! Each generator is one function of its checked parameters and a stream. Degrees that a model leaves at 0 can be lifted to
 //! `min_degree` afterwards ([`Lift`]); every repair has a bound, and what it added is noted in the data set.
 
 mod barabasi_albert;
+mod control_flow;
 mod dc_sbm;
 mod erdos_renyi;
 mod graph_classes;
@@ -15,6 +16,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 pub(crate) use barabasi_albert::barabasi_albert;
+pub(crate) use control_flow::{ControlFlow, N_COUNTS, control_flow};
 pub(crate) use dc_sbm::{DcSbm, dc_sbm};
 pub(crate) use erdos_renyi::erdos_renyi;
 pub(crate) use graph_classes::{N_MODELS, graph_of_class, n_nodes_between};

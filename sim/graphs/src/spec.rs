@@ -19,8 +19,8 @@ use crate::{CountScaling, DataDirs, DataError, Dataset};
 
 /// The field `dataset:` of a card.
 ///
-/// Sets with options are written with brackets even if all options have their defaults: `EmailEuCore()`. Generated graphs are
-/// simple and undirected; with `min_degree` (default 1) nodes left with fewer edges get more, visited in ascending order, each
+/// Sets with options are written with brackets even if all options have their defaults: `EmailEuCore()`. Generated graphs but those
+/// of `ControlFlow` are simple and undirected; with `min_degree` (default 1) nodes left with fewer edges get more, visited in ascending order, each
 /// edge to a node drawn by the model's own law (uniformly where it has none), or the next id that is free. These edges
 /// come on top of `mean_degree`, and a note says how many they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -218,6 +218,31 @@ pub enum DatasetSpec {
         #[serde(default = "twenty_eight")]
         max_nodes: u32,
     },
+    /// Control-flow-like graphs with functions, variants and properties: the twin of `FunctionGraphs` that needs no files.
+    ControlFlow {
+        /// Functions, the classes, 2..=1000000. Default: 100.
+        #[serde(default = "hundred")]
+        n_functions: u32,
+        /// The least and the greatest number of a function's blocks before it is compiled, within 2..=10000; a variant has at
+        /// most twice as many nodes. Default: (20, 60).
+        #[serde(default = "twenty_to_60")]
+        n_nodes: (u32, u32),
+        /// Compilers, 1..=16. Default: 2.
+        #[serde(default = "two")]
+        n_compilers: u32,
+        /// Optimisation levels, 1..=16; with `n_compilers` they give the properties, at least 2. Default: 4.
+        #[serde(default = "four")]
+        n_levels: u32,
+        /// The probability that a binary has a function, in 0..=1; each function has a variant in one at least. Default: 0.9.
+        #[serde(default = "variant_prob")]
+        variant_prob: f64,
+        /// How much graphs and counts depend on the property, from 0 (not at all) to 1. Default: 0.5.
+        #[serde(default = "half")]
+        property_effect: f64,
+        /// What becomes of the six counts a node. Default: `Raw`.
+        #[serde(default)]
+        scaling: CountScaling,
+    },
 }
 
 /// What happens to nodes without any edge.
@@ -267,9 +292,6 @@ fn group() -> String {
 fn one() -> u32 {
     1
 }
-fn two() -> u32 {
-    2
-}
 fn five() -> u32 {
     5
 }
@@ -293,6 +315,24 @@ fn million() -> u32 {
 }
 fn fifty_to_200() -> (u32, u32) {
     (50, 200)
+}
+fn twenty_to_60() -> (u32, u32) {
+    (20, 60)
+}
+fn two() -> u32 {
+    2
+}
+fn four() -> u32 {
+    4
+}
+fn hundred() -> u32 {
+    100
+}
+fn variant_prob() -> f64 {
+    0.9
+}
+fn half() -> f64 {
+    0.5
 }
 fn mean_degree() -> f64 {
     10.0
@@ -342,6 +382,7 @@ impl DatasetSpec {
             DatasetSpec::WattsStrogatz { .. } => "WattsStrogatz".to_string(),
             DatasetSpec::Rmat { .. } => "Rmat".to_string(),
             DatasetSpec::GraphClasses { .. } => "GraphClasses".to_string(),
+            DatasetSpec::ControlFlow { .. } => "ControlFlow".to_string(),
         }
     }
 
@@ -355,6 +396,7 @@ impl DatasetSpec {
                 | DatasetSpec::WattsStrogatz { .. }
                 | DatasetSpec::Rmat { .. }
                 | DatasetSpec::GraphClasses { .. }
+                | DatasetSpec::ControlFlow { .. }
         )
     }
 

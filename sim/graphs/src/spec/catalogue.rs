@@ -183,5 +183,11 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             None,
             "",
         ),
+        entry(
+            "ControlFlow()",
+            "generated: functions in variants of known properties, the twin of FunctionGraphs",
+            None,
+            "",
+        ),
     ]
 }

@@ -12,6 +12,12 @@ const MAX_MIN_DEGREE: u32 = 64;
 /// Above this, the quadratic searches within one node's neighbours would be felt.
 const MAX_EDGES_PER_NODE: u32 = 1_024;
 
+const MAX_FUNCTIONS: u32 = 1_000_000;
+/// The most blocks of a function before it is compiled.
+const MAX_BLOCKS: u32 = 10_000;
+/// The most compilers, and the most levels.
+const MAX_FACET: u32 = 16;
+
 /// Collects the problems of one data set.
 struct Problems(Vec<(String, String)>);
 
@@ -123,6 +129,7 @@ fn check_generated(spec: &DatasetSpec, problems: &mut Problems) {
     let half = |n_nodes: u32| (f64::from(n_nodes) - 1.0) / 2.0;
     match spec {
         DatasetSpec::DcSbm { .. } => check_dc_sbm(spec, problems),
+        DatasetSpec::ControlFlow { .. } => check_control_flow(spec, problems),
         DatasetSpec::BarabasiAlbert {
             n_nodes,
             edges_per_node,
@@ -234,4 +241,40 @@ fn check_dc_sbm(spec: &DatasetSpec, problems: &mut Problems) {
     let rule = "must be 0 with a single class; there is no second one";
     problems.require(*n_classes > 1 || *second_label_prob == 0.0, "second_label_prob", rule);
     problems.min_degree(*min_degree, *n_nodes);
+}
+
+fn check_control_flow(spec: &DatasetSpec, problems: &mut Problems) {
+    let DatasetSpec::ControlFlow {
+        n_functions,
+        n_nodes: (least, most),
+        n_compilers,
+        n_levels,
+        variant_prob,
+        property_effect,
+        scaling: _,
+    } = spec
+    else {
+        return;
+    };
+    let rule = format!("must lie in 2..={MAX_FUNCTIONS}, got {n_functions}");
+    problems.require((2..=MAX_FUNCTIONS).contains(n_functions), "n_functions", rule);
+    let rule = format!("must be a range (least, greatest) within 2..={MAX_BLOCKS}, got ({least}, {most})");
+    let range_holds = 2 <= *least && least <= most && *most <= MAX_BLOCKS;
+    problems.require(range_holds, "n_nodes", rule);
+    for (field, value) in [("n_compilers", n_compilers), ("n_levels", n_levels)] {
+        let rule = format!("must lie in 1..={MAX_FACET}, got {value}");
+        problems.require((1..=MAX_FACET).contains(value), field, rule);
+    }
+    let rule = "must be 2 or more with a single compiler: with one property there is nothing to infer";
+    problems.require(*n_compilers != 1 || *n_levels != 1, "n_levels", rule);
+    problems.share("variant_prob", *variant_prob);
+    problems.share("property_effect", *property_effect);
+    if problems.0.is_empty() {
+        let n_variants = u64::from(*n_functions) * u64::from(n_compilers * n_levels);
+        let n_blocks = n_variants * u64::from(2 * most);
+        let rule = format!(
+            "gives up to {n_blocks} nodes in {n_variants} variants; at most {MAX_NODES} are drawn, lower it or `n_nodes`"
+        );
+        problems.require(n_blocks <= u64::from(MAX_NODES), "n_functions", rule);
+    }
 }

@@ -1,11 +1,12 @@
 //! From a generator's parameters to a data set with notes.
 
+use ndarray::Array2;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::DatasetSpec;
-use crate::generators::{self, DcSbm, Rmat};
-use crate::{DataError, Dataset, Graph, Labels};
+use crate::generators::{self, ControlFlow, DcSbm, N_COUNTS, Rmat};
+use crate::{CountScaling, DataError, Dataset, Features, Graph, GraphBuilder, Labels, Properties};
 
 /// Draws the graph of a generated data set; for any other there is nothing to draw, and the graph is empty.
 pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
@@ -97,6 +98,25 @@ pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Datas
                 ..Dataset::default()
             })
         }
+        DatasetSpec::ControlFlow {
+            n_functions,
+            n_nodes,
+            n_compilers,
+            n_levels,
+            variant_prob,
+            property_effect,
+            scaling,
+        } => {
+            let parameters = ControlFlow {
+                n_functions,
+                n_nodes,
+                n_compilers,
+                n_levels,
+                variant_prob,
+                property_effect,
+            };
+            generate_control_flow(spec, &parameters, scaling, rng)
+        }
         _ => assemble(spec, 0, Vec::new(), None, Lifted::default()),
     }
 }
@@ -141,6 +161,54 @@ fn generate_dc_sbm(
     let mut dataset = assemble(spec, n_nodes, edges, Some(model.into_labels()), lifted)?;
     note_missing(&mut dataset, missing);
     Ok(dataset)
+}
+
+fn generate_control_flow(
+    spec: &DatasetSpec,
+    parameters: &ControlFlow,
+    scaling: CountScaling,
+    rng: &mut ChaCha8Rng,
+) -> Result<Dataset, DataError> {
+    let variants = generators::control_flow(parameters, rng);
+    let properties = variants.iter().map(|variant| variant.property).collect();
+    let labels: Vec<u32> = variants.iter().map(|variant| variant.function).collect();
+    let mut graphs = Vec::with_capacity(variants.len());
+    let mut counts: Vec<f32> = Vec::new();
+    for variant in variants {
+        let program = variant.program;
+        let arcs = (0_u32..).zip(&program.next);
+        let pairs: Vec<(u32, u32)> = arcs
+            .flat_map(|(from, next)| next.iter().map(move |&to| (from, to)))
+            .collect();
+        let builder = GraphBuilder::new(program.next.len() as u32);
+        graphs.push(builder.directed(true).keep_self_loops(true).build(&pairs)?.0);
+        counts.extend(program.counts.iter().flatten().map(|&count| count as f32));
+    }
+    let counts = Array2::from_shape_vec((counts.len() / N_COUNTS, N_COUNTS), counts);
+    let counts = Features::Dense(counts.expect("every node has a row of six counts"));
+    let values = (0..parameters.n_compilers).flat_map(|compiler| {
+        (0..parameters.n_levels).map(move |level| vec![format!("compiler {compiler}"), format!("O{level}")])
+    });
+    let n_single = labels
+        .chunk_by(|a, b| a == b)
+        .filter(|variants| variants.len() == 1)
+        .count();
+    let notes = match n_single {
+        0 => Vec::new(),
+        n => vec![format!(
+            "{n} functions have one variant only: their matching pair is the graph with itself"
+        )],
+    };
+    Ok(Dataset {
+        name: spec.name(),
+        graphs,
+        features: Some(scaling.apply(counts)),
+        graph_properties: Properties::new(&["compiler", "level"], values.collect(), properties),
+        graph_labels: Some(labels),
+        n_classes: parameters.n_functions as usize,
+        notes,
+        ..Dataset::default()
+    })
 }
 
 /// What lifting small degrees added.

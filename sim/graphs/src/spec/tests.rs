@@ -1,6 +1,7 @@
 use rand::SeedableRng;
 
 use super::*;
+use crate::Graph;
 use crate::measures::degree_stats;
 use crate::readers::test_files::{Folder, real_data};
 
@@ -89,6 +90,26 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
     );
     assert_eq!(fields("GraphClasses(n_graphs: 1000000, max_nodes: 100)"), ["max_nodes"]);
     assert_eq!(fields("TuDataset(name: \"../secret\")"), ["name"]);
+    assert_eq!(fields("FunctionGraphs(name: OpenSSL, n_nodes: (10, 200))"), ["n_nodes"]);
+    assert_eq!(fields("FunctionGraphs(name: FFmpeg, n_nodes: (60, 50))"), ["n_nodes"]);
+    assert_eq!(
+        fields(
+            "ControlFlow(n_functions: 1, n_nodes: (1, 5), n_compilers: 0, n_levels: 17, variant_prob: 2, property_effect: NaN)"
+        ),
+        [
+            "n_functions",
+            "n_nodes",
+            "n_compilers",
+            "n_levels",
+            "variant_prob",
+            "property_effect"
+        ]
+    );
+    assert_eq!(fields("ControlFlow(n_compilers: 1, n_levels: 1)"), ["n_levels"]);
+    assert_eq!(
+        fields("ControlFlow(n_functions: 1000000, n_nodes: (9000, 10000))"),
+        ["n_functions"]
+    );
     assert_eq!(
         fields("EdgeList(edges: \"\", renumber: true, first_id: 1)"),
         ["edges", "first_id"]
@@ -119,6 +140,11 @@ fn missing_set_says_where_it_was_looked_for_and_how_to_get_it() {
     assert!(error("TuDataset(name: \"NCI1\")", &dirs).contains("TUDataset collection"));
     assert!(error("Planetoid(name: Pubmed)", &dirs).contains("gnn-benchmark"));
     assert!(error("EmailEuCore()", &dirs).contains("SNAP"));
+    let text = error("FunctionGraphs(name: OpenSSL)", &dirs);
+    assert!(
+        text.contains("acfg/OpenSSL_6ACFG_min50_max200/acfgSSL_6 was not found") && text.contains("MGMN"),
+        "{text}"
+    );
     assert!(error("Mat(path: \"x.mat\")", &DataDirs::new()).contains("no data folder was named"));
     folder.file("planetoid/cora.npz", "no archive");
     assert!(error("Planetoid(name: Cora)", &dirs).contains("not a .npz archive"));
@@ -207,4 +233,36 @@ fn built_in_and_real_sets_load_by_their_cards() {
     assert!(dropped.notes.contains(&"left out 19 isolated nodes".to_string()));
     assert_eq!(load("TuDataset(name: \"MUTAG\")").graphs.len(), 188);
     assert_eq!(load("BlogCatalog").n_classes, 39);
+}
+
+#[test]
+fn generated_functions_have_all_that_the_published_ones_have() {
+    let load = |text: &str| card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    let set = load("ControlFlow(n_functions: 30)");
+    let properties = set.graph_properties.as_ref().unwrap();
+    assert_eq!(
+        (properties.n_classes(), properties.name(5)),
+        (8, "compiler 1 O1".to_string())
+    );
+    assert_eq!(properties.facet("level").unwrap().n_classes(), 4);
+    assert_eq!(set.n_classes, 30);
+    assert_eq!(set.features.as_ref().unwrap().n_columns(), 6);
+    assert_eq!(set.features.as_ref().unwrap().n_rows(), set.n_nodes());
+    assert!(set.graphs.iter().all(Graph::is_directed));
+    assert!(set.graphs.iter().any(|graph| graph.arcs().any(|(u, v)| u == v)));
+    let splits = set.split_by_class(&mut rng()).unwrap();
+    let labels = set.graph_labels.as_ref().unwrap();
+    for part in [&splits.train, &splits.val, &splits.test] {
+        let items = crate::Splits::items(part);
+        let pairs = crate::PairSampler::new(labels, &items).unwrap().epoch(&mut rng());
+        assert_eq!(pairs.len(), 2 * items.len());
+    }
+    assert_eq!(set.fingerprint(), load("ControlFlow(n_functions: 30)").fingerprint());
+    assert_ne!(
+        set.fingerprint(),
+        load("ControlFlow(n_functions: 30, scaling: Log)").fingerprint()
+    );
+    let lonely = load("ControlFlow(variant_prob: 0)");
+    assert_eq!(lonely.graphs.len(), 100);
+    assert!(lonely.notes[0].starts_with("100 functions have one variant only"));
 }
