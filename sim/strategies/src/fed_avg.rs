@@ -10,7 +10,7 @@
 //!
 //! A client's samples are the graphs it holds, or the labelled nodes of its part of one graph, less those that validate and
 //! test. The relatives of FedAvg are settings: FedProx (`training.proximal`), server momentum, FedAdam and FedYogi
-//! (`protocol.server`), FedBuff (`protocol.aggregation`).
+//! (`protocol.server`), FedBuff (`protocol.aggregation`), secure aggregation (`protocol.secure`).
 //!
 //! Deviations from the paper: late updates are dropped, not waited for. Not modelled: compression.
 

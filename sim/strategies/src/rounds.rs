@@ -14,6 +14,8 @@
 //! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
 //! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
 //!
+//! - **Secure aggregation** hides single updates from the server; `secure` has its messages and what is real about it.
+//!
 //! What a client trains depends on the model it was sent, its shard, and the stream named by client and round alone.
 //!
 //! J. Nguyen et al. Federated Learning with Buffered Asynchronous Aggregation. AISTATS 2022. <https://arxiv.org/abs/2106.06639>
@@ -21,17 +23,23 @@
 //! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round comes, or when nothing is
 //! under way any more; the paper does not say what becomes of it.
 
+mod client;
 mod message;
+mod secure;
+#[cfg(test)]
+mod secure_tests;
 mod server;
 mod server_optimiser;
 mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use client::Client;
 pub use message::{Message, Payload, Update};
+pub use secure::SecureMessage;
 pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
-pub use settings::{Absent, Aggregation, Discount, Protocol, Weighting};
+pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
 
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -208,6 +216,10 @@ impl<R: RoundStrategy> Rounds<R> {
         &self.protocol
     }
 
+    fn is_secure(&self) -> bool {
+        self.protocol.secure != Secure::Off
+    }
+
     fn is_buffered(&self) -> bool {
         matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
     }
@@ -228,7 +240,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Work = Work<R::Order>;
     type Done = Trained<R::Extra>;
     type Server = Server<R::Collected>;
-    type Client = ();
+    type Client = Client<R::Extra>;
 
     const COUNTERS: &'static [&'static str] = &[
         "refused_updates",
@@ -252,13 +264,19 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 self.protocol.min_updates
             )));
         }
+        if self.is_secure() && asked > secure::MAX_CLIENTS {
+            return Err(StrategyError(format!(
+                "protocol.secure: takes at most {} clients a round, got {asked}; ask fewer with cohort",
+                secure::MAX_CLIENTS
+            )));
+        }
         let model = self.task.initial(&mut setup.streams.global(INITIAL));
         assert_eq!(model.len(), self.task.n_parameters(), "a model has its parameters");
         Ok(Server::new(model))
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<(), StrategyError> {
-        Ok(())
+    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Self::Client, StrategyError> {
+        Ok(Client::new())
     }
 
     fn on_server(
@@ -270,35 +288,14 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         server.handle(self, event, cx)
     }
 
-    fn on_client(&self, (): &mut (), event: Event<Self>, cx: &mut Context<'_, '_, Self>) -> Result<(), StrategyError> {
-        let Party::Client(client) = cx.me() else { return Ok(()) };
-        match event {
-            Event::Message {
-                message: Message::Model { order, parameters },
-                ..
-            } => {
-                let work = Work {
-                    client,
-                    round: cx.round(),
-                    order,
-                    parameters,
-                    dry_run: cx.dry_run(),
-                };
-                cx.compute(work, self.task.cost(client));
-            }
-            Event::Done(trained) => {
-                if let Some(extra) = trained.extra {
-                    cx.send(Party::Server, Message::Extra(extra));
-                }
-                trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
-                cx.spend(0, f64::INFINITY);
-                let update = Update {
-                    n_samples: self.task.n_samples(client),
-                    values: trained.parameters,
-                };
-                cx.send(Party::Server, Message::Update(update));
-            }
-            _ => {}
+    fn on_client(
+        &self,
+        client: &mut Self::Client,
+        event: Event<Self>,
+        cx: &mut Context<'_, '_, Self>,
+    ) -> Result<(), StrategyError> {
+        if let Party::Client(id) = cx.me() {
+            client.handle(self, id, event, cx);
         }
         Ok(())
     }
@@ -327,14 +324,18 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
 
     fn absence(&self, message: &Self::Message) -> Absence {
         match (message, self.protocol.absent) {
-            (Message::Model { .. }, Absent::GiveUp) => Absence::Tell { after: SimSpan::ZERO },
+            (Message::Model { .. } | Message::Secure(_), Absent::GiveUp) => Absence::Tell { after: SimSpan::ZERO },
             _ => Absence::Wait,
         }
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let weights = MechanismInfo {
-            mechanism: "none: weights".to_owned(),
+            mechanism: match self.protocol.secure {
+                Secure::Off => "none: weights",
+                Secure::Pairwise { .. } => "none: sum of weights",
+            }
+            .to_owned(),
             unit: "one shard".to_owned(),
             delta: 0.0,
             composition: "none".to_owned(),
@@ -347,13 +348,22 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     fn expected_messages(&self, setup: &Setup<'_>, kind: Kind, round: Round, _: Direction) -> Option<f64> {
         let asked = f64::from(setup.world.cohort.asked(setup.n_clients));
         let expected = match kind.name {
-            "model" | "update" => true,
+            "model" => true,
+            "update" => !self.is_secure(),
+            "withdrawal" => false,
+            name if SecureMessage::NAMES.contains(&name) => self.is_secure(),
             _ => self.task.brings_extra(&self.task.order(round)),
         };
         (expected && !self.is_buffered()).then_some(asked)
     }
 
-    fn evaluate(&self, server: &Self::Server, _: &Clients<'_, ()>, report: &Report<'_>, rng: &mut SimRng) -> Scores {
+    fn evaluate(
+        &self,
+        server: &Self::Server,
+        _: &Clients<'_, Self::Client>,
+        report: &Report<'_>,
+        rng: &mut SimRng,
+    ) -> Scores {
         let end = End {
             parameters: server.parameters(),
             collected: server.collected(),

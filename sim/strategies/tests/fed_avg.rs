@@ -8,7 +8,7 @@ use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, P
 use folkmoot_learning::Average;
 use folkmoot_strategies::classifier::{Classifier, Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
 use folkmoot_strategies::fed_avg::Params;
-use folkmoot_strategies::rounds::{Aggregation, Discount, Protocol, ServerOptimiser};
+use folkmoot_strategies::rounds::{Aggregation, Discount, Protocol, Secure, ServerOptimiser};
 use folkmoot_strategies::settings::Settings;
 use std::sync::Arc;
 
@@ -337,6 +337,21 @@ fn every_server_optimiser_and_the_buffer_learn() {
     assert!(outcome.rounds.iter().any(|row| row.staleness_mean > 0.0));
     accuracies.push(number(&outcome, "test_accuracy"));
     assert!(accuracies.iter().all(|accuracy| *accuracy > 0.7), "{accuracies:?}");
+}
+
+/// Fixed point with 24 bits behind the point loses next to nothing.
+#[test]
+fn secure_aggregation_learns_the_same() {
+    let mut params = params(3);
+    let plain = play(&graphs(), &params);
+    params.protocol.secure = Secure::Pairwise { threshold: 0.67 };
+    let secure = play(&graphs(), &params);
+    let [plain_loss, secure_loss] = [&plain, &secure].map(|outcome| number(outcome, "test_loss"));
+    assert!(
+        (plain_loss - secure_loss).abs() < 1e-3 * plain_loss,
+        "{plain_loss} and {secure_loss}"
+    );
+    assert!(secure.ledger.rows().all(|(kind, ..)| kind.name != "update"));
 }
 
 fn classifier(params: &Params, dataset: &Dataset, partition: &Partition) -> Result<Classifier, StrategyError> {

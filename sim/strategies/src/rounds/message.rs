@@ -6,8 +6,11 @@
 //! | `update` | uplink | training samples as `u32`, then the weights or their change as `f32` | 4 + 4 × n_params |
 //! | named by the strategy | uplink | what it adds to an update, in rounds that ask for it | its own |
 //!
+//! With secure aggregation other messages take the place of `update`; `secure` has their table.
+//!
 //! The round of a model, and so of the answer to it, stands in the header.
 
+use super::secure::SecureMessage;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -60,6 +63,8 @@ pub enum Message<O, E> {
     Update(Update),
     /// What a client sends beside its update.
     Extra(E),
+    /// Whatever secure aggregation sends in place of updates.
+    Secure(SecureMessage),
 }
 
 /// What a client learned.
@@ -72,6 +77,15 @@ pub struct Update {
 }
 
 const PHASE: &str = "rounds";
+/// Kinds before those of secure aggregation.
+const N_PLAIN: usize = 3;
+
+const fn secure(kind: usize) -> Kind {
+    Kind {
+        phase: PHASE,
+        name: SecureMessage::NAMES[kind],
+    }
+}
 
 impl<O: Payload, E: Payload> Wire for Message<O, E> {
     const KINDS: &'static [Kind] = &[
@@ -87,6 +101,13 @@ impl<O: Payload, E: Payload> Wire for Message<O, E> {
             phase: PHASE,
             name: E::NAME,
         },
+        secure(0),
+        secure(1),
+        secure(2),
+        secure(3),
+        secure(4),
+        secure(5),
+        secure(6),
     ];
 
     fn kind(&self) -> usize {
@@ -94,6 +115,7 @@ impl<O: Payload, E: Payload> Wire for Message<O, E> {
             Message::Model { .. } => 0,
             Message::Update(_) => 1,
             Message::Extra(_) => 2,
+            Message::Secure(message) => N_PLAIN + message.kind(),
         }
     }
 
@@ -102,6 +124,7 @@ impl<O: Payload, E: Payload> Wire for Message<O, E> {
             Message::Model { order, parameters } => order.encoded_len() + 4 * parameters.len(),
             Message::Update(update) => 4 + 4 * update.values.len(),
             Message::Extra(extra) => extra.encoded_len(),
+            Message::Secure(message) => message.encoded_len(),
         }
     }
 
@@ -123,6 +146,7 @@ impl<O: Payload, E: Payload> Wire for Message<O, E> {
                 put_f32s(out, &update.values);
             }
             Message::Extra(extra) => extra.encode(out),
+            Message::Secure(message) => message.encode(out),
         }
     }
 
@@ -138,7 +162,7 @@ impl<O: Payload, E: Payload> Wire for Message<O, E> {
                 values: reader.rest_f32()?,
             }),
             2 => Message::Extra(E::decode(&mut reader)?),
-            _ => return Err(DecodeError::UnknownKind(kind)),
+            _ => Message::Secure(SecureMessage::decode(kind - N_PLAIN, &mut reader)?),
         };
         reader.finish()?;
         Ok(message)
@@ -174,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..4, bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..12, bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             if let Ok(message) = Message::<(), ()>::decode(kind, &bytes) {
                 let mut again = Vec::new();
                 message.encode(&mut again);

@@ -1,11 +1,13 @@
 //! The server's side of rounds.
 
 mod buffered;
+mod secure;
 
-use super::{Message, Protocol, RoundStrategy, Rounds, ServerMoments, ServerOptimiser, Update, Weighting};
+use super::{Message, RoundStrategy, Rounds, ServerMoments, ServerOptimiser, Update};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
 use folkmoot_learning::Average;
+use secure::Session;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +35,8 @@ pub struct Server<C> {
     is_closing: bool,
     refused: Vec<Refused>,
     collected: C,
+    /// Secure aggregation: the open round.
+    session: Session,
     /// Buffered aggregation: who trains and since when, who could, and whom no model reached in this round.
     training: BTreeMap<ClientId, SimTime>,
     idle: Vec<ClientId>,
@@ -72,6 +76,7 @@ impl<C: State + Default> Server<C> {
             is_closing: false,
             refused: Vec::new(),
             collected: C::default(),
+            session: Session::default(),
             training: BTreeMap::new(),
             idle: Vec::new(),
             unreached: Vec::new(),
@@ -118,6 +123,10 @@ impl<C: State> Server<C> {
         {
             let round = cx.event_round();
             rounds.task.collect(&mut self.collected, client, round, extra)?;
+            if rounds.is_secure() {
+                let is_awaited = round == cx.round() && self.awaits_extras();
+                return self.secure_answered(rounds, cx, u64::from(is_awaited));
+            }
             return self.answered(rounds, cx, round, 1);
         }
         if rounds.is_buffered() {
@@ -125,6 +134,20 @@ impl<C: State> Server<C> {
         }
         match event {
             Event::Start => self.open(rounds, cx),
+            Event::Message {
+                from: Party::Client(client),
+                message: Message::Secure(message),
+            } => self.handle_secure(rounds, (client, message), cx)?,
+            Event::Undelivered { message, .. } if rounds.is_secure() => {
+                cx.count(LOST, u64::from(matches!(message, Message::Model { .. })));
+                if cx.event_round() == cx.round() {
+                    self.secure_answered(rounds, cx, 1)?;
+                }
+            }
+            Event::Timer(timer) if rounds.is_secure() && timer == self.stage_timer(cx.round()) => {
+                self.next_stage(rounds, cx)?;
+            }
+            Event::Quiet if rounds.is_secure() => self.next_stage(rounds, cx)?,
             Event::Message {
                 from: Party::Client(client),
                 message: Message::Update(update),
@@ -146,7 +169,7 @@ impl<C: State> Server<C> {
                 let owed = owed(rounds, &order);
                 self.answered(rounds, cx, cx.event_round(), owed)?;
             }
-            Event::Timer(TimerId(round)) if round == cx.round().0 => self.close(rounds, cx)?,
+            Event::Timer(TimerId(round)) if !rounds.is_secure() && round == cx.round().0 => self.close(rounds, cx)?,
             Event::Quiet => self.close(rounds, cx)?,
             _ => {}
         }
@@ -207,14 +230,19 @@ impl<C: State> Server<C> {
         let order = rounds.task.order(cx.round());
         let cohort = cx.cohort();
         self.asked = cohort.len() as u64;
-        self.due = self.asked * owed(rounds, &order);
+        self.due = match rounds.is_secure() {
+            true => self.asked,
+            false => self.asked * owed(rounds, &order),
+        };
         self.is_closing = false;
         for id in cohort {
             let parameters = Arc::clone(&self.parameters);
             let order = order.clone();
             cx.send(Party::Client(id), Message::Model { order, parameters });
         }
-        if let Some(deadline) = cx.deadline() {
+        if rounds.is_secure() {
+            self.set_stage_deadline(cx);
+        } else if let Some(deadline) = cx.deadline() {
             let round = cx.round();
             cx.timer(deadline, TimerId(round.0));
         }
@@ -235,7 +263,8 @@ impl<C: State> Server<C> {
             dropped: self.asked - updates.len() as u64,
             staleness_mean: 0.0,
         };
-        self.end_round(rounds, updates, report, cx)?;
+        let is_taken = self.take_in(rounds, updates);
+        self.end_round(rounds, is_taken, report, cx)?;
         (0..n_surplus).for_each(|_| cx.late(round));
         cx.count(LATE, n_surplus);
         if cx.round().0 < rounds.protocol.rounds {
@@ -244,19 +273,16 @@ impl<C: State> Server<C> {
         Ok(())
     }
 
-    /// Takes updates in, scores the model where that is due, and reports the round; after the last, ends the run.
+    /// Scores the model where that is due, and reports the round; after the last, ends the run.
     fn end_round<R: RoundStrategy<Collected = C>>(
         &mut self,
         rounds: &Rounds<R>,
-        mut updates: Vec<Received>,
+        is_taken: bool,
         report: RoundReport,
         cx: &mut ServerContext<'_, '_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
         let (round, protocol) = (cx.round(), &rounds.protocol);
-        // A stable sort: several updates of one client stay in the order in which they came.
-        updates.sort_by_key(|received| received.client);
-        let enough = updates.len() >= protocol.min_updates as usize;
-        if !(enough && self.take_in(rounds, &updates)) {
+        if !is_taken {
             cx.count(EMPTY, 1);
         }
         if let Some(index) = self.parameters.iter().position(|x| !x.is_finite()) {
@@ -278,21 +304,31 @@ impl<C: State> Server<C> {
         Ok(())
     }
 
-    /// Moves the model by updates, in ascending order of their clients. False if they weigh nothing.
-    fn take_in<R: RoundStrategy<Collected = C>>(&mut self, rounds: &Rounds<R>, updates: &[Received]) -> bool {
+    /// Moves the model by updates, in ascending order of their clients. False if they are too few or weigh nothing.
+    fn take_in<R: RoundStrategy<Collected = C>>(&mut self, rounds: &Rounds<R>, mut updates: Vec<Received>) -> bool {
+        if updates.len() < rounds.protocol.min_updates as usize {
+            return false;
+        }
+        // A stable sort: several updates of one client stay in the order in which they came.
+        updates.sort_by_key(|received| received.client);
         let (mut sum, mut weights) = (Average::new(), 0.0);
-        for received in updates {
-            let weight = weight(&rounds.protocol, received.update.n_samples);
+        for received in &updates {
+            let weight = rounds.protocol.weight(received.update.n_samples);
             let discount = rounds.protocol.discount(received.staleness);
             weights += weight;
             sum.add(&received.update.values, weight * discount);
         }
+        self.step(rounds, sum.sums(), weights)
+    }
+
+    /// Moves the model by the weighted sums of updates and the sum of their weights; false if that is 0.
+    fn step<R: RoundStrategy<Collected = C>>(&mut self, rounds: &Rounds<R>, sums: &[f64], weights: f64) -> bool {
         if weights <= 0.0 {
             return false;
         }
         let n_trainable = rounds.task.n_trainable();
         let mut model = self.parameters.to_vec();
-        let mean = |i: usize| sum.sums()[i] / weights;
+        let mean = |i: usize| sums[i] / weights;
         // Of whole models the mean itself is the result, without the rounding of a difference and a sum.
         let is_mean = rounds.protocol.server == ServerOptimiser::Average { rate: 1.0 };
         let change = |model: &[f32], i: usize| match rounds.is_buffered() {
@@ -319,13 +355,6 @@ impl<C: State> Server<C> {
 /// Messages that answer a model.
 fn owed<R: RoundStrategy>(rounds: &Rounds<R>, order: &R::Order) -> u64 {
     1 + u64::from(rounds.task.brings_extra(order))
-}
-
-fn weight(protocol: &Protocol, n_samples: u32) -> f64 {
-    match protocol.weighting {
-        Weighting::Samples => f64::from(n_samples),
-        Weighting::Uniform => f64::from(n_samples.min(1)),
-    }
 }
 
 /// Keeps `needed` updates: those that came first, and of those that came at the instant of the last as many as are drawn.

@@ -21,6 +21,8 @@ pub struct Protocol {
     pub min_updates: u32,
     /// What becomes of a model whose receiver is away. Default `GiveUp`.
     pub absent: Absent,
+    /// Whether the server may see single updates. Default `Off`.
+    pub secure: Secure,
     /// The model is scored after every so many rounds, at least 1, and after the last. Default 1.
     pub evaluate_every: u32,
 }
@@ -34,6 +36,7 @@ impl Default for Protocol {
             aggregation: Aggregation::default(),
             min_updates: 1,
             absent: Absent::default(),
+            secure: Secure::default(),
             evaluate_every: 1,
         }
     }
@@ -84,6 +87,27 @@ pub enum Discount {
     None,
 }
 
+/// Secure aggregation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Secure {
+    /// Updates are sent as they are.
+    #[default]
+    Off,
+    /// Updates are masked in pairs, and the server learns their sum alone (Bonawitz et al. 2017). Needs synchronous rounds, which
+    /// then wait for all they asked, over-selected clients among them; the deadline holds for each of the four stages. Sums are in
+    /// fixed point with 24 bits behind the point.
+    Pairwise {
+        /// So large a share of the clients that sent keys must stay to the end, above 0.5 and at most 1. Default 0.67.
+        #[serde(default = "two_thirds")]
+        threshold: f64,
+    },
+}
+
+fn two_thirds() -> f64 {
+    0.67
+}
+
 /// What becomes of a model whose receiver is away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Absent {
@@ -111,6 +135,22 @@ impl Discount {
 }
 
 impl Protocol {
+    /// How much an update counts that was learned from so many samples.
+    pub(super) fn weight(&self, n_samples: u32) -> f64 {
+        match self.weighting {
+            Weighting::Samples => f64::from(n_samples),
+            Weighting::Uniform => f64::from(n_samples.min(1)),
+        }
+    }
+
+    /// How many of `n` clients it takes to reconstruct a secret; 0 without secure aggregation.
+    pub(super) fn threshold(&self, n: usize) -> usize {
+        match self.secure {
+            Secure::Off => 0,
+            Secure::Pairwise { threshold } => (threshold * n as f64).ceil().max(1.0) as usize,
+        }
+    }
+
     /// How much an update counts that is so stale.
     pub(super) fn discount(&self, staleness: u32) -> f64 {
         match self.aggregation {
@@ -158,6 +198,15 @@ impl Protocol {
                     rule,
                 );
             }
+        }
+        if let Secure::Pairwise { threshold } = self.secure {
+            let rule = format!("must be greater than 0.5 and at most 1, got {threshold}");
+            require(threshold > 0.5 && threshold <= 1.0, "secure.threshold", rule);
+            require(
+                self.aggregation == Aggregation::Synchronous,
+                "secure",
+                "needs aggregation: Synchronous; masks cancel only among clients of one round".to_owned(),
+            );
         }
         for (field, rule) in self.server.check() {
             require(false, &format!("server.{field}"), rule);

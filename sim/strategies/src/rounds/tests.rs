@@ -7,19 +7,19 @@ use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, Dro
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
 #[derive(Clone, Default)]
-struct Toy {
-    n_clients: u32,
+pub(super) struct Toy {
+    pub(super) n_clients: u32,
     /// Who sends NaN in round 1.
-    spoilt: Option<u32>,
+    pub(super) spoilt: Option<u32>,
     /// Answers come with an extra in every second round.
-    with_extras: bool,
+    pub(super) with_extras: bool,
     /// Samples that every client has.
-    least_samples: u32,
+    pub(super) least_samples: u32,
 }
 
 /// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Note(u32);
+pub(super) struct Note(u32);
 
 impl Payload for Note {
     const NAME: &'static str = "note";
@@ -144,44 +144,58 @@ impl RoundStrategy for Toy {
     }
 }
 
-fn toy(n_clients: u32) -> Toy {
+pub(super) fn toy(n_clients: u32) -> Toy {
     Toy {
         n_clients,
         ..Toy::default()
     }
 }
 
-fn protocol(rounds: u32) -> Protocol {
+pub(super) fn protocol(rounds: u32) -> Protocol {
     Protocol {
         rounds,
         ..Protocol::default()
     }
 }
 
-fn try_play(task: Toy, protocol: Protocol, world: &World, options: Options) -> Result<Outcome, RunError> {
+pub(super) fn try_play(task: Toy, protocol: Protocol, world: &World, options: Options) -> Result<Outcome, RunError> {
     let n_clients = task.n_clients;
     let rounds = Rounds::new(task, protocol, Streams::new(5)).unwrap();
     run(&rounds, n_clients, world, 5, options, &mut Unobserved)
 }
 
-fn play(task: Toy, protocol: Protocol, world: &World) -> Outcome {
+pub(super) fn play(task: Toy, protocol: Protocol, world: &World) -> Outcome {
     let outcome = try_play(task, protocol, world, Options::default());
     outcome.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The first number after each round.
-fn firsts(outcome: &Outcome) -> Vec<f64> {
+pub(super) fn firsts(outcome: &Outcome) -> Vec<f64> {
     let rows = outcome.scores.iter().filter(|row| row.metric == "first");
     rows.map(|row| row.value).collect()
 }
 
-fn number(outcome: &Outcome, name: &str) -> f64 {
+pub(super) fn number(outcome: &Outcome, name: &str) -> f64 {
     let found = outcome.summary.iter().find(|(key, _)| key == name);
     found.unwrap_or_else(|| panic!("no {name}")).1
 }
 
+/// All that a result consists of.
+pub(super) fn everything(outcome: Outcome) -> String {
+    let Outcome {
+        ledger,
+        rounds,
+        scores,
+        summary,
+        artifacts,
+        clients,
+        ..
+    } = outcome;
+    format!("{ledger:?} {rounds:?} {scores:?} {summary:?} {artifacts:?} {clients:?}")
+}
+
 /// Client `c` takes `c + 1` seconds.
-fn slow() -> World {
+pub(super) fn slow() -> World {
     World {
         devices: DeviceSpec::Constant { ops_per_s: 1.0 }.build(),
         ..World::ideal()
@@ -513,19 +527,7 @@ fn threads_windows_and_encoding_do_not_matter() {
             },
             ..protocol(12)
         };
-        let print = |options| {
-            let outcome = try_play(task.clone(), protocol.clone(), &world(), options).unwrap();
-            let Outcome {
-                ledger,
-                rounds,
-                scores,
-                summary,
-                artifacts,
-                clients,
-                ..
-            } = outcome;
-            format!("{ledger:?} {rounds:?} {scores:?} {summary:?} {artifacts:?} {clients:?}")
-        };
+        let print = |options| everything(try_play(task.clone(), protocol.clone(), &world(), options).unwrap());
         let first = print(Options::default());
         for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (8, true, false)] {
             let options = Options {

@@ -98,7 +98,8 @@ impl<C: State> Server<C> {
         };
         self.asked = 0;
         self.idle.append(&mut self.unreached);
-        self.end_round(rounds, updates, report, cx)?;
+        let is_taken = self.take_in(rounds, updates);
+        self.end_round(rounds, is_taken, report, cx)?;
         set_deadline(cx);
         Ok(())
     }

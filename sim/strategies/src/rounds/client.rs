@@ -1,0 +1,189 @@
+//! The client's side of rounds.
+
+use super::secure::{Secrets, SecureMessage, SharesOf, fixed_point, mask};
+use super::{Message, RoundStrategy, Rounds, Trained, Update, Work};
+use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const KEYS: Purpose = Purpose(*b"rd-keys ");
+const SHARE: Purpose = Purpose(*b"rd-share");
+
+/// A client's state: nothing, but in secure rounds.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Client<E>(Option<Box<Session<E>>>);
+
+/// What a client keeps during a secure round.
+#[derive(Debug, Serialize, Deserialize)]
+struct Session<E> {
+    round: Round,
+    secrets: Secrets,
+    /// Ids and public keys of all who take part; empty until they come.
+    roster: Arc<[(u32, [u64; 2])]>,
+    /// Its own shares among them.
+    shares: Vec<SharesOf>,
+    /// Whether the others' shares have come.
+    is_paired: bool,
+    trained: Option<(Vec<f32>, Option<E>)>,
+}
+
+impl<E: State> Client<E> {
+    pub(super) fn new() -> Self {
+        Client(None)
+    }
+
+    pub(super) fn handle<R: RoundStrategy<Extra = E>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        client: ClientId,
+        event: Event<Rounds<R>>,
+        cx: &mut Context<'_, '_, Rounds<R>>,
+    ) {
+        match event {
+            Event::Message {
+                message: Message::Model { order, parameters },
+                ..
+            } => {
+                if rounds.is_secure() {
+                    let secrets = Secrets::draw(&mut cx.rng(KEYS));
+                    cx.send(Party::Server, Message::Secure(SecureMessage::Keys(secrets.public())));
+                    self.0 = Some(Box::new(Session {
+                        round: cx.round(),
+                        secrets,
+                        roster: Arc::default(),
+                        shares: Vec::new(),
+                        is_paired: false,
+                        trained: None,
+                    }));
+                }
+                let work = Work {
+                    client,
+                    round: cx.round(),
+                    order,
+                    parameters,
+                    dry_run: cx.dry_run(),
+                };
+                cx.compute(work, rounds.task.cost(client));
+            }
+            Event::Done(trained) if rounds.is_secure() => {
+                // Of a round that it has left for another, nothing can be sent any more.
+                if let Some(session) = self.0.as_mut().filter(|session| session.round == cx.round()) {
+                    trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
+                    session.trained = Some((trained.parameters, trained.extra));
+                    session.send(rounds, client, cx);
+                }
+            }
+            Event::Done(trained) => send_plain(rounds, client, trained, cx),
+            Event::Message {
+                message: Message::Secure(message),
+                ..
+            } => {
+                if let Some(session) = self.0.as_mut().filter(|session| session.round == cx.round()) {
+                    session.handle(rounds, client, message, cx);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn send_plain<R: RoundStrategy>(
+    rounds: &Rounds<R>,
+    client: ClientId,
+    trained: Trained<R::Extra>,
+    cx: &mut Context<'_, '_, Rounds<R>>,
+) {
+    if let Some(extra) = trained.extra {
+        cx.send(Party::Server, Message::Extra(extra));
+    }
+    trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
+    cx.spend(0, f64::INFINITY);
+    let update = Update {
+        n_samples: rounds.task.n_samples(client),
+        values: trained.parameters,
+    };
+    cx.send(Party::Server, Message::Update(update));
+}
+
+impl<E: State> Session<E> {
+    fn handle<R: RoundStrategy<Extra = E>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        client: ClientId,
+        message: SecureMessage,
+        cx: &mut Context<'_, '_, Rounds<R>>,
+    ) {
+        match message {
+            SecureMessage::Roster(roster) => {
+                let ids: Vec<u32> = roster.iter().map(|(id, _)| *id).collect();
+                let threshold = rounds.protocol.threshold(ids.len());
+                let shares = self.secrets.share(threshold, &ids, &mut cx.rng(SHARE));
+                let mut sealed = Vec::with_capacity(ids.len());
+                for ((id, [key, _]), shares) in roster.iter().zip(shares) {
+                    match *id == client.0 {
+                        true => self.shares.push(SharesOf {
+                            client: *id,
+                            mask: shares[0],
+                            own: shares[1],
+                        }),
+                        false => sealed.push((*id, self.secrets.seal(*key, (client.0, *id), shares))),
+                    }
+                }
+                self.roster = roster;
+                cx.send(Party::Server, Message::Secure(SecureMessage::Shares(sealed)));
+            }
+            SecureMessage::Shares(sealed) => {
+                for (from, sealed) in sealed {
+                    if let Some([key, _]) = self.keys(from) {
+                        let [mask, own] = self.secrets.seal(key, (from, client.0), sealed);
+                        let client = from;
+                        self.shares.push(SharesOf { client, mask, own });
+                    }
+                }
+                self.is_paired = true;
+                self.send(rounds, client, cx);
+            }
+            SecureMessage::Survivors(survivors) => {
+                let handed = |shares: &SharesOf| match survivors.binary_search(&shares.client) {
+                    Ok(_) => (shares.client, shares.own),
+                    Err(_) => (shares.client, shares.mask),
+                };
+                let shares = self.shares.iter().map(handed).collect();
+                cx.send(Party::Server, Message::Secure(SecureMessage::Unmasking(shares)));
+            }
+            _ => {}
+        }
+    }
+
+    fn keys(&self, id: u32) -> Option<[u64; 2]> {
+        let at = self.roster.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(self.roster[at].1)
+    }
+
+    /// Sends the masked update as soon as it is trained and the others' shares are here.
+    fn send<R: RoundStrategy<Extra = E>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        client: ClientId,
+        cx: &mut Context<'_, '_, Rounds<R>>,
+    ) {
+        let Some((values, extra)) = self.trained.take_if(|_| self.is_paired) else {
+            return;
+        };
+        if let Some(extra) = extra {
+            cx.send(Party::Server, Message::Extra(extra));
+        }
+        let weight = rounds.protocol.weight(rounds.task.n_samples(client));
+        let message = match fixed_point(&values, weight) {
+            Ok(mut fixed) => {
+                let others = self.shares.iter().filter(|shares| shares.client != client.0);
+                let others = others.filter_map(|shares| Some((shares.client, self.keys(shares.client)?[1])));
+                mask(&mut fixed, client.0, &self.secrets, others);
+                cx.spend(0, f64::INFINITY);
+                SecureMessage::Masked(fixed)
+            }
+            Err(index) => SecureMessage::Withdrawal(index as u32, values[index].to_bits()),
+        };
+        cx.send(Party::Server, Message::Secure(message));
+    }
+}
