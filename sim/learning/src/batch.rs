@@ -65,6 +65,11 @@ impl Batch {
         &self.bounds
     }
 
+    /// The features of all nodes, row-major of shape `(n_nodes, n_features)`.
+    pub fn rows(&self) -> &[f32] {
+        &self.features
+    }
+
     /// The features of all nodes, of shape `(n_nodes, n_features)`, on a tape that borrows them.
     pub fn features<'g>(&'g self, tape: &mut Tape<'g>) -> Var {
         tape.input(self.csr.n_rows(), self.n_features, &self.features)

@@ -21,7 +21,7 @@ pub use folds::{Split, splits, stratified_folds};
 pub use kmeans::{Clusters, KMeans};
 pub use spectrum::{Spectrum, clip_negative, spectrum};
 pub use svm::{PairModel, Svm, SvmModel};
-pub use svm_grid::{CrossValidated, GridChoice, SvmGrid};
+pub use svm_grid::{Comparison, CrossValidated, GridChoice, SvmGrid, Tested};
 pub use tsne::{Tsne, TsneMap, joint_probabilities, map_divergence};
 
 use crate::evaluation::EvaluationError;

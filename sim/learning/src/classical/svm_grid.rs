@@ -59,6 +59,28 @@ pub struct GridChoice {
     pub n_stopped: u32,
 }
 
+/// What an SVM compares items by.
+#[derive(Clone, Copy, Debug)]
+pub enum Comparison<'a> {
+    /// Symmetric distances of shape `(n, n)`: the kernel is `exp(-gamma × distance)`.
+    Distances(&'a [f64]),
+    /// A symmetric kernel of shape `(n, n)`, taken as it is: there is no `gamma` to choose, and the choice says 1.
+    Kernel(&'a [f64]),
+}
+
+/// The outcome on items that took no part in any choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// What was chosen.
+    pub choice: GridChoice,
+    /// The class that each test item was given, in their order.
+    pub predictions: Vec<u32>,
+    /// How many of them are right.
+    pub n_correct: u32,
+    /// Whether the last fit stopped at the last step allowed.
+    pub stopped: bool,
+}
+
 /// The outcome of a nested cross-validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossValidated {
@@ -91,23 +113,44 @@ impl SvmGrid {
     /// A fit of [`Svm::fit`] for every point and split, and a [`spectrum`](super::spectrum()) for every `gamma` if the kernel is clipped, in
     /// parallel; `8 n²` bytes for every `gamma`, and as much for every thread.
     pub fn select(&self, distances: &[f64], y: &[u32], splits: &[Split]) -> Result<GridChoice, EvaluationError> {
-        self.check(distances, y)?;
-        require(!splits.is_empty(), "splits", || {
-            "must be one or more, got 0".to_string()
-        })?;
-        for split in splits {
-            let known = split
-                .train
-                .iter()
-                .chain(&split.test)
-                .all(|&item| (item as usize) < y.len());
-            require(known, "splits", || format!("items must lie below {}", y.len()))?;
-            require(!split.train.is_empty() && !split.test.is_empty(), "splits", || {
-                "must have training and test items".to_string()
-            })?;
-        }
-        let mut choices = self.choose(distances, y, &[splits.to_vec()])?;
+        self.check(distances, y, false)?;
+        check_splits(splits, y.len())?;
+        let mut choices = self.choose(Comparison::Distances(distances), y, &[splits.to_vec()])?;
         Ok(choices.swap_remove(0))
+    }
+
+    /// Chooses as [`select`](Self::select) by `splits`, then fits the training items of `outer` at the point chosen and predicts its
+    /// test items.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), for `outer` too.
+    ///
+    /// # Determinism
+    /// As [`select`](Self::select).
+    pub fn choose_and_test(
+        &self,
+        items: Comparison<'_>,
+        y: &[u32],
+        splits: &[Split],
+        outer: &Split,
+    ) -> Result<Tested, EvaluationError> {
+        let (Comparison::Distances(values) | Comparison::Kernel(values)) = items;
+        self.check(values, y, matches!(items, Comparison::Kernel(_)))?;
+        check_splits(splits, y.len())?;
+        check_splits(std::slice::from_ref(outer), y.len())?;
+        let choice = self.choose(items, y, &[splits.to_vec()])?.swap_remove(0);
+        let kernel = self.kernel(items, y.len(), choice.gamma)?;
+        let Predicted {
+            classes,
+            n_correct,
+            stopped,
+        } = self.predict(&kernel, y, outer, choice.c);
+        Ok(Tested {
+            choice,
+            predictions: classes,
+            n_correct,
+            stopped,
+        })
     }
 
     /// Nested cross-validation: each of `n_folds` stratified folds is predicted by a model whose `C` and `gamma` were chosen on the other
@@ -125,7 +168,7 @@ impl SvmGrid {
         n_folds: usize,
         rng: &mut ChaCha8Rng,
     ) -> Result<CrossValidated, EvaluationError> {
-        self.check(distances, y)?;
+        self.check(distances, y, false)?;
         let outer = splits(&stratified_folds(y, n_folds, rng)?);
         let mut inner = Vec::with_capacity(outer.len());
         for split in &outer {
@@ -144,6 +187,7 @@ impl SvmGrid {
             });
             inner.push(named.collect::<Vec<_>>());
         }
+        let distances = Comparison::Distances(distances);
         let choices = self.choose(distances, y, &inner)?;
         let mut predicted = vec![Predicted::default(); outer.len()];
         for &gamma in &self.gamma {
@@ -174,7 +218,7 @@ impl SvmGrid {
         })
     }
 
-    fn check(&self, distances: &[f64], y: &[u32]) -> Result<(), EvaluationError> {
+    fn check(&self, values: &[f64], y: &[u32], is_kernel: bool) -> Result<(), EvaluationError> {
         for (field, values) in [("c", &self.c), ("gamma", &self.gamma)] {
             require(!values.is_empty(), field, || {
                 "must have a value or more, got none".to_string()
@@ -189,9 +233,13 @@ impl SvmGrid {
             format!("must be at least 2, got {}", self.n_inner_folds)
         })?;
         self.svm(1.0).check()?;
-        same_length("distances", y.len() * y.len(), distances.len())?;
-        finite("distances", distances)?;
-        let least = distances.iter().copied().fold(0.0, f64::min);
+        let name = if is_kernel { "kernel" } else { "distances" };
+        same_length(name, y.len() * y.len(), values.len())?;
+        finite(name, values)?;
+        if is_kernel {
+            return Ok(());
+        }
+        let least = values.iter().copied().fold(0.0, f64::min);
         let widest = self.gamma.iter().copied().fold(0.0, f64::max);
         require(-least * widest < 300.0, "distances", || {
             format!("must be at least 0 up to rounding, got {least}")
@@ -207,13 +255,22 @@ impl SvmGrid {
     }
 
     /// The choice of each group of splits.
-    fn choose(&self, distances: &[f64], y: &[u32], groups: &[Vec<Split>]) -> Result<Vec<GridChoice>, EvaluationError> {
+    fn choose(
+        &self,
+        items: Comparison<'_>,
+        y: &[u32],
+        groups: &[Vec<Split>],
+    ) -> Result<Vec<GridChoice>, EvaluationError> {
+        let gammas = match items {
+            Comparison::Distances(_) => &self.gamma[..],
+            Comparison::Kernel(_) => &[1.0],
+        };
         let cells: Vec<(usize, usize, &Split)> = (0..groups.len())
             .flat_map(|group| (0..self.c.len()).map(move |c| (group, c)))
             .flat_map(|(group, c)| groups[group].iter().map(move |split| (group, c, split)))
             .collect();
         let of_gamma = |&gamma: &f64| {
-            let kernel = self.kernel(distances, y.len(), gamma)?;
+            let kernel = self.kernel(items, y.len(), gamma)?;
             let predict = |&(_, c, split): &(usize, usize, &Split)| {
                 let Predicted { n_correct, stopped, .. } = self.predict(&kernel, y, split, self.c[c]);
                 (n_correct, u32::from(stopped))
@@ -225,8 +282,8 @@ impl SvmGrid {
                 .collect::<Vec<(u32, u32)>>())
         };
         let found: Result<Vec<Vec<(u32, u32)>>, EvaluationError> =
-            self.gamma.par_iter().with_max_len(1).map(of_gamma).collect();
-        let mut counts = vec![(vec![0; self.gamma.len() * self.c.len()], 0); groups.len()];
+            gammas.par_iter().with_max_len(1).map(of_gamma).collect();
+        let mut counts = vec![(vec![0; gammas.len() * self.c.len()], 0); groups.len()];
         for (rank, found) in found?.into_iter().enumerate() {
             for (&(group, c, _), (n_correct, stopped)) in cells.iter().zip(found) {
                 counts[group].0[rank * self.c.len() + c] += n_correct;
@@ -234,7 +291,7 @@ impl SvmGrid {
             }
         }
         let best = |(n_correct, n_stopped): (Vec<u32>, u32), group: &Vec<Split>| {
-            let points = (0..self.c.len()).flat_map(|c| (0..self.gamma.len()).map(move |gamma| (gamma, c)));
+            let points = (0..self.c.len()).flat_map(|c| (0..gammas.len()).map(move |gamma| (gamma, c)));
             let mut best = (0, 0);
             for (gamma, c) in points {
                 if n_correct[gamma * self.c.len() + c] > n_correct[best.0 * self.c.len() + best.1] {
@@ -243,7 +300,7 @@ impl SvmGrid {
             }
             GridChoice {
                 c: self.c[best.1],
-                gamma: self.gamma[best.0],
+                gamma: gammas[best.0],
                 n_correct,
                 n_tested: group.iter().map(|split| split.test.len() as u32).sum(),
                 n_stopped,
@@ -256,10 +313,13 @@ impl SvmGrid {
             .collect())
     }
 
-    /// `exp(-gamma × distance)`, entry by entry, clipped if that is asked for.
-    fn kernel(&self, distances: &[f64], n: usize, gamma: f64) -> Result<Vec<f64>, EvaluationError> {
+    /// The kernel, entry by entry, clipped if that is asked for.
+    fn kernel(&self, items: Comparison<'_>, n: usize, gamma: f64) -> Result<Vec<f64>, EvaluationError> {
         let entry = |distance: &f64| libm::exp(-gamma * distance);
-        let kernel: Vec<f64> = distances.par_iter().with_min_len(4096).map(entry).collect();
+        let kernel: Vec<f64> = match items {
+            Comparison::Distances(distances) => distances.par_iter().with_min_len(4096).map(entry).collect(),
+            Comparison::Kernel(kernel) => kernel.to_vec(),
+        };
         if self.clip {
             clip_negative(&kernel, n)
         } else {
@@ -283,6 +343,21 @@ impl SvmGrid {
             classes,
         }
     }
+}
+
+/// Every split has training and test items, all of them below `n`.
+fn check_splits(splits: &[Split], n: usize) -> Result<(), EvaluationError> {
+    require(!splits.is_empty(), "splits", || {
+        "must be one or more, got 0".to_string()
+    })?;
+    for split in splits {
+        let known = split.train.iter().chain(&split.test).all(|&item| (item as usize) < n);
+        require(known, "splits", || format!("items must lie below {n}"))?;
+        require(!split.train.is_empty() && !split.test.is_empty(), "splits", || {
+            "must have training and test items".to_string()
+        })?;
+    }
+    Ok(())
 }
 
 /// What a fit makes of its test items.

@@ -239,3 +239,44 @@ fn fits_that_stop_early_are_counted() {
         .unwrap();
     assert!(full.n_stopped == 0 && full.choices.iter().all(|choice| choice.n_stopped == 0));
 }
+
+/// A kernel given is the kernel computed, and the last fit sees what the choice did not.
+#[test]
+fn a_given_kernel_is_as_good_as_its_distances() {
+    let (distances, y) = line(40);
+    let grid = SvmGrid {
+        gamma: vec![0.5],
+        ..small()
+    };
+    let (chosen, outer) = (
+        Split {
+            train: (0..20).collect(),
+            test: (20..30).collect(),
+        },
+        Split {
+            train: (0..30).collect(),
+            test: (30..40).collect(),
+        },
+    );
+    let by_distance = grid
+        .choose_and_test(
+            Comparison::Distances(&distances),
+            &y,
+            std::slice::from_ref(&chosen),
+            &outer,
+        )
+        .unwrap();
+    let kernel: Vec<f64> = distances.iter().map(|distance| libm::exp(-0.5 * distance)).collect();
+    let by_kernel = grid
+        .choose_and_test(Comparison::Kernel(&kernel), &y, std::slice::from_ref(&chosen), &outer)
+        .unwrap();
+    assert_eq!(by_distance.predictions, by_kernel.predictions);
+    assert_eq!((by_distance.choice.gamma, by_kernel.choice.gamma), (0.5, 1.0));
+    assert_eq!(by_distance.choice.c, by_kernel.choice.c);
+    assert_eq!((by_distance.choice.n_tested, by_distance.predictions.len()), (10, 10));
+    let right = by_distance.predictions.iter().zip(&y[30..]).filter(|(a, b)| a == b);
+    assert_eq!(right.count() as u32, by_distance.n_correct);
+    assert!(by_distance.n_correct > 5, "{by_distance:?}");
+    let short = grid.choose_and_test(Comparison::Kernel(&kernel[1..]), &y, &[chosen], &outer);
+    assert_eq!(short.unwrap_err().to_string(), "kernel: must have 1600 items, got 1599");
+}
