@@ -50,6 +50,9 @@ pub struct ScenarioFile {
 pub struct SweepFile {
     /// Path of a field to the values it takes; the first axis varies slowest. Default none.
     pub axes: BTreeMap<String, Vec<Box<RawValue>>>,
+    /// Path of an axis to names for its values, one each and different, which tables and figures then show. Default: the values as
+    /// they are written.
+    pub names: BTreeMap<String, Vec<String>>,
     /// The seeds of every arm. Default 1, 2, 3.
     pub seeds: Vec<u64>,
     /// Summary numbers that answer the question, drawn first. Default none.
@@ -60,6 +63,7 @@ impl Default for SweepFile {
     fn default() -> Self {
         SweepFile {
             axes: BTreeMap::new(),
+            names: BTreeMap::new(),
             seeds: vec![1, 2, 3],
             headline: Vec::new(),
         }

@@ -2,11 +2,10 @@
 
 use crate::file::ScenarioFile;
 use crate::registry::{Chosen, Registry};
-use crate::text::{Problems, Source, axes_of, check_axes, recover};
+use crate::text::{Problems, Source, axes_of, check_axes, quoted_part, recover, suggest};
 use folkmoot_strategies::engine::prelude::*;
 use folkmoot_strategies::engine::world::Breach;
 use folkmoot_strategies::graphs::{DatasetSpec, PartitionSpec};
-use folkmoot_strategies::metrics::Axis;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;
@@ -19,7 +18,7 @@ pub struct Scenario {
     source: Source,
     dataset: DatasetSpec,
     strategy: Box<dyn Chosen>,
-    axes: Vec<Axis>,
+    axes: Vec<Swept>,
 }
 
 /// Checks a card called `name`.
@@ -72,7 +71,24 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let (Some(dataset), Some(strategy)) = (file.dataset.clone(), strategy) else {
         return Err(problems);
     };
-    let axes = axes.into_iter().map(|(path, values)| Axis { path, values }).collect();
+    for (axis, why) in check_names(&axes, &file.sweep.names) {
+        problems.push_at(&format!("sweep.names.{}", quoted_part(&axis)), why);
+    }
+    let axes = axes.into_iter().map(|(path, values)| Swept {
+        names: match file.sweep.names.get(&path) {
+            Some(names) => names.clone(),
+            None => values.iter().map(|value| on_one_line(value)).collect(),
+        },
+        path,
+        values,
+    });
+    let axes: Vec<Swept> = axes.collect();
+    for axis in axes.iter().filter(|axis| !file.sweep.names.contains_key(&axis.path)) {
+        if let Some(name) = first_twice(&axis.names) {
+            let why = format!("the value {name:?} is listed twice but for its spaces");
+            problems.push_at(&format!("sweep.axes.{}", quoted_part(&axis.path)), why);
+        }
+    }
     problems.into_result(Scenario {
         file,
         name: name.to_owned(),
@@ -81,6 +97,55 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         strategy,
         axes,
     })
+}
+
+/// An axis of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// The path of the field that it varies.
+    pub path: String,
+    /// The values as the card writes them.
+    pub values: Vec<String>,
+    /// What tables and figures call them.
+    pub names: Vec<String>,
+}
+
+/// A value that is written over several lines, as a table can show it.
+fn on_one_line(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first text that stands in the list before.
+fn first_twice(texts: &[String]) -> Option<&String> {
+    let at = (1..texts.len()).find(|at| texts[..*at].contains(&texts[*at]))?;
+    Some(&texts[at])
+}
+
+/// Everything wrong with the names of axes' values.
+fn check_names(axes: &[(String, Vec<String>)], names: &BTreeMap<String, Vec<String>>) -> Vec<(String, String)> {
+    let wrong = |(path, names): (&String, &Vec<String>)| {
+        let known: Vec<&str> = axes.iter().map(|(path, _)| path.as_str()).collect();
+        let why = match axes.iter().find(|(axis, _)| axis == path) {
+            None => format!("there is no such axis{}", suggest(path, &known)),
+            Some((_, values)) if values.len() != names.len() => {
+                format!(
+                    "needs one name for each of {} values, got {}",
+                    values.len(),
+                    names.len()
+                )
+            }
+            Some(_)
+                if names
+                    .iter()
+                    .any(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) =>
+            {
+                "a name must be a line of text".to_owned()
+            }
+            Some(_) => format!("the name {:?} is given twice", first_twice(names)?),
+        };
+        Some((path.clone(), why))
+    };
+    names.iter().filter_map(wrong).collect()
 }
 
 /// What each part of the card says of itself; the part's path and its breaches.
@@ -160,7 +225,7 @@ impl Scenario {
     }
 
     /// The axes of its sweep, first the slowest.
-    pub fn axes(&self) -> &[Axis] {
+    pub fn axes(&self) -> &[Swept] {
         &self.axes
     }
 
@@ -208,6 +273,7 @@ impl Scenario {
         file.strategy = RawValue::from_boxed_ron(strategy.into()).expect("resolved settings are RON");
         file.sweep = crate::file::SweepFile {
             axes: BTreeMap::new(),
+            names: BTreeMap::new(),
             seeds: vec![file.seed],
             headline: Vec::new(),
         };

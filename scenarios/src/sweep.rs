@@ -2,12 +2,12 @@
 
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
-use crate::scenario::{Scenario, check};
+use crate::scenario::{Scenario, Swept, check};
 use crate::text::{Problems, apply, apply_axis};
 use folkmoot_strategies::engine::prelude::*;
 use folkmoot_strategies::graphs::DataDirs;
 use folkmoot_strategies::metrics::run_dir::WriteError;
-use folkmoot_strategies::metrics::{Point, SweepManifest, SweepWriter};
+use folkmoot_strategies::metrics::{Axis, Point, SweepManifest, SweepWriter};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ pub fn plan(scenario: &Scenario, version: &str, registry: &Registry) -> Result<P
     let manifest = SweepManifest {
         name: scenario.name().to_owned(),
         version: version.to_owned(),
-        axes: scenario.axes().to_vec(),
+        axes: scenario.axes().iter().map(named).collect(),
         seeds: scenario.seeds().to_vec(),
         headline: scenario.headline().to_vec(),
         finished: false,
@@ -38,13 +38,22 @@ pub fn plan(scenario: &Scenario, version: &str, registry: &Registry) -> Result<P
     let mut points = Vec::new();
     for point in manifest.points() {
         let mut source = scenario.source().clone();
-        for (axis, value) in manifest.axes.iter().zip(&point.values) {
-            source = apply_axis(&source, &axis.path, value)?;
+        for (axis, name) in scenario.axes().iter().zip(&point.values) {
+            let at = axis.names.iter().position(|other| other == name);
+            source = apply_axis(&source, &axis.path, &axis.values[at.unwrap_or_default()])?;
         }
         source = apply(&source, "seed", &point.seed.to_string())?;
         points.push((point, check(scenario.name(), &source, registry)?));
     }
     Ok(Plan { manifest, points })
+}
+
+/// An axis with the names of its values.
+fn named(axis: &Swept) -> Axis {
+    Axis {
+        path: axis.path.clone(),
+        values: axis.names.clone(),
+    }
 }
 
 /// One finished point.

@@ -48,6 +48,7 @@ pub use set::{apply, apply_axis, apply_option, apply_setting};
 pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
 pub use suggest::suggest;
 pub use tree::Span;
+pub(crate) use tree::quoted_part;
 
 /// A quoted piece of a user's text is cut to this many characters.
 const MAX_QUOTE: usize = 48;

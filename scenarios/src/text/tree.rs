@@ -196,7 +196,7 @@ pub(super) fn bare_key(key: &str) -> &str {
 }
 
 /// One component as it is written in a path.
-pub(super) fn quoted_part(part: &str) -> String {
+pub(crate) fn quoted_part(part: &str) -> String {
     let is_plain = !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     if is_plain {
         part.to_owned()
