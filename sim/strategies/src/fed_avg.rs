@@ -91,6 +91,7 @@ impl RoundStrategy for FedAvg {
     type Order = ();
     type Extra = ();
     type Collected = ();
+    type Kept = ();
 
     fn n_parameters(&self) -> usize {
         self.0.network().layout().len()

@@ -53,6 +53,8 @@ pub trait RoundStrategy: Send + Sync + Sized {
     type Extra: Payload;
     /// What the server keeps of the extras.
     type Collected: State + Sync + Default;
+    /// What a client keeps of its training for whoever evaluates the run; it is never sent. `()` if nothing.
+    type Kept: State + Sync;
 
     /// Numbers of the model, those that do not learn included.
     fn n_parameters(&self) -> usize;
@@ -84,7 +86,7 @@ pub trait RoundStrategy: Send + Sync + Sized {
     }
 
     /// A client's part of a round. Pure: on any thread, once or more often per task.
-    fn train(&self, task: Task<'_, Self>) -> Trained<Self::Extra>;
+    fn train(&self, task: Task<'_, Self>) -> Trained<Self::Extra, Self::Kept>;
 
     /// Takes an extra in. Default: it is forgotten.
     ///
@@ -133,22 +135,25 @@ pub struct Task<'a, R: RoundStrategy> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Trained<E> {
+pub struct Trained<E, K = ()> {
     /// The client's model.
     pub parameters: Vec<f32>,
     /// What it sends besides.
     pub extra: Option<E>,
     /// Releases of private values in the extra: the mechanism, by its place in [`RoundStrategy::mechanisms`], and its epsilon.
     pub spent: Vec<(usize, f64)>,
+    /// What it keeps, in place of what it kept before; with `None` that stays.
+    pub kept: Option<K>,
 }
 
-impl<E> Trained<E> {
+impl<E, K> Trained<E, K> {
     /// A model and nothing else.
     pub fn model(parameters: Vec<f32>) -> Self {
         Trained {
             parameters,
             extra: None,
             spent: Vec::new(),
+            kept: None,
         }
     }
 }
@@ -172,6 +177,14 @@ pub struct End<'a, R: RoundStrategy> {
     pub parameters: &'a [f32],
     /// What the server kept of the extras.
     pub collected: &'a R::Collected,
+    clients: &'a Clients<'a, Client<R::Extra, R::Kept>>,
+}
+
+impl<R: RoundStrategy> End<'_, R> {
+    /// What a client kept of its last training, if it kept anything.
+    pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
+        self.clients.get(client)?.kept()
+    }
 }
 
 const INITIAL: Purpose = Purpose(*b"rd-start");
@@ -238,9 +251,9 @@ pub struct Work<O> {
 impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Message = Message<R::Order, R::Extra>;
     type Work = Work<R::Order>;
-    type Done = Trained<R::Extra>;
+    type Done = Trained<R::Extra, R::Kept>;
     type Server = Server<R::Collected>;
-    type Client = Client<R::Extra>;
+    type Client = Client<R::Extra, R::Kept>;
 
     const COUNTERS: &'static [&'static str] = &[
         "refused_updates",
@@ -300,7 +313,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         Ok(())
     }
 
-    fn perform(&self, work: &Work<R::Order>) -> Trained<R::Extra> {
+    fn perform(&self, work: &Work<R::Order>) -> Trained<R::Extra, R::Kept> {
         let mut trained = self.task.train(Task {
             client: work.client,
             round: work.round,
@@ -360,13 +373,14 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     fn evaluate(
         &self,
         server: &Self::Server,
-        _: &Clients<'_, Self::Client>,
+        clients: &Clients<'_, Self::Client>,
         report: &Report<'_>,
         rng: &mut SimRng,
     ) -> Scores {
         let end = End {
             parameters: server.parameters(),
             collected: server.collected(),
+            clients,
         };
         let mut scores = self.task.conclude(end, report, rng);
         for (name, count) in Self::COUNTERS.iter().zip(&report.counters) {

@@ -9,9 +9,12 @@ use std::sync::Arc;
 const KEYS: Purpose = Purpose(*b"rd-keys ");
 const SHARE: Purpose = Purpose(*b"rd-share");
 
-/// A client's state: nothing, but in secure rounds.
+/// A client's state: what it keeps, and in secure rounds its session.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Client<E>(Option<Box<Session<E>>>);
+pub struct Client<E, K = ()> {
+    session: Option<Box<Session<E>>>,
+    kept: Option<Box<K>>,
+}
 
 /// What a client keeps during a secure round.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,12 +30,20 @@ struct Session<E> {
     trained: Option<(Vec<f32>, Option<E>)>,
 }
 
-impl<E: State> Client<E> {
+impl<E: State, K: State + Sync> Client<E, K> {
     pub(super) fn new() -> Self {
-        Client(None)
+        Client {
+            session: None,
+            kept: None,
+        }
     }
 
-    pub(super) fn handle<R: RoundStrategy<Extra = E>>(
+    /// What it kept of its last training, if it kept anything.
+    pub(super) fn kept(&self) -> Option<&K> {
+        self.kept.as_deref()
+    }
+
+    pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
         &mut self,
         rounds: &Rounds<R>,
         client: ClientId,
@@ -47,7 +58,7 @@ impl<E: State> Client<E> {
                 if rounds.is_secure() {
                     let secrets = Secrets::draw(&mut cx.rng(KEYS));
                     cx.send(Party::Server, Message::Secure(SecureMessage::Keys(secrets.public())));
-                    self.0 = Some(Box::new(Session {
+                    self.session = Some(Box::new(Session {
                         round: cx.round(),
                         secrets,
                         roster: Arc::default(),
@@ -65,20 +76,24 @@ impl<E: State> Client<E> {
                 };
                 cx.compute(work, rounds.task.cost(client));
             }
-            Event::Done(trained) if rounds.is_secure() => {
+            Event::Done(mut trained) if rounds.is_secure() => {
+                self.keep(&mut trained);
                 // Of a round that it has left for another, nothing can be sent any more.
-                if let Some(session) = self.0.as_mut().filter(|session| session.round == cx.round()) {
+                if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
                     session.trained = Some((trained.parameters, trained.extra));
                     session.send(rounds, client, cx);
                 }
             }
-            Event::Done(trained) => send_plain(rounds, client, trained, cx),
+            Event::Done(mut trained) => {
+                self.keep(&mut trained);
+                send_plain(rounds, client, trained, cx);
+            }
             Event::Message {
                 message: Message::Secure(message),
                 ..
             } => {
-                if let Some(session) = self.0.as_mut().filter(|session| session.round == cx.round()) {
+                if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     session.handle(rounds, client, message, cx);
                 }
             }
@@ -87,10 +102,18 @@ impl<E: State> Client<E> {
     }
 }
 
+impl<E, K> Client<E, K> {
+    fn keep(&mut self, trained: &mut Trained<E, K>) {
+        if let Some(kept) = trained.kept.take() {
+            self.kept = Some(Box::new(kept));
+        }
+    }
+}
+
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
     client: ClientId,
-    trained: Trained<R::Extra>,
+    trained: Trained<R::Extra, R::Kept>,
     cx: &mut Context<'_, '_, Rounds<R>>,
 ) {
     if let Some(extra) = trained.extra {

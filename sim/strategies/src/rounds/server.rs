@@ -31,6 +31,9 @@ pub struct Server<C> {
     asked: u64,
     /// Messages that its clients still owe.
     due: u64,
+    /// Extras that came in this round, and whether its clients bring any.
+    n_extras: u64,
+    brings_extras: bool,
     /// It has all it needs and ends when the present instant is over.
     is_closing: bool,
     refused: Vec<Refused>,
@@ -73,6 +76,8 @@ impl<C: State + Default> Server<C> {
             updates: Vec::new(),
             asked: 0,
             due: 0,
+            n_extras: 0,
+            brings_extras: false,
             is_closing: false,
             refused: Vec::new(),
             collected: C::default(),
@@ -127,6 +132,7 @@ impl<C: State> Server<C> {
                 let is_awaited = round == cx.round() && self.awaits_extras();
                 return self.secure_answered(rounds, cx, u64::from(is_awaited));
             }
+            self.n_extras += u64::from(round == cx.round());
             return self.answered(rounds, cx, round, 1);
         }
         if rounds.is_buffered() {
@@ -217,7 +223,9 @@ impl<C: State> Server<C> {
         if self.due == 0 {
             return self.close(rounds, cx);
         }
-        if !self.is_closing && self.updates.len() as u64 >= u64::from(cx.needed()) {
+        let needed = u64::from(cx.needed());
+        let has_extras = !self.brings_extras || self.n_extras >= needed;
+        if !self.is_closing && has_extras && self.updates.len() as u64 >= needed {
             // Whatever else comes at this very instant comes as early as the last: one nanosecond later all of it is here.
             self.is_closing = true;
             cx.timer(SimSpan(1), TimerId(round.0));
@@ -235,6 +243,8 @@ impl<C: State> Server<C> {
             false => self.asked * owed(rounds, &order),
         };
         self.is_closing = false;
+        self.n_extras = 0;
+        self.brings_extras = rounds.task.brings_extra(&order);
         for id in cohort {
             let parameters = Arc::clone(&self.parameters);
             let order = order.clone();

@@ -60,6 +60,7 @@ impl RoundStrategy for Toy {
     type Order = bool;
     type Extra = Note;
     type Collected = Vec<(u32, u32)>;
+    type Kept = u32;
 
     fn n_parameters(&self) -> usize {
         2
@@ -89,7 +90,7 @@ impl RoundStrategy for Toy {
         *wanted
     }
 
-    fn train(&self, task: Task<'_, Self>) -> Trained<Note> {
+    fn train(&self, task: Task<'_, Self>) -> Trained<Note, u32> {
         let is_spoilt = self.spoilt == Some(task.client.0) && task.round == Round(1);
         let add = if is_spoilt {
             f32::NAN
@@ -100,6 +101,7 @@ impl RoundStrategy for Toy {
             parameters: task.parameters.iter().map(|x| x + add).collect(),
             extra: task.order.then_some(Note(task.client.0)),
             spent: if *task.order { vec![(0, 0.5)] } else { vec![] },
+            kept: task.order.then_some(task.round.0),
         }
     }
 
@@ -127,8 +129,13 @@ impl RoundStrategy for Toy {
     fn conclude(&self, end: End<'_, Self>, _: &Report<'_>, _: &mut SimRng) -> Scores {
         let notes = ("notes".to_owned(), end.collected.len() as f64);
         let second = ("second".to_owned(), f64::from(end.parameters[1]));
+        let kept = (0..self.n_clients).filter_map(|id| end.kept(ClientId(id)));
+        let last_kept = (
+            "last_kept".to_owned(),
+            kept.max().map_or(-1.0, |round| f64::from(*round)),
+        );
         Scores {
-            summary: vec![notes, second],
+            summary: vec![notes, second, last_kept],
             ..Scores::default()
         }
     }
