@@ -105,6 +105,27 @@ impl Solver {
         Ok(self.solve_for_plan(a, b, Some(fused)))
     }
 
+    /// The value reached from `start`, a plan from `a` to `b`, instead of `p q'` and of disturbed starts.
+    ///
+    /// # Errors
+    /// [`GwError::Shape`] when the plan has another shape.
+    pub fn value_from(&mut self, a: &Space, b: &Space, start: &Plan) -> Result<f64, GwError> {
+        GwError::check_shape("start", a.n() * b.n(), start.values().len())?;
+        GwError::check_shape("columns of start", b.n(), start.n_columns())?;
+        let transposed = b.canonical(a).is_lt();
+        let (first, second) = if transposed { (b, a) } else { (a, b) };
+        self.start.clear();
+        self.start.resize(first.n() * second.stride(), 0.0);
+        for (i, row) in self.start.chunks_exact_mut(second.stride()).enumerate() {
+            for (j, value) in row[..second.n()].iter_mut().enumerate() {
+                *value = if transposed { start.get(j, i) } else { start.get(i, j) };
+            }
+        }
+        self.descent.begin(first, second, None, transposed);
+        let reached = self.descent.run(first, second, None, Some(&self.start), &self.options);
+        Ok(reached.0)
+    }
+
     /// Solves a pair; the best plan goes to `plan`, if it is wanted.
     fn solve(&mut self, a: &Space, b: &Space, fused: Option<&Fused<'_>>, mut plan: Option<&mut Vec<f64>>) -> Reached {
         let transposed = b.canonical(a).is_lt();

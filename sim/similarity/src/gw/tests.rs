@@ -347,3 +347,22 @@ fn hops_reach_as_far_as_paths_and_beyond_them_the_number_of_nodes() {
     assert_eq!(space.row(0), [0.0, 1.0, 2.0, 4.0]);
     assert_eq!(space.row(3), [4.0, 4.0, 4.0, 0.0]);
 }
+
+/// From its own optimum nothing moves; from the worse of two plans the value is no better than that plan's. Both ways round alike.
+#[test]
+fn a_given_start_is_gone_on_from() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let (a, b) = (any_space(6, &mut rng), any_space(9, &mut rng));
+    let mut solver = Solver::new(Options::default()).unwrap();
+    let coupling = solver.couple(&a, &b);
+    let again = solver.value_from(&a, &b, &coupling.plan).unwrap();
+    assert!((again - coupling.value).abs() < 1e-12, "{again} {}", coupling.value);
+    assert_eq!(solver.value_from(&b, &a, &coupling.plan.transposed()).unwrap(), again);
+    let product = a.product_plan(&b);
+    let from_product = solver.value_from(&a, &b, &product).unwrap();
+    assert!(from_product <= objective(&a, &b, &product).unwrap() + 1e-12);
+    assert!(matches!(
+        solver.value_from(&a, &a, &coupling.plan),
+        Err(GwError::Shape { name: "start", .. })
+    ));
+}
