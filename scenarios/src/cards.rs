@@ -35,6 +35,22 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fedwalk/rows-blogcatalog",
     "fedwalk/small",
     "fedwalk/walks",
+    "gw-ldp/average",
+    "gw-ldp/average-2-hop",
+    "gw-ldp/average-cora",
+    "gw-ldp/average-pubmed",
+    "gw-ldp/average-small",
+    "gw-ldp/changes",
+    "gw-ldp/clusters",
+    "gw-ldp/clusters-2-hop",
+    "gw-ldp/clusters-cora",
+    "gw-ldp/clusters-small",
+    "gw-ldp/corrected",
+    "gw-ldp/five",
+    "gw-ldp/mutag",
+    "gw-ldp/neighbours",
+    "gw-ldp/small",
+    "gw-ldp/table-1",
 ];
 
 /// A card by the path of a file or the name of a shipped card, and what to call it.

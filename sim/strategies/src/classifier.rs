@@ -13,11 +13,14 @@
 
 mod data;
 mod network;
+mod rows;
 mod scores;
 mod settings;
 mod train;
 
+pub use data::Part;
 pub use network::Network;
+pub use rows::{GraphRows, NodeRows};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
 
 use data::Shard;
@@ -28,6 +31,8 @@ use folkmoot_learning::Optimiser;
 /// A network and the shards that it learns from and is scored on.
 pub struct Classifier {
     network: Network,
+    encoder: Encoder,
+    inputs: Inputs,
     training: Training,
     optimiser: Optimiser,
     shards: Vec<Shard>,
@@ -47,6 +52,7 @@ impl Classifier {
         partition: &Partition,
         streams: Streams,
     ) -> Result<Self, StrategyError> {
+        let inputs = inputs.resolved(dataset.features.is_some());
         let n_features = data::n_features(inputs, dataset)?;
         let is_graph_level = dataset.is_graph_level();
         let network = Network::new(model, n_features, dataset.n_classes, is_graph_level);
@@ -58,6 +64,8 @@ impl Classifier {
         }
         Ok(Classifier {
             network,
+            encoder: model.encoder,
+            inputs,
             optimiser: training.build(),
             training: training.clone(),
             shards,

@@ -9,18 +9,22 @@ use rayon::prelude::*;
 
 const SPLIT: Purpose = Purpose(*b"cl-split");
 
-/// Training, validation, test.
+/// What items are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
+    /// To learn from.
     Train,
+    /// To choose settings by.
     Validation,
+    /// To be scored on.
     Test,
 }
 
-/// All that one client holds.
+/// All that one client holds. An item's position within a part is that within `items`.
 pub(super) enum Shard {
     /// Whole graphs: a batch and its classes for each part, and the training graphs one by one for smaller batches.
     Graphs {
+        items: Box<[Vec<u32>; 3]>,
         parts: Box<[(Batch, Vec<u32>); 3]>,
         single: Vec<(Csr, Vec<f32>)>,
     },
@@ -89,16 +93,22 @@ pub(super) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, Str
     match (inputs, &dataset.features) {
         (Inputs::Degree { most }, _) => Ok(most as usize + 1),
         (Inputs::Constant, _) => Ok(1),
-        (Inputs::Features, Some(features)) if features.n_rows() != dataset.n_nodes() => refuse(format!(
-            "the data set has features for {} nodes and {} nodes",
-            features.n_rows(),
-            dataset.n_nodes()
-        )),
-        (Inputs::Features, Some(features)) if features.n_columns() == 0 => {
+        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features))
+            if features.n_rows() != dataset.n_nodes() =>
+        {
+            refuse(format!(
+                "the data set has features for {} nodes and {} nodes",
+                features.n_rows(),
+                dataset.n_nodes()
+            ))
+        }
+        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features)) if features.n_columns() == 0 => {
             refuse("the data set's features have no column; set inputs: Degree() or Constant")
         }
-        (Inputs::Features, Some(features)) => Ok(features.n_columns()),
-        (Inputs::Features, None) => refuse("the data set has no features; set inputs: Degree() or Constant"),
+        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features)) => Ok(features.n_columns()),
+        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, None) => {
+            refuse("the data set has no features; set inputs: Degree() or Constant")
+        }
     }
 }
 
@@ -122,7 +132,7 @@ pub(super) fn shards(
         // What one client trains on would be what another is tested on.
         (Split::Shares { .. }, _) if !partition.is_exact_cover(dataset.n_items()) => {
             return refuse(
-                "the shards overlap or leave something out; set split: Published, or choose another partition",
+                "the shards overlap or leave something out; set split: All or Published, or choose another partition",
             );
         }
         _ => {}
@@ -211,10 +221,14 @@ impl Source<'_> {
 
     /// Three lists of items, each ascending.
     fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
-        let Split::Shares { train, validation } = self.split else {
-            let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
-            let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
-            return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
+        let (train, validation) = match self.split {
+            Split::All => return [items, Vec::new(), Vec::new()],
+            Split::Published => {
+                let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
+                let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
+                return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
+            }
+            Split::Shares { train, validation } => (train, validation),
         };
         let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
         for i in (1..items.len()).rev() {
@@ -231,10 +245,10 @@ impl Source<'_> {
         })
     }
 
-    fn graphs(&self, parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    fn graphs(&self, items: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         let mut single = Vec::new();
         let mut batches = Vec::with_capacity(3);
-        for (number, part) in parts.iter().enumerate() {
+        for (number, part) in items.iter().enumerate() {
             let mut batch = Batch::new(self.n_features);
             for &item in part {
                 let graph = &self.dataset.graphs[item as usize];
@@ -252,6 +266,7 @@ impl Source<'_> {
         }
         let parts: [(Batch, Vec<u32>); 3] = batches.try_into().expect("there are three parts");
         Ok(Shard::Graphs {
+            items: Box::new(items),
             parts: Box::new(parts),
             single,
         })
@@ -284,7 +299,7 @@ impl Source<'_> {
             match self.inputs {
                 Inputs::Constant => to[0] = 1.0,
                 Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
-                Inputs::Features => {
+                Inputs::Features | Inputs::FeaturesOrDegree { .. } => {
                     let features: Option<&Features> = self.dataset.features.as_ref();
                     features.expect("looked at beforehand").write_row(*row, to);
                     if let Some(column) = to.iter().position(|x| !x.is_finite()) {

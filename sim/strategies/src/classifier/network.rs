@@ -25,6 +25,7 @@ pub struct Network {
     readout: Option<Readout>,
     dropout: f32,
     n_features: usize,
+    hidden: usize,
     n_classes: usize,
 }
 
@@ -53,6 +54,9 @@ impl Network {
             match model.encoder {
                 Encoder::Gcn => Conv::Gcn(Gcn::new(layout, name, n_in, n_out)),
                 Encoder::Gin => Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out)),
+                Encoder::GinBatchNorm => {
+                    Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out).with_batch_norm(layout, name, hidden))
+                }
                 Encoder::GraphConv => Conv::GraphConv(GraphConv::new(layout, name, n_in, n_out)),
                 Encoder::Tag { hops } => Conv::Tag(Tag::new(layout, name, n_in, n_out, hops as usize)),
                 Encoder::Sage => Conv::Sage(Sage::new(layout, name, n_in, n_out)),
@@ -82,6 +86,7 @@ impl Network {
             readout: is_graph_level.then(|| model.readout.into()),
             dropout: model.dropout as f32,
             n_features,
+            hidden,
             n_classes,
         }
     }
@@ -94,6 +99,14 @@ impl Network {
     /// The number of features of a node.
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// The width of the last graph layer.
+    pub fn n_hidden(&self) -> usize {
+        match self.head.is_empty() {
+            true => self.n_classes,
+            false => self.hidden,
+        }
     }
 
     /// The number of classes.
@@ -128,15 +141,29 @@ impl Network {
         self.classify(tape, nodes, None)
     }
 
+    /// The rows of the last graph layer, of shape `(n_nodes, hidden)`, or `(n_nodes, n_classes)` without a head.
+    ///
+    /// # Panics
+    ///
+    /// As [`logits`](Self::logits).
+    pub fn node_rows<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
+        self.encode(tape, batch, None)
+    }
+
     /// The rows of the last graph layer.
     fn encode<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
         let mut h = batch.features(tape);
+        // Without a node there is no statistic to learn.
+        let mode = match rng.is_some() && batch.csr().n_rows() > 0 {
+            true => Mode::Train,
+            false => Mode::Evaluate,
+        };
         for (i, conv) in self.convs.iter().enumerate() {
             if i > 0 {
                 h = self.drop(tape, h, rng.as_deref_mut());
             }
             let relu = i + 1 < self.convs.len() || !self.head.is_empty();
-            h = conv.forward(tape, batch, h, relu);
+            h = conv.forward(tape, batch, (h, mode), relu);
         }
         h
     }
@@ -161,13 +188,13 @@ impl Network {
 }
 
 impl Conv {
-    fn forward<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, x: Var, relu: bool) -> Var {
+    fn forward<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, (x, mode): (Var, Mode), relu: bool) -> Var {
         let adjacency = batch.adjacency();
         let y = match self {
             Conv::Gcn(gcn) if relu => return gcn.forward_relu(tape, adjacency, x),
-            Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, Mode::Train),
+            Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, mode),
             Conv::Gcn(gcn) => gcn.forward(tape, adjacency, x),
-            Conv::Gin(gin) => gin.forward(tape, adjacency, x, Mode::Train),
+            Conv::Gin(gin) => gin.forward(tape, adjacency, x, mode),
             Conv::GraphConv(conv) => conv.forward(tape, adjacency, x),
             Conv::Tag(tag) => tag.forward(tape, adjacency, x),
             Conv::Sage(sage) => sage.forward(tape, adjacency, x),

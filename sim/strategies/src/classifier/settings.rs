@@ -45,6 +45,9 @@ pub enum Encoder {
     Gcn,
     /// Graph isomorphism network with a fixed epsilon of 0 (Xu et al. 2019).
     Gin,
+    /// The same with batch normalisation inside each layer's network; its running statistics travel and are averaged with the
+    /// weights.
+    GinBatchNorm,
     /// First-order k-GNN (Morris et al. 2019).
     GraphConv,
     /// Topology-adaptive convolution (Du et al. 2017).
@@ -77,7 +80,7 @@ impl Encoder {
     pub fn matrix(self, adjacency: &Csr) -> Csr {
         match self {
             Encoder::Gcn => adjacency.with_self_loops().normalised(DegreeRule::Masked),
-            Encoder::Gin | Encoder::GraphConv => adjacency.clone(),
+            Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv => adjacency.clone(),
             Encoder::Tag { .. } | Encoder::LightGcn => adjacency.normalised(DegreeRule::Masked),
             Encoder::Sage => adjacency.row_means(),
             Encoder::Gat { .. } => adjacency.with_self_loops(),
@@ -122,6 +125,23 @@ pub enum Inputs {
     },
     /// A single 1: only the shape of a graph counts.
     Constant,
+    /// The data set's features; for a set without any, the degree as above. So one card serves sets of both kinds.
+    FeaturesOrDegree {
+        /// 1..=65535. Default 32.
+        #[serde(default = "thirty_two")]
+        most: u32,
+    },
+}
+
+impl Inputs {
+    /// What it means for a data set with or without features.
+    pub(super) fn resolved(self, has_features: bool) -> Inputs {
+        match self {
+            Inputs::FeaturesOrDegree { .. } if has_features => Inputs::Features,
+            Inputs::FeaturesOrDegree { most } => Inputs::Degree { most },
+            other => other,
+        }
+    }
 }
 
 fn thirty_two() -> u32 {
@@ -143,6 +163,8 @@ pub enum Split {
     },
     /// The split that the data set was published with.
     Published,
+    /// Every labelled item trains, and nothing validates or tests; shards may overlap.
+    All,
 }
 
 fn four_fifths() -> f64 {
@@ -266,7 +288,7 @@ impl Inputs {
     /// Every rule that it breaks.
     pub fn check(&self) -> Vec<Breach> {
         let mut breaches = Breaches(Vec::new());
-        if let Inputs::Degree { most } = *self {
+        if let Inputs::Degree { most } | Inputs::FeaturesOrDegree { most } = *self {
             breaches.in_range("most", most, 1, 65_535);
         }
         breaches.0

@@ -100,7 +100,7 @@ impl Classifier {
             // The batch is filled anew while no tape looks at it.
             let mut own = std::mem::take(tape).recycle();
             let view = match shard {
-                Shard::Graphs { parts, single } => {
+                Shard::Graphs { parts, single, .. } => {
                     batch.clear();
                     labels.clear();
                     for &item in items {

@@ -5,7 +5,8 @@ use super::client::Client;
 use super::options::SelfHop;
 use super::server::Server;
 use super::{FedWalk, counter, theory};
-use crate::node_embedding::{npy_f32, npy_u32, true_pair_share};
+use crate::node_embedding::true_pair_share;
+use crate::npy::{npy_f32, npy_u32};
 use folkmoot_engine::prelude::*;
 
 /// Dissimilarities are left for reading for at most this many vertices: 50 MB.

@@ -1,0 +1,118 @@
+//! How far a graph moves when it loses an edge or a node: what the metric would have to hide.
+//!
+//! The paper's figure on the sensitivity of Gromov-Wasserstein. Rows of the changed graph are those that the last global model
+//! gives; its inputs are those of the nodes that stay.
+
+use super::GwLdp;
+use super::distances::spaces;
+use crate::classifier::GraphRows;
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::rng;
+use folkmoot_graphs::Graph;
+use folkmoot_similarity::gw::{self, Space};
+use rayon::prelude::*;
+
+const CHANGE: Purpose = Purpose(*b"gl-chang");
+
+/// What a graph lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    Edge,
+    Node,
+}
+
+impl Lost {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Lost::Edge => "edge",
+            Lost::Node => "node",
+        }
+    }
+}
+
+/// How far a graph moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) id: u32,
+    pub(super) lost: Lost,
+    /// Between the hop counts.
+    pub(super) hops: f64,
+    /// Between the embeddings, before anything is done to them.
+    pub(super) clean: f64,
+}
+
+/// Changes every graph `n_times` by an edge less and as often by a node less, where it has one to spare.
+pub(super) fn all(system: &GwLdp, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
+    let mut inputs: Vec<GraphRows> = (0..system.classifier.n_clients())
+        .flat_map(|client| system.classifier.input_rows(ClientId(client)))
+        .collect();
+    inputs.sort_by_key(|rows| rows.id);
+    let of_graph = |inputs: &GraphRows| -> Result<Vec<Change>, String> {
+        let graph = system.subjects.graph(inputs.id);
+        let mut rng = system
+            .streams
+            .counted(CHANGE, Party::Server, Round(0), u64::from(inputs.id));
+        let mut changes = Vec::new();
+        for _ in 0..n_times {
+            if graph.n_edges() > 0 {
+                let lost = rng::index(&mut rng, graph.n_edges());
+                let edges: Vec<(u32, u32)> = graph
+                    .edges()
+                    .enumerate()
+                    .filter(|(at, _)| *at != lost)
+                    .map(|(_, e)| e)
+                    .collect();
+                let changed =
+                    Graph::from_edges(graph.n_nodes() as u32, &edges, false).map_err(|error| error.to_string())?;
+                changes.push(system.change(Lost::Edge, graph, inputs, &changed, inputs, parameters)?);
+            }
+            if graph.n_nodes() > 1 {
+                let lost = rng::index(&mut rng, graph.n_nodes());
+                let stay: Vec<u32> = (0..graph.n_nodes() as u32)
+                    .filter(|node| *node as usize != lost)
+                    .collect();
+                let width = inputs.width as usize;
+                let row = |node: &u32| inputs.values[*node as usize * width..][..width].iter().copied();
+                let left = GraphRows {
+                    id: inputs.id,
+                    values: stay.iter().flat_map(row).collect(),
+                    width: inputs.width,
+                };
+                changes.push(system.change(Lost::Node, graph, inputs, &graph.induced(&stay), &left, parameters)?);
+            }
+        }
+        Ok(changes)
+    };
+    let changes: Result<Vec<Vec<Change>>, String> = inputs.par_iter().map(of_graph).collect();
+    Ok(changes?.concat())
+}
+
+impl GwLdp {
+    fn change(
+        &self,
+        lost: Lost,
+        graph: &Graph,
+        inputs: &GraphRows,
+        changed: &Graph,
+        left: &GraphRows,
+        parameters: &[f32],
+    ) -> Result<Change, String> {
+        let options = self.params.solver.options().unwrap_or_default();
+        let between = |a: &Space, b: &Space| gw::gw(a, b, &options).map_err(|error| error.to_string());
+        let hops = |graph: &Graph| Space::of_hops(graph).map_err(|error| error.to_string());
+        let embedded = |graph: &Graph, inputs: &GraphRows| -> Result<Space, String> {
+            let rows = self
+                .classifier
+                .rows_of_graph(graph, inputs, parameters, self.params.representation);
+            let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();
+            let space = spaces(vec![(&values[..], rows.width as usize)], self.params.distance);
+            Ok(space.map_err(|error| error.to_string())?.swap_remove(0))
+        };
+        Ok(Change {
+            id: inputs.id,
+            lost,
+            hops: between(&hops(graph)?, &hops(changed)?)?,
+            clean: between(&embedded(graph, inputs)?, &embedded(changed, left)?)?,
+        })
+    }
+}

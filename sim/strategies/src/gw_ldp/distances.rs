@@ -1,0 +1,328 @@
+//! Distances between graphs: Gromov-Wasserstein on what was released and on what was not, and the references beside it.
+//!
+//! Those of the graphs themselves do not depend on what a run learns. For a set of graphs they are computed once for all runs of
+//! a process ([`of_set`]): a value depends on its key alone, so no result depends on what was computed before.
+
+use super::options::{Method, Metric, RowDistance};
+use super::subjects::Subjects;
+use crate::classifier::GraphRows;
+use folkmoot_graphs::Graph;
+use folkmoot_similarity::graph_edit;
+use folkmoot_similarity::gw::{self, Entropic, GwError, Space, SpaceError};
+use folkmoot_similarity::shortest_path::{self, PathCounts};
+use folkmoot_similarity::transport::Sinkhorn;
+use rayon::prelude::*;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The distances of all pairs of `n` graphs, row-major of shape `(n, n)`, symmetric.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Distances {
+    pub(super) n: usize,
+    pub(super) values: Vec<f64>,
+    /// The kernel of which these are the distances, where there is one.
+    pub(super) kernel: Option<Vec<f64>>,
+}
+
+/// Why there are none.
+pub(super) type Refusal = String;
+
+fn text(error: impl Display) -> Refusal {
+    error.to_string()
+}
+
+impl Distances {
+    /// From the values of pairs (0, 1), (0, 2), … (1, 2), ….
+    fn of_pairs(n: usize, pairs: &[f64]) -> Distances {
+        let mut values = vec![0.0; n * n];
+        let mut pairs = pairs.iter();
+        for u in 0..n {
+            for (v, value) in (u + 1..n).zip(&mut pairs) {
+                values[u * n + v] = *value;
+                values[v * n + u] = *value;
+            }
+        }
+        Distances {
+            n,
+            values,
+            kernel: None,
+        }
+    }
+
+    /// The rows and columns `at`, in their order.
+    pub(super) fn select(&self, at: &[usize]) -> Distances {
+        let pick = |values: &Vec<f64>| -> Vec<f64> {
+            let row = |&u: &usize| at.iter().map(move |&v| values[u * self.n + v]);
+            at.iter().flat_map(row).collect()
+        };
+        Distances {
+            n: at.len(),
+            values: pick(&self.values),
+            kernel: self.kernel.as_ref().map(pick),
+        }
+    }
+
+    /// Mean and standard deviation over all pairs; `None` without any.
+    pub(super) fn moments(&self) -> Option<(f64, f64)> {
+        let upper = || (0..self.n).flat_map(|u| self.values[u * self.n + u + 1..(u + 1) * self.n].iter());
+        let n_pairs = (self.n * self.n.saturating_sub(1) / 2) as f64;
+        let mean = upper().sum::<f64>() / n_pairs;
+        let square = upper().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n_pairs;
+        (self.n > 1).then(|| (mean, square.sqrt()))
+    }
+}
+
+/// Gromov-Wasserstein of all pairs.
+pub(super) fn of_spaces(spaces: &[Space], method: Method) -> Result<Distances, Refusal> {
+    let pairs = match method.options() {
+        Ok(options) => gw::all_pairs(spaces, &options).map_err(text)?,
+        Err(regularisation) => entropic(spaces, regularisation).map_err(text)?,
+    };
+    Ok(Distances::of_pairs(spaces.len(), &pairs))
+}
+
+fn entropic(spaces: &[Space], regularisation: f64) -> Result<Vec<f64>, GwError> {
+    let default = Entropic::default();
+    let settings = Entropic {
+        sinkhorn: Sinkhorn {
+            epsilon: regularisation,
+            ..default.sinkhorn
+        },
+        ..default
+    };
+    let pairs: Vec<(usize, usize)> = (0..spaces.len())
+        .flat_map(|u| (u + 1..spaces.len()).map(move |v| (u, v)))
+        .collect();
+    let value = |&(u, v): &(usize, usize)| Ok(gw::entropic_gw(&spaces[u], &spaces[v], &settings)?.coupling.value);
+    pairs.par_iter().map(value).collect()
+}
+
+/// The spaces of embeddings, each row-major with rows of `width` values.
+pub(super) fn spaces<'a>(
+    embeddings: impl IntoParallelIterator<Item = (&'a [f64], usize), Iter: IndexedParallelIterator>,
+    distance: RowDistance,
+) -> Result<Vec<Space>, SpaceError> {
+    let space = |(rows, width): (&[f64], usize)| match distance {
+        RowDistance::Euclidean => Space::euclidean(rows, width),
+        RowDistance::Cosine => angular(rows.to_vec(), width),
+        RowDistance::Correlation => {
+            let mut centred = rows.to_vec();
+            for row in centred.chunks_exact_mut(width) {
+                let mean = row.iter().sum::<f64>() / width as f64;
+                row.iter_mut().for_each(|value| *value -= mean);
+            }
+            angular(centred, width)
+        }
+    };
+    embeddings.into_par_iter().map(space).collect()
+}
+
+/// 1 less the cosine of two rows; a row of zeros has cosine 0 with every other.
+fn angular(mut rows: Vec<f64>, width: usize) -> Result<Space, SpaceError> {
+    for row in rows.chunks_exact_mut(width) {
+        let length = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+        if length > 0.0 {
+            row.iter_mut().for_each(|value| *value /= length);
+        }
+    }
+    let n = rows.len() / width;
+    let mut distances = vec![0.0; n * n];
+    for u in 0..n {
+        for v in u + 1..n {
+            let pairs = rows[u * width..][..width].iter().zip(&rows[v * width..][..width]);
+            let cosine: f64 = pairs.map(|(a, b)| a * b).sum();
+            distances[u * n + v] = (1.0 - cosine).max(0.0);
+            distances[v * n + u] = distances[u * n + v];
+        }
+    }
+    Space::uniform(distances)
+}
+
+/// The distances of all graphs of a set, by a metric of graphs; `inputs` has what the network sees of each node.
+///
+/// Computed once in a process for each data set, metric and method.
+pub(super) fn of_set(
+    subjects: &Subjects,
+    inputs: &dyn Fn() -> Vec<GraphRows>,
+    metric: Metric,
+    method: Method,
+) -> Result<Arc<Distances>, Refusal> {
+    type Cell = Arc<OnceLock<Result<Arc<Distances>, Refusal>>>;
+    static KNOWN: Mutex<Vec<(String, Cell)>> = Mutex::new(Vec::new());
+    /// A set of two thousand graphs takes 32 MB for a metric.
+    const MOST: usize = 8;
+
+    let ids: Vec<u32> = subjects.list().iter().map(|subject| subject.id).collect();
+    let compute = || {
+        let graphs: Vec<&Graph> = ids.iter().map(|id| subjects.graph(*id)).collect();
+        of_graphs(&graphs, inputs, metric, method).map(Arc::new)
+    };
+    if !subjects.dataset().is_graph_level() {
+        return compute();
+    }
+    let key = format!(
+        "{} {metric:?} {method:?} {}",
+        subjects.dataset().fingerprint(),
+        ids.len()
+    );
+    let cell = {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.iter().position(|(other, _)| *other == key) {
+            Some(at) => Arc::clone(&known[at].1),
+            None => {
+                if known.len() == MOST {
+                    known.remove(0);
+                }
+                let cell = Cell::default();
+                known.push((key, Arc::clone(&cell)));
+                cell
+            }
+        }
+    };
+    cell.get_or_init(compute).clone()
+}
+
+fn of_graphs(
+    graphs: &[&Graph],
+    inputs: &dyn Fn() -> Vec<GraphRows>,
+    metric: Metric,
+    method: Method,
+) -> Result<Distances, Refusal> {
+    let hops = || -> Result<Vec<Space>, SpaceError> { graphs.par_iter().map(|graph| Space::of_hops(graph)).collect() };
+    match metric {
+        Metric::Released | Metric::Clean => unreachable!("these are of embeddings"),
+        Metric::Hops => of_spaces(&hops().map_err(text)?, method),
+        Metric::Fused { alpha } => {
+            let rows = inputs();
+            let width = rows.first().map_or(1, |rows| rows.width as usize);
+            let double = |rows: &GraphRows| rows.values.iter().map(|value| f64::from(*value)).collect();
+            let features: Vec<Vec<f64>> = rows.iter().map(double).collect();
+            let options = method
+                .options()
+                .map_err(|_| "fused needs the conditional gradient".to_owned())?;
+            let spaces = hops().map_err(text)?;
+            let pairs = gw::fused_all_pairs(&spaces, &features, width, alpha, &options).map_err(text)?;
+            Ok(Distances::of_pairs(graphs.len(), &pairs))
+        }
+        Metric::ShortestPaths => {
+            let counts: Result<Vec<PathCounts>, _> =
+                graphs.par_iter().map(|graph| PathCounts::of(graph, None)).collect();
+            let mut kernel = shortest_path::kernel_matrix(&counts.map_err(text)?);
+            shortest_path::normalise(&mut kernel, graphs.len()).map_err(text)?;
+            Ok(Distances {
+                n: graphs.len(),
+                values: kernel.iter().map(|value| (2.0 - 2.0 * value).max(0.0)).collect(),
+                kernel: Some(kernel),
+            })
+        }
+        Metric::Size => Ok(of_columns(&[sizes(graphs)])),
+        Metric::SizeAndEdges => {
+            let edges = graphs.iter().map(|graph| graph.n_edges() as f64).collect();
+            Ok(of_columns(&[sizes(graphs), edges]))
+        }
+        Metric::EditDistance => {
+            let n = graphs.len();
+            let pairs: Vec<(usize, usize)> = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect();
+            let value = |&(u, v): &(usize, usize)| graph_edit::distance(graphs[u], graphs[v]).map(f64::from);
+            let pairs: Result<Vec<f64>, _> = pairs.par_iter().map(value).collect();
+            Ok(Distances::of_pairs(n, &pairs.map_err(text)?))
+        }
+    }
+}
+
+fn sizes(graphs: &[&Graph]) -> Vec<f64> {
+    graphs.iter().map(|graph| graph.n_nodes() as f64).collect()
+}
+
+/// Squared Euclidean distances of items known by a few numbers, each scaled to variance 1.
+fn of_columns(columns: &[Vec<f64>]) -> Distances {
+    let n = columns[0].len();
+    let mut values = vec![0.0; n * n];
+    for column in columns {
+        let mean = column.iter().sum::<f64>() / n as f64;
+        let variance = column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64;
+        if variance > 0.0 {
+            for (u, a) in column.iter().enumerate() {
+                for (v, b) in column.iter().enumerate() {
+                    values[u * n + v] += (a - b) * (a - b) / variance;
+                }
+            }
+        }
+    }
+    Distances {
+        n,
+        values,
+        kernel: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(n: u32) -> Graph {
+        let edges: Vec<(u32, u32)> = (1..n).map(|v| (v - 1, v)).collect();
+        Graph::from_edges(n, &edges, false).unwrap()
+    }
+
+    fn of(metric: Metric) -> Distances {
+        let graphs = [path(3), path(3), path(5)];
+        let graphs: Vec<&Graph> = graphs.iter().collect();
+        let inputs = || {
+            let rows = |id: u32, n: usize, value: f32| GraphRows {
+                id,
+                values: vec![value; n],
+                width: 1,
+            };
+            vec![rows(0, 3, 0.0), rows(1, 3, 2.0), rows(2, 5, 0.0)]
+        };
+        of_graphs(&graphs, &inputs, metric, Method::default()).unwrap()
+    }
+
+    #[test]
+    fn equal_graphs_are_at_no_distance() {
+        for metric in [
+            Metric::Hops,
+            Metric::ShortestPaths,
+            Metric::Size,
+            Metric::SizeAndEdges,
+            Metric::EditDistance,
+        ] {
+            let distances = of(metric);
+            assert!(distances.values[1].abs() < 1e-12, "{metric:?}");
+            assert!(distances.values[2] > 0.1, "{metric:?}");
+            assert_eq!(distances.values[2], distances.values[6], "{metric:?}");
+        }
+        assert_eq!(of(Metric::EditDistance).values[2], 4.0);
+        // With features that differ by 2 everywhere, half of their squared distance.
+        assert!((of(Metric::Fused { alpha: 0.5 }).values[1] - 2.0).abs() < 1e-12);
+    }
+
+    /// Two of three sizes are equal: they lie 1 / (2 / 9) times the squared difference of shares apart.
+    #[test]
+    fn sizes_are_scaled_to_unit_variance() {
+        let distances = of(Metric::Size);
+        assert!((distances.values[2] - 4.0 / (8.0 / 9.0)).abs() < 1e-12);
+        assert!((of(Metric::SizeAndEdges).values[2] - 2.0 * distances.values[2]).abs() < 1e-12);
+        let (mean, std) = distances.moments().unwrap();
+        assert!((mean - 3.0).abs() < 1e-12 && (std * std - 4.5).abs() < 1e-12);
+        let pair = distances.select(&[2, 0]);
+        assert_eq!((pair.n, pair.values[1]), (2, distances.values[2]));
+        assert_eq!(pair.select(&[0]).moments(), None);
+    }
+
+    #[test]
+    fn rows_are_compared_as_asked() {
+        let rows = [1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, 0.0];
+        let space = |distance| spaces(vec![(&rows[..], 2)], distance).unwrap().remove(0);
+        let euclidean = space(RowDistance::Euclidean);
+        assert!((euclidean.distance(0, 2) - 10f64.sqrt()).abs() < 1e-12);
+        let cosine = space(RowDistance::Cosine);
+        assert_eq!(
+            (cosine.distance(0, 1), cosine.distance(0, 2), cosine.distance(0, 3)),
+            (0.0, 1.0, 1.0)
+        );
+        let correlation = space(RowDistance::Correlation);
+        assert!((correlation.distance(0, 2) - 2.0).abs() < 1e-12);
+    }
+}

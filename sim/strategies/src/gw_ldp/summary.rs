@@ -1,0 +1,415 @@
+//! The end of a run: distances by every metric, and what they are good for.
+//!
+//! | artifact | holds |
+//! |---|---|
+//! | `graphs.csv` | the graphs compared, in the order of all matrices: id, client, class, part, nodes, edges, round of its embedding, clusters |
+//! | `distances.npy`, `distances_<metric>.npy` | `f32`, shape `(n, n)` |
+//! | `map.csv`, `map_<metric>.csv` | where t-SNE puts each graph, its class and cluster |
+//! | `changes.csv` | how far each graph moves with an edge or a node less |
+//! | `not_scored.csv` | what could not be computed, and why |
+
+use super::changes::{self, Change, Lost};
+use super::distances::{self, Distances};
+use super::options::Metric;
+use super::subjects::Subject;
+use super::tasks::{Labelled, SvmScore};
+use super::{Embedding, GwLdp, Kept};
+use crate::classifier::{GraphRows, Part};
+use crate::npy::npy_f32;
+use crate::rounds::{End, Score};
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::classical::Tsne;
+use folkmoot_metrics::scores::{adjusted_rand, normalised_mutual_info, silhouette};
+use folkmoot_similarity::gw::{self, KMeans, Solver, Space};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const FOLDS: Purpose = Purpose(*b"gl-folds");
+const CLUSTERS: Purpose = Purpose(*b"gl-means");
+const MAP: Purpose = Purpose(*b"gl-t-sne");
+
+/// The perplexity of a map of many graphs; of few, a third of their number.
+const PERPLEXITY: f64 = 30.0;
+/// Fewer have no neighbourhoods to keep.
+const LEAST_MAPPED: usize = 8;
+
+/// The graphs that the server can compare at some time.
+struct Held<'a> {
+    subjects: Vec<&'a Subject>,
+    embeddings: Vec<(u32, &'a Embedding)>,
+}
+
+/// The scores as they grow.
+#[derive(Default)]
+struct Sheet {
+    scores: Scores,
+    not_scored: String,
+    /// The cluster of each graph, by metric.
+    clusters: Vec<(Metric, Vec<u32>)>,
+}
+
+impl Sheet {
+    fn put(&mut self, name: String, value: f64) {
+        self.scores.summary.push((name, value));
+    }
+
+    fn artifact(&mut self, path: String, bytes: Vec<u8>) {
+        self.scores.artifacts.push(Artifact { path, bytes });
+    }
+
+    fn missing(&mut self, what: &str, why: &str) {
+        let _ = writeln!(self.not_scored, "{what},\"{}\"", why.replace('"', "'"));
+    }
+}
+
+impl GwLdp {
+    /// Everything the evaluation asks for.
+    pub(super) fn conclude_run(&self, end: &End<'_, Self>, report: &Report<'_>) -> Scores {
+        let mut sheet = Sheet::default();
+        if report.setup.dry_run {
+            return sheet.scores;
+        }
+        for Score {
+            split, metric, value, ..
+        } in self.classifier.evaluate(end.parameters)
+        {
+            sheet.put(format!("{split}_{metric}"), value);
+        }
+        if let Some(accuracy) = self.classifier.majority_accuracy() {
+            sheet.put("test_accuracy@majority_class".to_owned(), accuracy);
+        }
+        let held = self.held(end, u32::MAX);
+        let last = end.collected.rounds().last().unwrap_or_default();
+        let n_stale = held.embeddings.iter().filter(|(round, _)| *round < last).count();
+        sheet.put("graphs_compared".to_owned(), held.subjects.len() as f64);
+        let n_missing = self.subjects.list().len() - held.subjects.len();
+        sheet.put("graphs_missing".to_owned(), n_missing as f64);
+        sheet.put("graphs_stale".to_owned(), n_stale as f64);
+        for kept in (0..self.classifier.n_clients()).filter_map(|client| end.kept(ClientId(client))) {
+            for (id, why) in &kept.withheld {
+                sheet.missing(&format!("graph {id}"), why);
+            }
+        }
+        let labelled = Labelled::new(&held.subjects);
+        let mut of_spaces = Vec::new();
+        for &metric in &self.params.evaluation.metrics {
+            match self.distances(metric, end, &held) {
+                Err(why) => sheet.missing(&metric.named("distances"), &why),
+                Ok((distances, spaces)) => {
+                    self.score(metric, &distances, &labelled, &mut sheet);
+                    if !spaces.is_empty() {
+                        self.group(metric, &distances, &spaces, &held, &mut sheet);
+                        of_spaces.push((metric, distances, spaces));
+                    }
+                }
+            }
+        }
+        self.restart(&of_spaces, &mut sheet);
+        if self.params.evaluation.history {
+            self.history(end, &mut sheet);
+        }
+        self.changes(end.parameters, &mut sheet);
+        let table = self.table(&held, &sheet.clusters);
+        sheet.artifact("graphs.csv".to_owned(), table.into_bytes());
+        if !sheet.not_scored.is_empty() {
+            let table = format!("what,why\n{}", sheet.not_scored);
+            sheet.artifact("not_scored.csv".to_owned(), table.into_bytes());
+        }
+        sheet.scores
+    }
+
+    /// What the server holds by the end of a round.
+    fn held<'a>(&'a self, end: &End<'a, Self>, round: u32) -> Held<'a> {
+        let latest: BTreeMap<u32, (u32, &Embedding)> = end.collected.by(round);
+        let known = latest.into_iter().filter(|(_, (_, embedding))| embedding.n_nodes() > 0);
+        let with_subject = known.filter_map(|(id, held)| Some((self.subjects.get(id)?, held)));
+        let (subjects, embeddings) = with_subject.unzip();
+        Held { subjects, embeddings }
+    }
+
+    /// The distances under a metric, and the spaces that they are between, if these are embeddings.
+    fn distances(
+        &self,
+        metric: Metric,
+        end: &End<'_, Self>,
+        held: &Held<'_>,
+    ) -> Result<(Arc<Distances>, Vec<Space>), String> {
+        let solver = self.params.solver;
+        let rows: Vec<(Vec<f64>, usize)> = match metric {
+            Metric::Released => {
+                let received = |(_, embedding): &(u32, &Embedding)| {
+                    (self.params.release.received(embedding), embedding.width as usize)
+                };
+                held.embeddings.iter().map(received).collect()
+            }
+            Metric::Clean => held
+                .subjects
+                .iter()
+                .map(|subject| clean(end.kept(subject.client), subject.id))
+                .collect::<Option<_>>()
+                .ok_or("a client kept nothing")?,
+            _ => {
+                let inputs = || {
+                    let clients = (0..self.classifier.n_clients()).map(ClientId);
+                    let mut rows: Vec<GraphRows> =
+                        clients.flat_map(|client| self.classifier.input_rows(client)).collect();
+                    rows.sort_by_key(|rows| rows.id);
+                    rows
+                };
+                let all = distances::of_set(&self.subjects, &inputs, metric, solver)?;
+                if held.subjects.len() == all.n {
+                    return Ok((all, Vec::new()));
+                }
+                let place =
+                    |subject: &&Subject| self.subjects.list().binary_search_by_key(&subject.id, |other| other.id);
+                let at: Vec<usize> = held.subjects.iter().filter_map(|subject| place(subject).ok()).collect();
+                return Ok((Arc::new(all.select(&at)), Vec::new()));
+            }
+        };
+        let rows: Vec<(&[f64], usize)> = rows.iter().map(|(rows, width)| (&rows[..], *width)).collect();
+        let spaces = distances::spaces(rows, self.params.distance).map_err(|error| error.to_string())?;
+        Ok((Arc::new(distances::of_spaces(&spaces, solver)?), spaces))
+    }
+
+    /// Means, neighbours and the support vector machine.
+    fn score(&self, metric: Metric, distances: &Distances, labelled: &Labelled, sheet: &mut Sheet) {
+        let evaluation = &self.params.evaluation;
+        if let Some((mean, std)) = distances.moments() {
+            sheet.put(metric.named("mean_distance"), mean);
+            sheet.put(metric.named("std_distance"), std);
+        }
+        if evaluation.keep_matrices {
+            let values: Vec<f32> = distances.values.iter().map(|value| *value as f32).collect();
+            sheet.artifact(
+                path("distances", metric, "npy"),
+                npy_f32(&values, &[distances.n, distances.n]),
+            );
+        }
+        if labelled.test.is_empty() {
+            return;
+        }
+        for &k in &evaluation.neighbours {
+            let name = metric.named(&format!("knn{k}_accuracy"));
+            match labelled.by_neighbours(distances, k as usize) {
+                Ok(accuracy) => sheet.put(name, accuracy),
+                Err(why) => sheet.missing(&name, &why),
+            }
+        }
+        // Every metric meets the same folds.
+        let mut folds = self.streams.global(FOLDS);
+        match labelled.by_svm(distances, &evaluation.svm, &mut folds) {
+            None => {}
+            Some(Err(why)) => sheet.missing(&metric.named("svm_accuracy"), &why),
+            Some(Ok(SvmScore {
+                accuracy,
+                c,
+                gamma,
+                n_stopped,
+            })) => {
+                sheet.put(metric.named("svm_accuracy"), accuracy);
+                sheet.put(metric.named("svm_c"), c);
+                if distances.kernel.is_none() {
+                    sheet.put(metric.named("svm_gamma"), gamma);
+                }
+                sheet.put(metric.named("svm_fits_stopped"), f64::from(n_stopped));
+            }
+        }
+    }
+
+    /// Clusters about barycentres, and the map.
+    fn group(&self, metric: Metric, distances: &Distances, spaces: &[Space], held: &Held<'_>, sheet: &mut Sheet) {
+        let evaluation = &self.params.evaluation;
+        let classes: Option<Vec<u32>> = held.subjects.iter().map(|subject| subject.class).collect();
+        let n_classes = self.subjects.dataset().n_classes;
+        let mut labels = None;
+        if evaluation.clusters {
+            let mut settings = KMeans::new(n_classes);
+            settings.alternation.options = self.params.solver.options().unwrap_or_default();
+            match gw::k_means(spaces, &settings, &mut self.streams.global(CLUSTERS)) {
+                Err(error) => sheet.missing(&metric.named("clusters"), &error.to_string()),
+                Ok(clusters) => {
+                    let roots: Vec<f64> = distances.values.iter().map(|value| value.max(0.0).sqrt()).collect();
+                    if let Some(classes) = &classes {
+                        let both = (&clusters.labels[..], &classes[..]);
+                        put_score(sheet, metric.named("ari"), adjusted_rand(both.0, both.1));
+                        put_score(sheet, metric.named("nmi"), normalised_mutual_info(both.0, both.1));
+                        put_score(sheet, metric.named("silhouette_classes"), silhouette(&roots, classes));
+                    }
+                    put_score(
+                        sheet,
+                        metric.named("silhouette_clusters"),
+                        silhouette(&roots, &clusters.labels),
+                    );
+                    sheet.put(metric.named("cluster_rounds"), f64::from(clusters.n_rounds));
+                    sheet.clusters.push((metric, clusters.labels.clone()));
+                    labels = Some(clusters.labels);
+                }
+            }
+        }
+        if evaluation.map {
+            self.map(metric, distances, held, labels.as_deref(), sheet);
+        }
+    }
+
+    fn map(&self, metric: Metric, distances: &Distances, held: &Held<'_>, clusters: Option<&[u32]>, sheet: &mut Sheet) {
+        let n = distances.n;
+        if n < LEAST_MAPPED {
+            let why = format!("a map takes {LEAST_MAPPED} graphs or more, got {n}");
+            return sheet.missing(&metric.named("map"), &why);
+        }
+        let tsne = Tsne {
+            perplexity: PERPLEXITY.min((n - 1) as f64 / 3.0),
+            ..Tsne::default()
+        };
+        // Rounding may leave a value of equal graphs a little below 0.
+        let squared: Vec<f64> = distances.values.iter().map(|value| value.max(0.0)).collect();
+        match tsne.fit(&squared, n, &mut self.streams.global(MAP)) {
+            Err(error) => sheet.missing(&metric.named("map"), &error.to_string()),
+            Ok(map) => {
+                let mut table = "graph,class,cluster,x,y\n".to_owned();
+                for (i, (subject, place)) in held.subjects.iter().zip(map.places.chunks_exact(2)).enumerate() {
+                    let cluster = clusters.map(|clusters| clusters[i]);
+                    let (class, cluster) = (optional(subject.class), optional(cluster));
+                    let _ = writeln!(table, "{},{class},{cluster},{},{}", subject.id, place[0], place[1]);
+                }
+                sheet.put(metric.named("map_divergence"), map.divergence);
+                sheet.artifact(path("map", metric, "csv"), table.into_bytes());
+            }
+        }
+    }
+
+    /// Whether noise helps the solver: the values without noise, from the plans that were best with it.
+    fn restart(&self, of_spaces: &[(Metric, Arc<Distances>, Vec<Space>)], sheet: &mut Sheet) {
+        let find = |metric: Metric| {
+            of_spaces
+                .iter()
+                .find(|(of, ..)| *of == metric)
+                .map(|(.., spaces)| spaces)
+        };
+        let (true, Some(noisy), Some(clean), Ok(options)) = (
+            self.params.evaluation.restart,
+            find(Metric::Released),
+            find(Metric::Clean),
+            self.params.solver.options(),
+        ) else {
+            return;
+        };
+        let n = clean.len();
+        let pairs: Vec<(usize, usize)> = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect();
+        let value = |solver: &mut Solver, &(u, v): &(usize, usize)| {
+            let plan = solver.couple(&noisy[u], &noisy[v]).plan;
+            solver.value_from(&clean[u], &clean[v], &plan).unwrap_or(f64::NAN)
+        };
+        let solver = || Solver::new(options).expect("the options were checked");
+        let values: Vec<f64> = pairs.par_iter().map_init(solver, value).collect();
+        if !values.is_empty() {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            sheet.put("mean_distance@restarted".to_owned(), mean);
+        }
+    }
+
+    /// What the server could have told after every collection.
+    fn history(&self, end: &End<'_, Self>, sheet: &mut Sheet) {
+        for round in end.collected.rounds() {
+            let held = self.held(end, round);
+            let Ok((distances, _)) = self.distances(Metric::Released, end, &held) else {
+                continue;
+            };
+            let mut at = Sheet::default();
+            self.score(Metric::Released, &distances, &Labelled::new(&held.subjects), &mut at);
+            let named = |(name, value): (String, f64)| (format!("{name}[round={round}]"), value);
+            sheet.scores.summary.extend(at.scores.summary.into_iter().map(named));
+        }
+    }
+
+    fn changes(&self, parameters: &[f32], sheet: &mut Sheet) {
+        let n_times = self.params.evaluation.changes;
+        if n_times == 0 {
+            return;
+        }
+        let changes = match changes::all(self, parameters, n_times) {
+            Ok(changes) => changes,
+            Err(why) => return sheet.missing("changes", &why),
+        };
+        let mut table = "graph,lost,hops,embedding\n".to_owned();
+        for Change { id, lost, hops, clean } in &changes {
+            let _ = writeln!(table, "{id},{},{hops},{clean}", lost.name());
+        }
+        for lost in [Lost::Edge, Lost::Node] {
+            for (metric, value) in [
+                (Metric::Clean, (|change| change.clean) as fn(&Change) -> f64),
+                (Metric::Hops, |change| change.hops),
+            ] {
+                let values: Vec<f64> = changes.iter().filter(|change| change.lost == lost).map(value).collect();
+                let n = values.len() as f64;
+                let mean = values.iter().sum::<f64>() / n;
+                let square = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
+                sheet.put(metric.named(&format!("mean_change_{}", lost.name())), mean);
+                sheet.put(metric.named(&format!("std_change_{}", lost.name())), square.sqrt());
+            }
+        }
+        sheet.artifact("changes.csv".to_owned(), table.into_bytes());
+    }
+
+    fn table(&self, held: &Held<'_>, clusters: &[(Metric, Vec<u32>)]) -> String {
+        let mut table = "graph,client,class,part,n_nodes,n_edges,round".to_owned();
+        for (metric, _) in clusters {
+            let _ = write!(
+                table,
+                ",{}",
+                metric
+                    .label()
+                    .map_or("cluster".to_owned(), |label| format!("cluster_{label}"))
+            );
+        }
+        table.push('\n');
+        for (i, (subject, (round, _))) in held.subjects.iter().zip(&held.embeddings).enumerate() {
+            let graph = self.subjects.graph(subject.id);
+            let part = match subject.part {
+                Some(Part::Train) => "train",
+                Some(Part::Validation) => "validation",
+                Some(Part::Test) => "test",
+                None => "",
+            };
+            let (n_nodes, n_edges) = (graph.n_nodes(), graph.n_edges());
+            let (id, client, class) = (subject.id, subject.client.0, optional(subject.class));
+            let _ = write!(table, "{id},{client},{class},{part},{n_nodes},{n_edges},{round}");
+            for (_, labels) in clusters {
+                let _ = write!(table, ",{}", labels[i]);
+            }
+            table.push('\n');
+        }
+        table
+    }
+}
+
+fn put_score<E>(sheet: &mut Sheet, name: String, score: Result<f64, E>)
+where
+    E: std::fmt::Display,
+{
+    match score {
+        Ok(value) => sheet.put(name, value),
+        Err(why) => sheet.missing(&name, &why.to_string()),
+    }
+}
+
+fn optional(value: Option<u32>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn path(stem: &str, metric: Metric, ending: &str) -> String {
+    match metric.label() {
+        None => format!("{stem}.{ending}"),
+        Some(label) => format!("{stem}_{label}.{ending}"),
+    }
+}
+
+/// A graph's rows as its client kept them.
+fn clean(kept: Option<&Kept>, id: u32) -> Option<(Vec<f64>, usize)> {
+    let rows = &kept?.rows;
+    let at = rows.binary_search_by_key(&id, |rows| rows.id).ok()?;
+    let values = rows[at].values.iter().map(|value| f64::from(*value)).collect();
+    Some((values, rows[at].width as usize))
+}

@@ -1,0 +1,366 @@
+//! GW-LDP as a run: what the server can tell, what drops out, and that nothing depends on how it is run.
+#![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
+
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::{AvailabilitySpec, DropoutSpec};
+use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_learning::classical::SvmGrid;
+use folkmoot_strategies::classifier::{Inputs, Split};
+use folkmoot_strategies::gw_ldp::{
+    ChooseBy, Collect, Epsilon, Evaluation, Method, Metric, Params, Release, Sampled, SvmChoice,
+};
+use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::settings::Settings;
+use std::sync::Arc;
+
+fn load(spec: &DatasetSpec) -> Arc<Dataset> {
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
+}
+
+/// 60 generated graphs of three classes.
+fn graphs() -> Arc<Dataset> {
+    load(&DatasetSpec::GraphClasses {
+        n_graphs: 60,
+        n_classes: 3,
+        min_nodes: 6,
+        max_nodes: 12,
+    })
+}
+
+fn divide(dataset: &Dataset, spec: &PartitionSpec) -> Arc<Partition> {
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    Arc::new(spec.partition(dataset, &mut rng).unwrap())
+}
+
+fn iid(dataset: &Dataset) -> Arc<Partition> {
+    divide(dataset, &PartitionSpec::Iid { n_clients: 6 })
+}
+
+fn small_grid() -> SvmChoice {
+    SvmChoice::Grid {
+        grid: SvmGrid {
+            c: vec![0.1, 10.0],
+            gamma: vec![0.1, 1.0],
+            ..SvmGrid::default()
+        },
+        choose_by: ChooseBy::Validation,
+    }
+}
+
+fn params(rounds: u32) -> Params {
+    Params {
+        inputs: Inputs::Degree { most: 8 },
+        protocol: Protocol {
+            rounds,
+            ..Protocol::default()
+        },
+        evaluation: Evaluation {
+            svm: small_grid(),
+            ..Evaluation::default()
+        },
+        ..Params::default()
+    }
+}
+
+fn try_play(
+    params: &Params,
+    dataset: &Arc<Dataset>,
+    partition: &Arc<Partition>,
+    world: &World,
+    options: Options,
+) -> Outcome {
+    assert!(params.check().is_empty(), "{:?}", params.check());
+    let strategy = params.build(dataset, partition, Streams::new(5)).unwrap();
+    run(
+        &strategy,
+        partition.n_clients() as u32,
+        world,
+        5,
+        options,
+        &mut Unobserved,
+    )
+    .unwrap()
+}
+
+fn play(params: &Params, dataset: &Arc<Dataset>) -> Outcome {
+    try_play(params, dataset, &iid(dataset), &World::ideal(), Options::default())
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.summary.iter().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", outcome.summary)).1
+}
+
+fn artifact(outcome: &Outcome, path: &str) -> Vec<u8> {
+    let found = outcome.artifacts.iter().find(|artifact| artifact.path == path);
+    found.unwrap_or_else(|| panic!("no {path}")).bytes.clone()
+}
+
+/// A matrix of `f32` behind NumPy's header of 128 bytes.
+fn matrix(outcome: &Outcome, path: &str) -> Vec<f32> {
+    let bytes = artifact(outcome, path)[128..].to_vec();
+    bytes
+        .chunks_exact(4)
+        .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
+        .collect()
+}
+
+/// Summary, artifacts and privacy, to be compared whole.
+fn all_of(outcome: &Outcome) -> String {
+    let artifacts: Vec<(&String, &Vec<u8>)> = outcome.artifacts.iter().map(|a| (&a.path, &a.bytes)).collect();
+    format!("{:?} {artifacts:?} {:?}", outcome.summary, outcome.privacy)
+}
+
+#[test]
+fn nothing_depends_on_threads_windows_or_encoding() {
+    let dataset = graphs();
+    let params = Params {
+        evaluation: Evaluation {
+            metrics: vec![
+                Metric::Released,
+                Metric::Clean,
+                Metric::Hops,
+                Metric::Fused { alpha: 0.5 },
+                Metric::ShortestPaths,
+            ],
+            clusters: true,
+            map: true,
+            changes: 1,
+            restart: true,
+            history: true,
+            ..params(3).evaluation
+        },
+        collect: Collect::Every(2),
+        ..params(3)
+    };
+    let world = World {
+        dropout: DropoutSpec {
+            prob: 0.2,
+            ..DropoutSpec::default()
+        },
+        ..World::ideal()
+    };
+    let partition = iid(&dataset);
+    let reference = all_of(&try_play(&params, &dataset, &partition, &world, Options::default()));
+    for options in [
+        Options {
+            threads: 3,
+            ..Options::default()
+        },
+        Options {
+            windows: false,
+            ..Options::default()
+        },
+        Options {
+            wire_check: true,
+            ..Options::default()
+        },
+    ] {
+        assert_eq!(
+            all_of(&try_play(&params, &dataset, &partition, &world, options)),
+            reference,
+            "{options:?}"
+        );
+    }
+}
+
+/// With one entry in the whole matrix, what is released depends on the number of nodes alone (papers: a star matrix), so graphs of one
+/// size are at one distance from all others.
+#[test]
+fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
+    let dataset = graphs();
+    let params = Params {
+        release: Release::MultiBit {
+            entries: Sampled::TotalAsPrinted,
+            epsilon: Epsilon::InverseSize,
+            n_sampled: None,
+            rectify: false,
+        },
+        ..params(2)
+    };
+    let outcome = play(&params, &dataset);
+    let distances = matrix(&outcome, "distances.npy");
+    let n = dataset.graphs.len();
+    assert_eq!(distances.len(), n * n);
+    let size = |i: usize| dataset.graphs[i].n_nodes();
+    let mut n_pairs = 0;
+    for (u, v) in (0..n)
+        .flat_map(|u| (0..u).map(move |v| (u, v)))
+        .filter(|(u, v)| size(*u) == size(*v))
+    {
+        n_pairs += 1;
+        for w in (0..n).filter(|w| *w != u && *w != v) {
+            assert!((distances[u * n + w] - distances[v * n + w]).abs() < 1e-6);
+        }
+    }
+    assert!(n_pairs > 10);
+    let spent = &outcome.privacy[1];
+    let smallest = dataset.graphs.iter().map(|graph| graph.n_nodes()).min().unwrap() as f64;
+    assert_eq!(spent.releases, 6);
+    assert!((spent.epsilon_worst_client - 1.0 / (smallest * smallest)).abs() < 1e-12);
+    assert_eq!(
+        outcome.privacy[0].epsilon_worst_client,
+        f64::INFINITY,
+        "weights are not protected"
+    );
+}
+
+/// Without noise the server computes what whoever sees all devices would.
+#[test]
+fn plain_embeddings_are_the_clean_ones() {
+    let dataset = graphs();
+    let params = Params {
+        release: Release::Plain,
+        ..params(4)
+    };
+    let outcome = play(&params, &dataset);
+    assert_eq!(
+        matrix(&outcome, "distances.npy"),
+        matrix(&outcome, "distances_clean.npy")
+    );
+    for score in ["svm_accuracy", "knn5_accuracy", "mean_distance"] {
+        assert_eq!(
+            number(&outcome, score),
+            number(&outcome, &format!("{score}@clean")),
+            "{score}"
+        );
+    }
+    // Rows of a softmax are at most sqrt(2) apart, and so the value is at most 2.
+    assert!(
+        matrix(&outcome, "distances.npy")
+            .iter()
+            .all(|value| (0.0..=2.0).contains(value))
+    );
+}
+
+/// The same messages without learning; each graph has its 11 bytes and half a byte a node (three classes: 6 bits a row).
+#[test]
+fn a_dry_run_sends_as_much() {
+    let dataset = graphs();
+    let params = Params {
+        collect: Collect::Every(2),
+        ..params(4)
+    };
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let bytes = |outcome: &Outcome| {
+        let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "embeddings");
+        rows.map(|(.., cell)| (cell.sent, cell.payload_bytes))
+            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    };
+    let world = World::ideal();
+    let (wet, dry) = (
+        play(&params, &dataset),
+        try_play(&params, &dataset, &iid(&dataset), &world, dry),
+    );
+    let of_graph = |n: usize| 11 + (n * 3).div_ceil(4).min(2 + n) as u64;
+    let once: u64 = dataset.graphs.iter().map(|graph| of_graph(graph.n_nodes())).sum();
+    assert_eq!(bytes(&wet), (12, 2 * once));
+    assert_eq!(bytes(&dry), bytes(&wet));
+    assert!(dry.summary.iter().all(|(name, _)| !name.contains("distance")));
+    assert_eq!(wet.privacy[1].releases, 12, "each collection spends again");
+}
+
+/// Who left in the last round stays with what it gave before; who never gave anything is missing.
+#[test]
+fn embeddings_of_clients_that_left_stay() {
+    let dataset = graphs();
+    let world = World {
+        availability: AvailabilitySpec::Bernoulli { online_prob: 0.6 }.build(),
+        ..World::ideal()
+    };
+    let play = |collect| {
+        let params = Params { collect, ..params(6) };
+        try_play(&params, &dataset, &iid(&dataset), &world, Options::default())
+    };
+    let (once, often) = (play(Collect::AtEnd), play(Collect::Every(1)));
+    assert_eq!(number(&once, "graphs_compared") + number(&once, "graphs_missing"), 60.0);
+    assert!(number(&once, "graphs_missing") > 0.0, "someone is away at the end");
+    assert_eq!(number(&once, "graphs_stale"), 0.0);
+    assert!(number(&often, "graphs_missing") < number(&once, "graphs_missing"));
+    assert!(number(&often, "graphs_stale") > 0.0);
+    let table = String::from_utf8(artifact(&often, "graphs.csv")).unwrap();
+    assert_eq!(table.lines().count() as f64, 1.0 + number(&often, "graphs_compared"));
+}
+
+/// Neighbourhoods of one graph: a client each, with the class of its centre, clustered and mapped.
+#[test]
+fn neighbourhoods_are_clustered_by_their_centres_classes() {
+    let spec = "DcSbm(n_nodes: 200, n_classes: 3, mean_degree: 4.0, assortativity: 0.8)";
+    let dataset = load(&ron::from_str(spec).unwrap());
+    let spec = PartitionSpec::KHop {
+        hops: 1,
+        centres: Centres::Sample(30),
+    };
+    let partition = divide(&dataset, &spec);
+    let params = Params {
+        split: Split::All,
+        evaluation: Evaluation {
+            metrics: vec![Metric::Released, Metric::Clean, Metric::EditDistance],
+            clusters: true,
+            map: true,
+            ..Evaluation::default()
+        },
+        solver: Method::default(),
+        ..params(3)
+    };
+    let outcome = try_play(&params, &dataset, &partition, &World::ideal(), Options::default());
+    assert_eq!(number(&outcome, "graphs_compared"), 30.0);
+    for score in ["silhouette_clusters", "silhouette_classes", "ari", "nmi@clean"] {
+        assert!((-1.0..=1.0).contains(&number(&outcome, score)), "{score}");
+    }
+    let map = String::from_utf8(artifact(&outcome, "map.csv")).unwrap();
+    assert_eq!(
+        (map.lines().count(), map.lines().next()),
+        (31, Some("graph,class,cluster,x,y"))
+    );
+    // Neighbourhoods beyond ten nodes have no exact edit distance, and that is said.
+    let largest = (0..30).map(|client| partition.shard(client).len()).max().unwrap();
+    if largest > 10 {
+        let table = String::from_utf8(artifact(&outcome, "not_scored.csv")).unwrap();
+        assert!(
+            table.contains("distances@edit_distance") && table.contains("at most 10 nodes"),
+            "{table}"
+        );
+    }
+    // No one tests: neighbours and the support vector machine say nothing.
+    assert!(
+        outcome
+            .summary
+            .iter()
+            .all(|(name, _)| !name.starts_with("knn") && !name.starts_with("svm"))
+    );
+}
+
+#[test]
+fn every_variant_and_release_runs() {
+    let dataset = graphs();
+    let variant = |text: &str| -> Params {
+        let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+        options.from_str(text).unwrap()
+    };
+    for text in [
+        "(variant: AsReleased, inputs: Degree(most: 8), protocol: (rounds: 2))",
+        "(variant: Corrected, inputs: Degree(most: 8), protocol: (rounds: 2))",
+        "(release: Additive(radius: 0.1), distance: Cosine, inputs: Degree(most: 8), protocol: (rounds: 2))",
+        "(release: MultiBit(entries: Total), representation: HiddenSoftmax, model: (hidden: 8), inputs: Degree(most: 8), \
+          protocol: (rounds: 2), distance: Correlation)",
+        "(solver: Entropic(regularisation: 0.05), inputs: Degree(most: 8), protocol: (rounds: 2))",
+    ] {
+        let mut params = variant(text);
+        params.evaluation = Evaluation {
+            svm: small_grid(),
+            neighbours: vec![3],
+            ..Evaluation::default()
+        };
+        let outcome = play(&params, &dataset);
+        assert!(number(&outcome, "mean_distance") > 0.0, "{text}");
+        assert!((0.0..=1.0).contains(&number(&outcome, "svm_accuracy")), "{text}");
+        let protects = matches!(params.release, Release::MultiBit { .. });
+        assert_eq!(outcome.privacy[1].epsilon_worst_client.is_finite(), protects, "{text}");
+    }
+}
