@@ -1,13 +1,11 @@
 //! All that a handler may touch.
 
 use crate::core::{Account, Content, Core, Entry, Env, Fault, next_seq};
-use crate::job::Job;
 use crate::queue::EventKey;
 use crate::rng::{Purpose, SimRng};
 use crate::strategy::{Strategy, TimerId};
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, ScoreRow, SimSpan, SimTime};
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 /// One mechanism's releases by one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,12 +91,13 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
         let due = self.now.max(self.account.cpu_free) + span;
         self.account.cpu_free = due;
         self.account.compute += span;
-        let job = Arc::new(Job::new(work));
-        if let Some(scope) = self.env.scope {
-            let (strategy, mine) = (self.env.strategy, Arc::clone(&job));
-            scope.spawn(move |_| mine.run(strategy));
+        let seq = next_seq(self.account);
+        if let Ok(seq) = seq {
+            let (to, round) = (self.me.index(), self.round);
+            self.core
+                .schedule_job(self.env, EventKey::new(due, to, seq), to, round, work);
         }
-        self.own_event(due, Content::Done(job));
+        self.note(seq);
     }
 
     /// Sets a timer: [`crate::Event::Timer`] comes `after` from now.

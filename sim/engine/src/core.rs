@@ -4,7 +4,7 @@
 //! over what they sent when it ends. Event keys name the sender and its own counter, so the way clients are shared out
 //! changes nothing.
 
-use crate::job::Job;
+use crate::job::{Helpers, Job, Shared};
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::rng::{Purpose, StreamName, Streams};
 use crate::store::Store;
@@ -25,8 +25,8 @@ pub(crate) struct Env<'env, 'scope, S: Strategy> {
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
     pub(crate) dry_run: bool,
-    /// Where jobs run; none: whoever needs the result does the work.
-    pub(crate) scope: Option<&'env rayon::Scope<'scope>>,
+    /// Who helps with jobs; none: whoever needs the result does the work.
+    pub(crate) helpers: Option<Helpers<'env, 'scope>>,
 }
 
 impl<'env, S: Strategy> Env<'env, '_, S> {
@@ -73,7 +73,7 @@ pub(crate) struct Envelope<M> {
 pub(crate) enum Content<S: Strategy> {
     Start,
     Message(Envelope<S::Message>),
-    Done(Arc<Job<S>>),
+    Done(Job<S>),
     Timer(TimerId),
     Undelivered {
         to: Party,
@@ -138,6 +138,8 @@ pub(crate) struct Core<S: Strategy> {
     pub(crate) handled: u64,
     /// The first fault by event key.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
+    /// Where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
+    kept_jobs: Vec<u32>,
     encoded: Vec<u8>,
     /// Under `--wire-check`: content many receivers get, and what became of it on the wire.
     shared: BTreeMap<usize, (S::Message, S::Message)>,
@@ -156,6 +158,7 @@ impl<S: Strategy> Core<S> {
             n_mechanisms,
             handled: 0,
             fault: None,
+            kept_jobs: Vec::new(),
             encoded: Vec::new(),
             shared: BTreeMap::new(),
         }
@@ -166,6 +169,49 @@ impl<S: Strategy> Core<S> {
     pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
         let slot = self.store.insert(entry);
         self.queue.push(QueuedEvent { key, to, slot });
+    }
+
+    /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.
+    pub(crate) fn schedule_job(&mut self, env: &Env<'_, '_, S>, key: EventKey, to: u32, round: Round, work: S::Work) {
+        let content = Content::Done(Job::Kept(work));
+        let slot = self.store.insert(Entry { round, content });
+        self.queue.push(QueuedEvent { key, to, slot });
+        if env.helpers.is_some() {
+            self.kept_jobs.push(slot);
+        }
+    }
+
+    /// The result of a job that is due. The other jobs are offered to whoever is idle.
+    pub(crate) fn finish_job(&mut self, env: &Env<'_, '_, S>, job: Job<S>) -> S::Done {
+        if !self.kept_jobs.is_empty() && env.helpers.as_ref().is_some_and(Helpers::is_one_idle) {
+            self.offer_jobs(env);
+        }
+        job.take(env.strategy)
+    }
+
+    /// Offers all jobs to the helpers.
+    pub(crate) fn offer_jobs(&mut self, env: &Env<'_, '_, S>) {
+        if let Some(helpers) = env.helpers.as_ref().filter(|_| !self.kept_jobs.is_empty()) {
+            let jobs: Vec<Arc<Shared<S>>> = self.share_jobs().collect();
+            helpers.offer(env.strategy, &jobs);
+        }
+    }
+
+    /// All jobs that nobody else knows of, for others to do.
+    pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = Arc<Shared<S>>> {
+        let store = &mut self.store;
+        self.kept_jobs
+            .drain(..)
+            .filter_map(|slot| match &mut store.get_mut(slot)?.content {
+                Content::Done(job) => job.share(),
+                _ => None,
+            })
+    }
+
+    /// Whether an event is the result of a job that nobody has been offered.
+    pub(crate) fn is_kept_job(&mut self, event: QueuedEvent) -> bool {
+        let entry = self.store.get_mut(event.slot);
+        entry.is_some_and(|entry| matches!(entry.content, Content::Done(Job::Kept(_))))
     }
 
     /// Queues an event wherever its party is.

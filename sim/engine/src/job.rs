@@ -1,14 +1,122 @@
-//! Work in the background: started when the event that wants it is handled, awaited when its result is due.
+//! Work in the background: kept where it was asked for, offered to idle threads, awaited when its result is due.
 //!
-//! Jobs have a pool of their own, which waits for nobody; with one thread there is none, and the handler that needs the
-//! result does the work. What is returned never depends on who did it.
+//! A job waits in its event. Parts that run one after the other offer all that they will need before the first result is taken;
+//! parts that run side by side keep their jobs while every thread is busy, and offer them, in chunks, as soon as one is not. What
+//! a part still keeps at its end of a window, later windows want, and it offers that too. Whoever needs a result that nobody has
+//! begun does the work. So small jobs that are due at once are handed to nobody, and large ones find every idle thread.
+//!
+//! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job that the pool has begun, so
+//! the two cannot wait for each other. What is returned never depends on who did the work, nor on the chunks.
 
-use crate::core::Env;
 use crate::strategy::Strategy;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// One piece of work and, once done, its result.
-pub(crate) struct Job<S: Strategy> {
+/// The most jobs that are handed over at once: enough to pay for waking a thread where each takes microseconds.
+const CHUNK_AT_MOST: usize = 32;
+
+/// The threads that help with jobs.
+pub(crate) struct Helpers<'env, 'scope> {
+    scope: &'env rayon::Scope<'scope>,
+    n_threads: usize,
+    /// Parts and chunks that are being run.
+    busy: Arc<AtomicUsize>,
+}
+
+/// Somebody at work, until it is dropped.
+pub(crate) struct Busy(Arc<AtomicUsize>);
+
+impl Busy {
+    fn new(busy: &Arc<AtomicUsize>) -> Busy {
+        busy.fetch_add(1, Ordering::Relaxed);
+        Busy(Arc::clone(busy))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<'env, 'scope> Helpers<'env, 'scope> {
+    /// So many threads, which jobs of `scope` run on.
+    pub(crate) fn new(scope: &'env rayon::Scope<'scope>, n_threads: usize) -> Self {
+        Helpers {
+            scope,
+            n_threads,
+            busy: Arc::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// Counts the caller as busy.
+    pub(crate) fn begin(&self) -> Busy {
+        Busy::new(&self.busy)
+    }
+
+    /// Whether a thread has nothing to do. A guess: it may be wrong by the time it is used.
+    pub(crate) fn is_one_idle(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) < self.n_threads
+    }
+
+    /// Hands jobs over, in chunks.
+    pub(crate) fn offer<S: Strategy>(&self, strategy: &'scope S, jobs: &[Arc<Shared<S>>]) {
+        let size = (jobs.len() / (2 * self.n_threads)).clamp(1, CHUNK_AT_MOST);
+        for chunk in jobs.chunks(size) {
+            let (chunk, busy) = (chunk.to_vec(), Arc::clone(&self.busy));
+            self.scope.spawn(move |_| {
+                let _busy = Busy::new(&busy);
+                // From the end: whoever needs the results begins with the first.
+                chunk.iter().rev().for_each(|job| job.run(strategy));
+            });
+        }
+    }
+}
+
+/// One piece of work.
+pub(crate) enum Job<S: Strategy> {
+    /// Nobody else knows of it.
+    Kept(S::Work),
+    /// Others may do it.
+    Shared(Arc<Shared<S>>),
+    /// Between the two: never seen.
+    Moving,
+}
+
+impl<S: Strategy> Job<S> {
+    /// Makes it known to others, unless it is already.
+    pub(crate) fn share(&mut self) -> Option<Arc<Shared<S>>> {
+        match std::mem::replace(self, Job::Moving) {
+            Job::Kept(work) => {
+                let shared = Arc::new(Shared::new(work));
+                *self = Job::Shared(Arc::clone(&shared));
+                Some(shared)
+            }
+            before => {
+                *self = before;
+                None
+            }
+        }
+    }
+
+    /// The result: does the work, or waits for who has begun it.
+    ///
+    /// # Panics
+    ///
+    /// As the work does, wherever it was done.
+    pub(crate) fn take(self, strategy: &S) -> S::Done {
+        match self {
+            Job::Kept(work) => strategy.perform(&work),
+            Job::Shared(shared) => shared.take(strategy),
+            Job::Moving => unreachable!("a job is kept or shared"),
+        }
+    }
+}
+
+/// Work that several threads know of and, once done, its result.
+pub(crate) struct Shared<S: Strategy> {
     work: S::Work,
     progress: Mutex<Progress<S::Done>>,
     finished: Condvar,
@@ -17,49 +125,64 @@ pub(crate) struct Job<S: Strategy> {
 enum Progress<D> {
     Waiting,
     Running,
+    /// Running, and somebody waits for it.
+    Awaited,
     Done(D),
+    Panicked(Box<dyn Any + Send>),
     Taken,
 }
 
-impl<S: Strategy> Job<S> {
-    pub(crate) fn new(work: S::Work) -> Self {
-        Job {
+impl<S: Strategy> Shared<S> {
+    fn new(work: S::Work) -> Self {
+        Shared {
             work,
             progress: Mutex::new(Progress::Waiting),
             finished: Condvar::new(),
         }
     }
 
-    /// Does the work unless somebody has begun it.
-    pub(crate) fn run(&self, strategy: &S) {
-        {
-            let mut progress = self.lock();
-            if !matches!(*progress, Progress::Waiting) {
-                return;
-            }
+    /// Whether the work is the caller's to do.
+    fn begin(&self) -> bool {
+        let mut progress = self.lock();
+        let is_mine = matches!(*progress, Progress::Waiting);
+        if is_mine {
             *progress = Progress::Running;
         }
-        let done = strategy.perform(&self.work);
-        *self.lock() = Progress::Done(done);
-        self.finished.notify_all();
+        is_mine
     }
 
-    /// The result, waiting for it or doing the work as need be. Asked for once.
-    pub(crate) fn take(&self, env: &Env<'_, '_, S>) -> S::Done {
-        if env.scope.is_none() {
-            self.run(env.strategy);
+    /// Does the work unless somebody has begun it.
+    fn run(&self, strategy: &S) {
+        if !self.begin() {
+            return;
+        }
+        // Whoever waits for it must not wait for ever: it goes on with the panic.
+        let done = match catch_unwind(AssertUnwindSafe(|| strategy.perform(&self.work))) {
+            Ok(done) => Progress::Done(done),
+            Err(panic) => Progress::Panicked(panic),
+        };
+        if matches!(std::mem::replace(&mut *self.lock(), done), Progress::Awaited) {
+            self.finished.notify_all();
+        }
+    }
+
+    /// The result, asked for once.
+    fn take(&self, strategy: &S) -> S::Done {
+        if self.begin() {
+            return strategy.perform(&self.work);
         }
         let mut progress = self.lock();
         loop {
             match std::mem::replace(&mut *progress, Progress::Taken) {
                 Progress::Done(done) => return done,
-                before => *progress = before,
+                Progress::Panicked(panic) => resume_unwind(panic),
+                _ => *progress = Progress::Awaited,
             }
             progress = self.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Progress<S::Done>> {
+    fn lock(&self) -> MutexGuard<'_, Progress<S::Done>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

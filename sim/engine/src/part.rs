@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Record, ServerContext, Spent};
 use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault};
+use crate::job::Helpers;
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{Event, Strategy};
 use crate::wire::Wire;
@@ -20,6 +21,12 @@ pub(crate) struct ServerPart<S: Strategy> {
 impl<S: Strategy> ServerPart<S> {
     /// Handles the events before `end`, at most `limit` of them.
     pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
+        let _busy = env.helpers.as_ref().map(Helpers::begin);
+        self.handle_until(env, end, limit);
+        self.core.offer_jobs(env);
+    }
+
+    fn handle_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
         for _ in 0..limit {
             if self.record.finished_at.is_some() || self.core.fault.is_some() {
                 return;
@@ -39,7 +46,7 @@ impl<S: Strategy> ServerPart<S> {
         let event = match entry.content {
             Content::Start => Event::Start,
             Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(job.take(env)),
+            Content::Done(job) => Event::Done(self.core.finish_job(env, job)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(Envelope { message, .. }) => {
                 let from = Party::from_index(key.origin());
@@ -160,6 +167,17 @@ impl<S: Strategy> ClientPart<S> {
 
     /// Handles the events before `end`, at most `limit` of them.
     pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
+        let _busy = env.helpers.as_ref().map(Helpers::begin);
+        self.handle_until(env, end, limit, false);
+        self.core.offer_jobs(env);
+    }
+
+    /// Handles the events before `end` up to the first result of a job that is still to be done.
+    pub(crate) fn run_to_jobs(&mut self, env: &Env<'_, '_, S>, end: SimTime) {
+        self.handle_until(env, end, usize::MAX, true);
+    }
+
+    fn handle_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize, is_before_jobs: bool) {
         for _ in 0..limit {
             if self.core.fault.is_some() {
                 return;
@@ -167,6 +185,9 @@ impl<S: Strategy> ClientPart<S> {
             let Some(event) = self.core.queue.pop_before(end) else {
                 return;
             };
+            if is_before_jobs && self.core.is_kept_job(event) {
+                return self.core.queue.push(event);
+            }
             let Some(entry) = self.core.store.take(event.slot) else {
                 continue;
             };
@@ -259,7 +280,7 @@ impl<S: Strategy> ClientPart<S> {
         let event = match entry.content {
             Content::Start => Event::Start,
             Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(job.take(env)),
+            Content::Done(job) => Event::Done(self.core.finish_job(env, job)),
             Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
             Content::Message(mut envelope) => {
                 let size = envelope.message.payload_len() + u64::from(env.world.header_bytes);

@@ -8,6 +8,7 @@ mod outcome;
 
 use crate::context::Record;
 use crate::core::{Account, Content, Core, Env, Fault, Outgoing};
+use crate::job::Helpers;
 use crate::part::{ClientPart, ServerPart};
 use crate::queue::EventKey;
 use crate::rng::Streams;
@@ -215,7 +216,7 @@ fn play<'scope, S: Strategy>(
         lookahead: world.network.lookahead().max(SimSpan(1)),
         wire_check: options.wire_check,
         dry_run: options.dry_run,
-        scope,
+        helpers: scope.map(|scope| Helpers::new(scope, options.threads)),
     };
     let mut run = Run::new(&env)?;
     run.start();
@@ -350,6 +351,13 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
         let pending: usize = self.parts.iter().map(|part| part.core.queue.len()).sum();
         if env.n_parts == 1 || pending < PARALLEL_FROM {
             self.server.run_until(env, end, usize::MAX);
+            if let Some(helpers) = &env.helpers {
+                // Jobs of all parts are known before the first is needed.
+                self.parts.iter_mut().for_each(|part| part.run_to_jobs(env, end));
+                let cores = self.parts.iter_mut().map(|part| &mut part.core);
+                let jobs: Vec<_> = cores.flat_map(Core::share_jobs).collect();
+                helpers.offer(env.strategy, &jobs);
+            }
             self.parts
                 .iter_mut()
                 .for_each(|part| part.run_until(env, end, usize::MAX));

@@ -34,6 +34,12 @@ impl<T> Store<T> {
         }
     }
 
+    /// The value in a slot.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
     /// Takes the value out of a slot.
     #[inline]
     pub(crate) fn take(&mut self, slot: u32) -> Option<T> {
