@@ -190,7 +190,7 @@ impl<C: State> Server<C> {
         update: Update,
         cx: &mut ServerContext<'_, '_, Rounds<R>>,
     ) {
-        if let Some(index) = update.values.iter().position(|x| !x.is_finite()) {
+        if let Some(index) = first_not_finite(&update.values) {
             self.refused.push(Refused {
                 client,
                 round,
@@ -295,7 +295,7 @@ impl<C: State> Server<C> {
         if !is_taken {
             cx.count(EMPTY, 1);
         }
-        if let Some(index) = self.parameters.iter().position(|x| !x.is_finite()) {
+        if let Some(index) = first_not_finite(&self.parameters) {
             return Err(StrategyError(format!(
                 "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server.rate",
                 round.0
@@ -360,6 +360,15 @@ impl<C: State> Server<C> {
         self.parameters = model.into();
         true
     }
+}
+
+/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
+fn first_not_finite(values: &[f32]) -> Option<usize> {
+    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
+    if is_sound {
+        return None;
+    }
+    values.iter().position(|x| !x.is_finite())
 }
 
 /// Messages that answer a model.
