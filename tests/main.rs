@@ -3,6 +3,7 @@
 
 mod bad_cards;
 mod bad_data;
+mod bad_learning;
 mod bad_output;
 mod cards;
 mod cli;

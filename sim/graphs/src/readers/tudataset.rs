@@ -2,7 +2,8 @@
 //!
 //! `NAME_A.txt` (`i, j`, node ids from 1 over all graphs), `NAME_graph_indicator.txt` and `NAME_graph_labels.txt` are required;
 //! `NAME_node_labels.txt`, `NAME_edge_labels.txt` and `NAME_node_attributes.txt` are read where they exist. The collection
-//! stores every edge in both directions; graphs are undirected. Class numbers are the ranks of the values in the files.
+//! stores every edge in both directions; graphs are undirected. Class numbers are the ranks of the values in the files, so any
+//! integer is a class. A graph without a node cannot be written in this form and is refused.
 
 use std::path::Path;
 
@@ -112,6 +113,11 @@ fn check_len(path: &Path, got: usize, expected: usize) -> Result<(), DataError> 
 
 fn graph_starts(path: &Path, n_graphs: usize) -> Result<Starts, DataError> {
     let graph_ids: Vec<u32> = column(path, "a graph id (an integer from 1)")?;
+    let without_node = |missing: usize| {
+        format!(
+            "graph {missing} has a label and no node; list its nodes, or take it out of the set and number the rest anew"
+        )
+    };
     let mut bounds = vec![0];
     for (at, &id) in graph_ids.iter().enumerate() {
         if id == 0 || id as usize > n_graphs {
@@ -121,9 +127,13 @@ fn graph_starts(path: &Path, n_graphs: usize) -> Result<Starts, DataError> {
         match (id as usize).cmp(&bounds.len()) {
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Greater if id as usize == bounds.len() + 1 && at > 0 => bounds.push(at as u32),
-            _ => {
+            std::cmp::Ordering::Greater => {
+                let missing = bounds.len() + usize::from(at > 0);
+                return Err(DataError::line(path, at + 1, without_node(missing)));
+            }
+            std::cmp::Ordering::Less => {
                 let rule = format!(
-                    "graph id {id} follows {}: nodes must be listed graph by graph, without gaps",
+                    "graph id {id} follows {}: nodes must be listed graph by graph",
                     bounds.len()
                 );
                 return Err(DataError::line(path, at + 1, rule));
@@ -131,11 +141,7 @@ fn graph_starts(path: &Path, n_graphs: usize) -> Result<Starts, DataError> {
         }
     }
     if bounds.len() != n_graphs {
-        let rule = format!(
-            "the last graph is {}, but there are {n_graphs} graph labels",
-            bounds.len()
-        );
-        return Err(DataError::format(path, rule));
+        return Err(DataError::format(path, without_node(bounds.len() + 1)));
     }
     bounds.push(graph_ids.len() as u32);
     Ok(Starts {

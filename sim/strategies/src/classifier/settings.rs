@@ -152,7 +152,8 @@ fn thirty_two() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Split {
-    /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains on at least one.
+    /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains on at least one, so with one
+    /// item each nothing tests. A part without items has no scores.
     Shares {
         /// In (0, 1]. Default 0.8.
         #[serde(default = "four_fifths")]

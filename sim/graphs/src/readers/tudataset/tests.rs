@@ -70,11 +70,7 @@ fn files_that_contradict_each_other_are_refused() {
             "1\n2\n1\n2\n2\n",
             "TINY_graph_indicator.txt:3: graph id 1 follows 2",
         ),
-        (
-            "graph_indicator",
-            "1\n1\n1\n1\n1\n",
-            "the last graph is 1, but there are 2 graph labels",
-        ),
+        ("graph_indicator", "1\n1\n1\n1\n1\n", "graph 2 has a label and no node"),
         (
             "graph_indicator",
             "1\n1\n1\n3\n3\n",
@@ -83,7 +79,7 @@ fn files_that_contradict_each_other_are_refused() {
         (
             "graph_indicator",
             "2\n2\n2\n2\n2\n",
-            "TINY_graph_indicator.txt:1: graph id 2 follows 1",
+            "TINY_graph_indicator.txt:1: graph 1 has a label and no node",
         ),
         (
             "node_labels",
