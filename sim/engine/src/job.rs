@@ -1,7 +1,7 @@
 //! Work in the background: kept where it was asked for, offered to idle threads, awaited when its result is due.
 //!
 //! A job waits in its event. Parts that run one after the other offer all that they will need before the first result is taken;
-//! parts that run side by side keep their jobs while every thread is busy, and offer them, in chunks, as soon as one is not. What
+//! parts that run side by side keep their jobs while every thread has a part, and offer them, in chunks, as soon as one has none. What
 //! a part still keeps at its end of a window, later windows want, and it offers that too. Whoever needs a result that nobody has
 //! begun does the work. So small jobs that are due at once are handed to nobody, and large ones find every idle thread.
 //!
@@ -23,6 +23,8 @@ pub(crate) struct Helpers<'env, 'scope> {
     n_threads: usize,
     /// Parts and chunks that are being run.
     busy: Arc<AtomicUsize>,
+    /// Parts of this window that nobody has begun.
+    parts_to_come: AtomicUsize,
 }
 
 /// Somebody at work, until it is dropped.
@@ -48,7 +50,18 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
             scope,
             n_threads,
             busy: Arc::new(AtomicUsize::new(0)),
+            parts_to_come: AtomicUsize::new(0),
         }
+    }
+
+    /// So many parts will be run side by side.
+    pub(crate) fn expect_parts(&self, n: usize) {
+        self.parts_to_come.store(n, Ordering::Relaxed);
+    }
+
+    /// One of them begins.
+    pub(crate) fn part_begins(&self) {
+        self.parts_to_come.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Counts the caller as busy.
@@ -56,9 +69,9 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
         Busy::new(&self.busy)
     }
 
-    /// Whether a thread has nothing to do. A guess: it may be wrong by the time it is used.
+    /// Whether a thread has nothing to do, and no part is left that it could run. A guess: it may be wrong by the time it is used.
     pub(crate) fn is_one_idle(&self) -> bool {
-        self.busy.load(Ordering::Relaxed) < self.n_threads
+        self.parts_to_come.load(Ordering::Relaxed) == 0 && self.busy.load(Ordering::Relaxed) < self.n_threads
     }
 
     /// Hands jobs over, in chunks.

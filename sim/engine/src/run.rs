@@ -363,13 +363,15 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
                 .for_each(|part| part.run_until(env, end, usize::MAX));
         } else {
             let (server, parts) = (&mut self.server, &mut self.parts);
+            let helpers = env.helpers.as_ref();
+            helpers.inspect(|helpers| helpers.expect_parts(parts.len()));
+            let play = |part: &mut ClientPart<S>| {
+                helpers.inspect(|helpers| helpers.part_begins());
+                part.run_until(env, end, usize::MAX);
+            };
             rayon::join(
                 || server.run_until(env, end, usize::MAX),
-                || {
-                    parts
-                        .par_iter_mut()
-                        .for_each(|part| part.run_until(env, end, usize::MAX))
-                },
+                || parts.par_iter_mut().with_max_len(1).for_each(play),
             );
         }
     }
