@@ -1,5 +1,6 @@
 //! Several graphs as one: block-diagonal arcs, features below each other, and where each graph's nodes are.
 
+use crate::kernels::sparse;
 use crate::{Adjacency, Csr, Tape, Var};
 
 /// A batch of graphs. Refilled in place, it keeps its memory.
@@ -9,6 +10,7 @@ pub struct Batch {
     bounds: Vec<u32>,
     features: Vec<f32>,
     n_features: usize,
+    sums: Option<Vec<f32>>,
 }
 
 impl Batch {
@@ -19,6 +21,7 @@ impl Batch {
             bounds: vec![0],
             features: Vec::new(),
             n_features,
+            sums: None,
         }
     }
 
@@ -27,6 +30,7 @@ impl Batch {
         self.csr.clear();
         self.bounds.truncate(1);
         self.features.clear();
+        self.sums = None;
     }
 
     /// Appends a graph; `features` has shape `(n_nodes, n_features)`.
@@ -43,6 +47,33 @@ impl Batch {
         self.csr.append(csr);
         self.bounds.push(self.csr.n_rows() as u32);
         self.features.extend_from_slice(features);
+        self.sums = None;
+    }
+
+    /// Computes each node's weighted sum of its neighbours' features once and keeps it until the batch changes: a layer that begins
+    /// with it need not do so in every step.
+    pub fn keep_neighbour_sums(&mut self) {
+        let mut sums = vec![0.0; self.features.len()];
+        if self.n_features > 0 {
+            let arcs = sparse::Arcs {
+                offsets: self.csr.offsets(),
+                sources: self.csr.columns(),
+                weights: self.csr.weights(),
+                stride: 1,
+                head: 0,
+                columns: self.n_features,
+                width: self.n_features,
+            };
+            sparse::gather(&arcs, &self.features, &mut sums, false);
+        }
+        self.sums = Some(sums);
+    }
+
+    /// What [`keep_neighbour_sums`](Self::keep_neighbour_sums) has kept, if it has: the bits of [`Tape::propagate`] on the
+    /// features, of shape `(n_nodes, n_features)`, on a tape that borrows them.
+    pub fn neighbour_sums<'g>(&'g self, tape: &mut Tape<'g>) -> Option<Var> {
+        let sums = self.sums.as_ref()?;
+        Some(tape.input(self.csr.n_rows(), self.n_features, sums))
     }
 
     /// How many graphs there are.

@@ -27,6 +27,7 @@ use data::Shard;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Optimiser;
+use rayon::prelude::*;
 
 /// A network and the shards that it learns from and is scored on.
 pub struct Classifier {
@@ -56,11 +57,14 @@ impl Classifier {
         let n_features = data::n_features(inputs, dataset)?;
         let is_graph_level = dataset.is_graph_level();
         let network = Network::new(model, n_features, dataset.n_classes, is_graph_level);
-        let shards = data::shards((inputs, split), model.encoder, dataset, partition, streams)?;
+        let mut shards = data::shards((inputs, split), model.encoder, dataset, partition, streams)?;
         if shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
                 "no client has anything to train on; raise split.train or label the data".to_owned(),
             ));
+        }
+        if network.begins_with_sums() {
+            shards.par_iter_mut().for_each(Shard::keep_neighbour_sums);
         }
         Ok(Classifier {
             network,

@@ -37,13 +37,23 @@ impl Gcn {
         self.apply(tape, adjacency, x, true)
     }
 
+    /// The rest of a layer whose sums `S x` are known, through a relu if asked for; it has the bits of the whole layer where that
+    /// sums before it multiplies, which is where [`sums_first`](Self::sums_first) says so.
+    pub fn forward_from_sums(&self, tape: &mut Tape<'_>, sums: Var, relu: bool) -> Var {
+        tape.linear(sums, self.weight.var(), self.bias.map(Parameter::var), relu)
+    }
+
+    /// Whether a layer from `n_in` to `n_out` sums over neighbours before it multiplies: the narrower side travels along the arcs.
+    pub fn sums_first(n_in: usize, n_out: usize) -> bool {
+        n_in <= n_out
+    }
+
     fn apply<'g>(&self, tape: &mut Tape<'g>, adjacency: Adjacency<'g>, x: Var, relu: bool) -> Var {
         let (weight, bias) = (self.weight.var(), self.bias.map(Parameter::var));
         let (n_in, n_out) = tape.shape(weight);
-        // The narrower side travels along the arcs.
-        if n_in <= n_out {
+        if Gcn::sums_first(n_in, n_out) {
             let sums = tape.propagate(adjacency, x);
-            return tape.linear(sums, weight, bias, relu);
+            return self.forward_from_sums(tape, sums, relu);
         }
         let product = tape.matmul(x, weight);
         let sums = tape.propagate(adjacency, product);

@@ -184,6 +184,50 @@ fn a_graph_has_the_same_bits_alone_and_in_a_batch() {
 }
 
 #[test]
+fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
+    let mut layout = Layout::new();
+    let gcn = Gcn::new(&mut layout, "gcn", 7, 16);
+    assert!(Gcn::sums_first(7, 16) && !Gcn::sums_first(16, 7));
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let model = layout.initialise(&mut rng);
+    let mut batch = Batch::new(7);
+    for n in [6, 9] {
+        batch.push(
+            &ring(n).with_self_loops().normalised(DegreeRule::Masked),
+            &drawn(&mut rng, n as usize * 7),
+        );
+    }
+    batch.keep_neighbour_sums();
+    let targets = drawn(&mut rng, 15 * 16);
+    for relu in [false, true] {
+        let learned = |from_sums: bool| {
+            let mut tape = Tape::new();
+            tape.load(&layout, &model);
+            let y = if from_sums {
+                let sums = batch.neighbour_sums(&mut tape).unwrap();
+                gcn.forward_from_sums(&mut tape, sums, relu)
+            } else {
+                let x = batch.features(&mut tape);
+                match relu {
+                    true => gcn.forward_relu(&mut tape, batch.adjacency(), x),
+                    false => gcn.forward(&mut tape, batch.adjacency(), x),
+                }
+            };
+            let loss = tape.mean_squared_error(y, &targets);
+            tape.backward(loss);
+            (tape.value(y).to_vec(), tape.parameters_mut().1.to_vec())
+        };
+        assert_eq!(learned(true), learned(false));
+    }
+    // Another batch has other sums.
+    batch.push(&ring(7), &[0.0; 49]);
+    assert!(batch.neighbour_sums(&mut Tape::new()).is_none());
+    batch.keep_neighbour_sums();
+    batch.clear();
+    assert!(batch.neighbour_sums(&mut Tape::new()).is_none());
+}
+
+#[test]
 fn sequences_side_by_side_do_not_meet() {
     let mut layout = Layout::new();
     let lstm = Lstm::bidirectional(&mut layout, "lstm", 3, 4);

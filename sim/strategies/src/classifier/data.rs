@@ -75,6 +75,14 @@ impl Shard {
         }
     }
 
+    /// Lets its batches keep the sums over neighbours that every pass would begin with.
+    pub(super) fn keep_neighbour_sums(&mut self) {
+        match self {
+            Shard::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_neighbour_sums()),
+            Shard::Nodes { batch, .. } => batch.keep_neighbour_sums(),
+        }
+    }
+
     pub(super) fn n_train(&self) -> usize {
         match self {
             Shard::Graphs { parts, .. } => parts[0].1.len(),

@@ -23,6 +23,7 @@ pub struct Network {
     convs: Vec<Conv>,
     head: Vec<Linear>,
     readout: Option<Readout>,
+    begins_with_sums: bool,
     dropout: f32,
     n_features: usize,
     hidden: usize,
@@ -74,6 +75,7 @@ impl Network {
             }
         });
         let convs = convs.collect();
+        let begins_with_sums = model.encoder == Encoder::Gcn && Gcn::sums_first(n_features, width(0));
         let n_linear = model.head_layers as usize;
         let head = (0..n_linear).map(|i| {
             let n_out = if i + 1 == n_linear { n_classes } else { hidden };
@@ -84,6 +86,7 @@ impl Network {
             convs,
             layout,
             readout: is_graph_level.then(|| model.readout.into()),
+            begins_with_sums,
             dropout: model.dropout as f32,
             n_features,
             hidden,
@@ -94,6 +97,11 @@ impl Network {
     /// The names, shapes and starts of its parameters.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether the first thing it does is to sum the features of neighbours, so that a batch may keep these sums.
+    pub(super) fn begins_with_sums(&self) -> bool {
+        self.begins_with_sums
     }
 
     /// The number of features of a node.
@@ -152,20 +160,29 @@ impl Network {
 
     /// The rows of the last graph layer.
     fn encode<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
-        let mut h = batch.features(tape);
         // Without a node there is no statistic to learn.
         let mode = match rng.is_some() && batch.csr().n_rows() > 0 {
             true => Mode::Train,
             false => Mode::Evaluate,
         };
-        for (i, conv) in self.convs.iter().enumerate() {
-            if i > 0 {
-                h = self.drop(tape, h, rng.as_deref_mut());
-            }
-            let relu = i + 1 < self.convs.len() || !self.head.is_empty();
-            h = conv.forward(tape, batch, (h, mode), relu);
+        let relu = |i: usize| i + 1 < self.convs.len() || !self.head.is_empty();
+        let mut h = self.first(tape, batch, mode, relu(0));
+        for (i, conv) in self.convs.iter().enumerate().skip(1) {
+            h = self.drop(tape, h, rng.as_deref_mut());
+            h = conv.forward(tape, batch, (h, mode), relu(i));
         }
         h
+    }
+
+    /// The rows of the first graph layer, from the sums that the batch keeps if it does.
+    fn first<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mode: Mode, relu: bool) -> Var {
+        if let (Conv::Gcn(gcn), true) = (&self.convs[0], self.begins_with_sums)
+            && let Some(sums) = batch.neighbour_sums(tape)
+        {
+            return gcn.forward_from_sums(tape, sums, relu);
+        }
+        let x = batch.features(tape);
+        self.convs[0].forward(tape, batch, (x, mode), relu)
     }
 
     fn classify(&self, tape: &mut Tape<'_>, mut h: Var, mut rng: Option<&mut SimRng>) -> Var {
