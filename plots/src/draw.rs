@@ -4,6 +4,7 @@
 //! below the axes and never on the data; every text is measured before it is placed, and wrapped or cut to its room.
 
 mod bars;
+mod heat;
 mod legend;
 mod lines;
 
@@ -76,6 +77,7 @@ fn cut(panel: &mut Panel) -> usize {
             n_hidden
         }
         Panel::Bars(bars) => bars.rows.split_off(bars.rows.len().min(MOST)).len(),
+        Panel::Heat(_) => 0,
     }
 }
 
@@ -97,7 +99,7 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
     }
     let left_out = |panel: &Panel| match panel {
         Panel::Lines(lines) => lines::scales(lines).iter().any(|scale| scale.left_out),
-        Panel::Bars(_) => false,
+        Panel::Bars(_) | Panel::Heat(_) => false,
     };
     if panels.iter().any(left_out) {
         notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
@@ -113,6 +115,7 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
             match panel {
                 Panel::Lines(lines) => lines::draw(&mut scene, lines, origin),
                 Panel::Bars(bars) => bars::draw(&mut scene, bars, origin),
+                Panel::Heat(heat) => heat::draw(&mut scene, heat, origin),
             }
         });
         y += heights.fold(0.0, f64::max) + EDGE;

@@ -16,6 +16,17 @@ pub(crate) struct Figure {
 pub(crate) enum Panel {
     Lines(Lines),
     Bars(Bars),
+    Heat(Heat),
+}
+
+/// A square matrix as cells whose shade is their value.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    pub(crate) title: String,
+    /// One per row and column.
+    pub(crate) labels: Vec<String>,
+    /// Row-major, of shape `(n, n)`.
+    pub(crate) values: Vec<f64>,
 }
 
 /// What an axis measures, and how it prefers to be drawn.
@@ -87,8 +98,19 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
     /// (x, low, high) where an interval is known.
     pub(crate) band: Vec<(f64, f64, f64)>,
-    /// Drawn as stairs, without markers: a distribution.
-    pub(crate) stairs: bool,
+    pub(crate) path: Path,
+}
+
+/// How the points of a series are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// Joined, with markers at some of them.
+    #[default]
+    Joined,
+    /// As stairs, without markers: a distribution.
+    Stairs,
+    /// Each as a marker, in any order: places on a map.
+    Scattered,
 }
 
 impl Series {
@@ -98,7 +120,7 @@ impl Series {
             role,
             points,
             band: Vec::new(),
-            stairs: false,
+            path: Path::Joined,
         }
     }
 }

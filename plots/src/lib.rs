@@ -1,7 +1,7 @@
 //! Figures from a run or sweep directory, and from nothing else.
 //!
 //! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
-//!   messages, what privacy was spent.
+//!   messages, what privacy was spent; maps, matrices and changes where a strategy left them.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
 //!
 //! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give equal bytes; a figure
@@ -15,6 +15,7 @@
 //! # Ok::<(), folkmoot_plots::PlotError>(())
 //! ```
 
+mod artifacts;
 mod draw;
 mod figure;
 mod font;
@@ -94,7 +95,8 @@ impl From<WriteError> for PlotError {
 ///
 /// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
 pub fn draw_run(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
-    save(dir, &run::figures(&RunDir::open(dir)?))
+    let run = RunDir::open(dir)?;
+    save(dir, &run::figures(&run, artifacts::of_run(&run)?))
 }
 
 /// Draws the figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
@@ -104,7 +106,10 @@ pub fn draw_run(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
 ///
 /// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
 pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
-    save(dir, &sweep::figures(&SweepDir::open(dir)?))
+    let sweep = SweepDir::open(dir)?;
+    let mut figures = sweep::figures(&sweep);
+    figures.extend(sweep::of_artifacts(&sweep)?);
+    save(dir, &figures)
 }
 
 fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {

@@ -182,7 +182,7 @@ mod tests {
             assert_eq!(figures.len(), 1);
             match figures.remove(0).panels.remove(0) {
                 Panel::Lines(mut lines) => lines.series.remove(0),
-                Panel::Bars(_) => panic!("no curve"),
+                Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
             }
         };
         let single = draw(&[&runs[0]]);

@@ -15,8 +15,8 @@ const LEVEL_POINTS: usize = 2_000;
 /// What all curves of theory are called in a legend; each has the colour of its own curve.
 const THEORY: &str = "theory (in its curve's colour)";
 
-/// All figures for which the run has data.
-pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
+/// All figures for which the run has data, those of its artifacts last.
+pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(by_round(
         run,
@@ -46,6 +46,7 @@ pub(crate) fn figures(run: &RunDir) -> Vec<Figure> {
     figures.extend(clients::clients(run));
     figures.extend(clients::epsilon(run));
     figures.extend(scores::epsilon_by_round(run));
+    figures.extend(of_artifacts);
     let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
     for figure in &mut figures {
         let mut letters = figure.title.chars();

@@ -1,12 +1,13 @@
 //! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
 
+use crate::artifacts;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
 use crate::names::{minus, words};
 use crate::profile::{self, MAX_CURVES};
 use crate::stats::{Mean, mean};
-use folkmoot_metrics::SweepDir;
-use folkmoot_metrics::sweep_dir::PointRow;
+use folkmoot_metrics::sweep_dir::{POINTS_DIR, PointRow};
+use folkmoot_metrics::{ReadError, RunDir, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a metric's name and that of a prediction for it.
@@ -54,6 +55,49 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// Maps and matrices that runs left, an arm beside the other, each of its first seed.
+pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
+    let Some(view) = View::new(sweep) else {
+        return Ok(Vec::new());
+    };
+    let mut arms: Vec<(String, &PointRow)> = Vec::new();
+    for point in view.points() {
+        let axes = std::iter::once(view.main).chain(view.others.iter().copied());
+        let label = axes
+            .map(|axis| point.values[axis].as_str())
+            .collect::<Vec<_>>()
+            .join(", ");
+        if arms.iter().all(|(known, _)| *known != label) {
+            arms.push((label, point));
+        }
+    }
+    if arms.len() > MAX_CURVES {
+        return Ok(Vec::new());
+    }
+    let mut runs = Vec::new();
+    for (label, row) in arms {
+        let point = sweep
+            .manifest
+            .points()
+            .into_iter()
+            .find(|point| point.point == row.point);
+        let dir = point.map(|point| sweep.path.join(POINTS_DIR).join(sweep.manifest.point_name(&point)));
+        // A sweep may have been copied without its runs.
+        if let Some(dir) = dir.filter(|dir| dir.is_dir()) {
+            runs.push((label, RunDir::open(&dir)?));
+        }
+    }
+    let [maps, matrices] = artifacts::of_arms(&runs)?;
+    let seed = view.points().first().map_or(0, |point| point.seed);
+    let figures = [("maps", "maps", maps), ("distances", "distances", matrices)];
+    let drawn = figures.into_iter().filter(|(.., panels)| !panels.is_empty());
+    let figure = |(name, title, panels): (&str, &str, Vec<Panel>)| Figure {
+        notes: vec![format!("Runs of seed {seed}.")],
+        ..view.figure(name, title, panels)
+    };
+    Ok(drawn.map(figure).collect())
 }
 
 /// A sweep, and which of its axes goes where.

@@ -169,7 +169,7 @@ fn all_runs() -> Vec<RunResult> {
 fn no_text_overlaps_or_leaves_a_figure() {
     for result in all_runs() {
         for finished in [true, false] {
-            crate::run::figures(&run_of(&result, finished))
+            crate::run::figures(&run_of(&result, finished), Vec::new())
                 .iter()
                 .for_each(assert_legible);
         }
@@ -246,7 +246,7 @@ fn absent_data_and_zeros_give_no_figure() {
         assert_eq!(draw_run(&temp.join(name)).unwrap(), Vec::<PathBuf>::new());
         assert!(!temp.join(name).join("figures").exists());
     }
-    let figures = crate::run::figures(&run_of(&synthetic::averaging(3), true));
+    let figures = crate::run::figures(&run_of(&synthetic::averaging(3), true), Vec::new());
     assert!(stems(&figures).contains(&"score-accuracy-by-bytes"));
     assert!(
         !stems(&figures)
@@ -264,11 +264,11 @@ fn scores_that_are_no_numbers_are_gaps() {
     for row in result.scores.iter_mut().filter(|row| row.round % 4 == 0) {
         row.value = if row.round % 8 == 0 { f64::NAN } else { f64::INFINITY };
     }
-    let figures = crate::run::figures(&run_of(&result, true));
+    let figures = crate::run::figures(&run_of(&result, true), Vec::new());
     assert!(stems(&figures).contains(&"score-accuracy-by-round"));
     figures.iter().for_each(assert_legible);
     result.scores.iter_mut().for_each(|row| row.value = f64::NAN);
-    let figures = crate::run::figures(&run_of(&result, true));
+    let figures = crate::run::figures(&run_of(&result, true), Vec::new());
     assert!(!stems(&figures).iter().any(|name| name.starts_with("score")));
 }
 
@@ -432,7 +432,7 @@ fn a_hundred_kinds_are_cut_with_a_note() {
         messages: kinds.collect(),
         ..RunResult::default()
     };
-    for figure in crate::run::figures(&run_of(&result, true)) {
+    for figure in crate::run::figures(&run_of(&result, true), Vec::new()) {
         let scene = draw::lay_out(&figure);
         assert!(scene.height < 5_000);
         assert!(

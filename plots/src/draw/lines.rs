@@ -4,7 +4,7 @@ use super::legend::{self, Sample};
 use super::{
     DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, darker, data_color, data_dash, theory_dash, x_axis,
 };
-use crate::figure::{Lines, Role, Series};
+use crate::figure::{Lines, Path, Role, Series};
 use crate::font::{LEADING, width, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
@@ -118,7 +118,7 @@ fn y_axis(scene: &mut Scene, area: &Area<'_>) {
 fn stroke(series: &Series) -> (Color, Dash, f64) {
     match series.role {
         // Dashes along a curve of many points drown in its wiggles; its markers still tell it apart.
-        Role::Data(index) if series.points.len() > TOO_MANY_FOR_DASHES && !series.stairs => {
+        Role::Data(index) if series.points.len() > TOO_MANY_FOR_DASHES && series.path == Path::Joined => {
             (data_color(index), &[], DATA_WIDTH * 0.6)
         }
         Role::Data(index) => (data_color(index), data_dash(index), DATA_WIDTH),
@@ -143,8 +143,10 @@ fn entries(lines: &Lines) -> Vec<(String, Sample<'_>)> {
         };
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
-            scene.dashed(&[(x0, y), (x1, y)], dash, color, width);
-            if let (Role::Data(index), false) = (series.role, series.stairs) {
+            if series.path != Path::Scattered {
+                scene.dashed(&[(x0, y), (x1, y)], dash, color, width);
+            }
+            if let (Role::Data(index), Path::Joined | Path::Scattered) = (series.role, series.path) {
                 scene.marker((f64::midpoint(x0, x1), y), index, color, MARKER);
             }
         };
@@ -214,9 +216,15 @@ impl Area<'_> {
     }
 
     fn curve(&self, scene: &mut Scene, series: &Series) {
+        if series.path == Path::Scattered {
+            return;
+        }
         let (color, dash, width) = stroke(series);
         for stretch in self.stretches(&series.points) {
-            let path = if series.stairs { stairs(&stretch) } else { thin(stretch) };
+            let path = match series.path {
+                Path::Stairs => stairs(&stretch),
+                Path::Joined | Path::Scattered => thin(stretch),
+            };
             if let ([(x, y)], false) = (&path[..], matches!(series.role, Role::Data(_))) {
                 // Theory for a single point: a short dash across it.
                 scene.line(vec![(x - 40.0, *y), (x + 40.0, *y)], color, width);
@@ -227,10 +235,15 @@ impl Area<'_> {
 
     fn markers(&self, scene: &mut Scene, series: &Series, taken: &mut Vec<(usize, Point)>) {
         let Role::Data(index) = series.role else { return };
-        if series.stairs {
-            return;
-        }
         let points: Vec<Point> = self.stretches(&series.points).concat();
+        match series.path {
+            Path::Joined => {}
+            Path::Stairs => return,
+            Path::Scattered => {
+                let marker = |point: &Point| scene.marker(*point, index, data_color(index), MARKER * 0.8);
+                return points.iter().for_each(marker);
+            }
+        }
         let every = if points.len() > MANY_POINTS {
             points.len().div_ceil(12)
         } else {

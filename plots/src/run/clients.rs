@@ -1,7 +1,7 @@
 //! What single clients carried, and what privacy they spent.
 
 use super::figure;
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
             if values.iter().any(|value| *value > 0.0) {
                 let points = distribution(values);
                 series.push(Series {
-                    stairs: true,
+                    path: Path::Stairs,
                     ..Series::new(*way, Role::Data(index), points)
                 });
             }

@@ -1,0 +1,284 @@
+//! Figures of what a strategy left for reading, known by name and form: maps of points, matrices of distances, changes.
+//!
+//! | artifact | form | figure |
+//! |---|---|---|
+//! | `map*.csv` | columns x and y, and class or cluster | a marker for each point, by class and by cluster |
+//! | `distances*.npy` | `<f4`, square, at most 40 rows | a cell for each pair |
+//! | `changes.csv` | columns lost, then a number each | the distribution of each column |
+//!
+//! A file of such a name in another form is somebody else's, and is left alone.
+
+use crate::figure::{Axis, Figure, Heat, Lines, Panel, Path, Role, Series};
+use crate::names::{Unit, words};
+use folkmoot_metrics::{ReadError, RunDir};
+use std::collections::BTreeMap;
+
+/// A matrix beyond this has cells too small to tell.
+const MOST_CELLS: usize = 40;
+
+/// A table as text: columns by name.
+struct Columns<'a>(BTreeMap<&'a str, Vec<&'a str>>);
+
+impl<'a> Columns<'a> {
+    fn read(text: &'a str) -> Option<Columns<'a>> {
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next()?.split(',').collect();
+        let mut columns: BTreeMap<&str, Vec<&str>> = names.iter().map(|name| (*name, Vec::new())).collect();
+        for line in lines {
+            let cells: Vec<&str> = line.split(',').collect();
+            if cells.len() != names.len() {
+                return None;
+            }
+            for (name, cell) in names.iter().zip(cells) {
+                columns.get_mut(name)?.push(cell);
+            }
+        }
+        Some(Columns(columns))
+    }
+
+    fn numbers(&self, name: &str) -> Option<Vec<f64>> {
+        self.0.get(name)?.iter().map(|cell| cell.parse().ok()).collect()
+    }
+}
+
+/// What stands behind the stem of an artifact's name: nothing, or the metric.
+fn suffix<'a>(name: &'a str, stem: &str, ending: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(stem)?.strip_suffix(ending)?;
+    match rest.strip_prefix('_') {
+        Some(metric) => Some(metric),
+        None => rest.is_empty().then_some(""),
+    }
+}
+
+/// A title of a panel: what it shows, and by which metric.
+fn titled(what: &str, metric: &str, arm: &str) -> String {
+    let metric = words(metric).0.to_lowercase();
+    let parts = [what, &metric, arm].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The figures of one run.
+pub(crate) fn of_run(run: &RunDir) -> Result<Vec<Figure>, ReadError> {
+    let (maps, matrices) = (maps(run, "")?, matrices(run, "")?);
+    let changes = changes(run)?;
+    let figure = |name: &str, title: &str, panels: Vec<Panel>| {
+        (!panels.is_empty()).then(|| Figure {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            notes: Vec::new(),
+            panels,
+        })
+    };
+    let figures = [
+        figure("map", "map of the graphs by t-SNE", maps),
+        figure("distances", "distances of the graphs", matrices),
+        figure("changes", "how far graphs move with an edge or a node less", changes),
+    ];
+    Ok(figures.into_iter().flatten().collect())
+}
+
+/// The panels of several runs beside each other, each with what to call it: maps, then matrices, of what stands first in each.
+pub(crate) fn of_arms(arms: &[(String, RunDir)]) -> Result<[Vec<Panel>; 2], ReadError> {
+    let (mut all_maps, mut all_matrices) = (Vec::new(), Vec::new());
+    for (arm, run) in arms {
+        // By cluster where there are any, else by class: the last of the first map's panels.
+        let of_first = run.artifacts.iter().filter(|name| name.as_str() == "map.csv").count();
+        let maps = if of_first > 0 {
+            map(run, "map.csv", "", arm)?
+        } else {
+            Vec::new()
+        };
+        all_maps.extend(maps.into_iter().next_back());
+        all_matrices.extend(matrices(run, arm)?.into_iter().next());
+    }
+    Ok([all_maps, all_matrices])
+}
+
+fn maps(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
+    let mut panels = Vec::new();
+    for name in &run.artifacts {
+        if let Some(metric) = suffix(name, "map", ".csv") {
+            panels.extend(map(run, name, metric, arm)?);
+        }
+    }
+    Ok(panels)
+}
+
+/// A map by class and by cluster, as far as these are known.
+fn map(run: &RunDir, name: &str, metric: &str, arm: &str) -> Result<Vec<Panel>, ReadError> {
+    let bytes = run.artifact(name)?;
+    let panels = || -> Option<Vec<Panel>> {
+        let table = Columns::read(std::str::from_utf8(&bytes).ok()?)?;
+        let (xs, ys) = (table.numbers("x")?, table.numbers("y")?);
+        let by = |column: &str| {
+            let of = table.0.get(column)?;
+            let mut groups: BTreeMap<(usize, &str), Vec<(f64, f64)>> = BTreeMap::new();
+            for ((x, y), group) in xs.iter().zip(&ys).zip(of) {
+                // Numbers by their size: shorter ones first.
+                groups.entry((group.len(), group)).or_default().push((*x, *y));
+            }
+            let known = groups.into_iter().filter(|((len, _), _)| *len > 0);
+            let series: Vec<Series> = known
+                .enumerate()
+                .map(|(index, ((_, group), points))| Series {
+                    path: Path::Scattered,
+                    ..Series::new(format!("{column} {group}"), Role::Data(index), points)
+                })
+                .collect();
+            let axis = |label: &str| Axis {
+                log_beyond: None,
+                ..Axis::new(label, Unit::Number)
+            };
+            (!series.is_empty()).then(|| {
+                Panel::Lines(Lines {
+                    x: axis(&titled(&format!("t-SNE 1, by {column}"), metric, arm)),
+                    y: axis("t-SNE 2"),
+                    series,
+                })
+            })
+        };
+        Some(["class", "cluster"].into_iter().filter_map(by).collect())
+    };
+    Ok(panels().unwrap_or_default())
+}
+
+fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
+    let mut panels = Vec::new();
+    for name in &run.artifacts {
+        let Some(metric) = suffix(name, "distances", ".npy") else {
+            continue;
+        };
+        let Some((n, values)) = square(&run.artifact(name)?) else {
+            continue;
+        };
+        if (2..=MOST_CELLS).contains(&n) {
+            panels.push(Panel::Heat(Heat {
+                title: titled(if metric.is_empty() { "received" } else { "" }, metric, arm),
+                labels: (1..=n).map(|row| row.to_string()).collect(),
+                values,
+            }));
+        }
+    }
+    Ok(panels)
+}
+
+/// A square array of `f32` in NumPy's format 1.0; nothing if it is anything else.
+fn square(bytes: &[u8]) -> Option<(usize, Vec<f64>)> {
+    let head = bytes.strip_prefix(b"\x93NUMPY\x01\x00")?;
+    let len = usize::from(u16::from_le_bytes([*head.first()?, *head.get(1)?]));
+    let header = std::str::from_utf8(head.get(2..2 + len)?).ok()?;
+    let is_plain = header.contains("'<f4'") && header.contains("'fortran_order': False");
+    let shape = header.split_once("'shape': (")?.1.split_once(')')?.0;
+    let sides: Vec<usize> = shape
+        .split(',')
+        .filter(|side| !side.trim().is_empty())
+        .map(|side| side.trim().parse().ok())
+        .collect::<Option<_>>()?;
+    let data = head.get(2 + len..)?;
+    match sides[..] {
+        [n, m] if is_plain && n == m && n.checked_mul(n)?.checked_mul(4)? == data.len() => {
+            let value = |bytes: &[u8]| f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+            Some((n, data.chunks_exact(4).map(value).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// A panel for each column of numbers: the share of graphs that moved at most so far, for each thing lost.
+fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
+    if !run.artifacts.iter().any(|name| name == "changes.csv") {
+        return Ok(Vec::new());
+    }
+    let bytes = run.artifact("changes.csv")?;
+    let panels = || -> Option<Vec<Panel>> {
+        let table = Columns::read(std::str::from_utf8(&bytes).ok()?)?;
+        let lost = table.0.get("lost")?;
+        let panel = |(column, by): (&str, &str)| {
+            let values = table.numbers(column)?;
+            let mut groups: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+            for (lost, value) in lost.iter().zip(&values) {
+                groups.entry(lost).or_default().push(*value);
+            }
+            let series = groups.into_iter().enumerate().map(|(index, (lost, mut values))| {
+                values.sort_by(f64::total_cmp);
+                let n = values.len() as f64;
+                let points = values
+                    .iter()
+                    .enumerate()
+                    .map(|(at, value)| (*value, 100.0 * (at + 1) as f64 / n));
+                Series {
+                    path: Path::Stairs,
+                    ..Series::new(format!("one {lost} less"), Role::Data(index), points.collect())
+                }
+            });
+            Some(Panel::Lines(Lines {
+                x: Axis {
+                    log_beyond: None,
+                    ..Axis::amount(format!("Gromov-Wasserstein of {by} before and after"), Unit::Number)
+                },
+                y: Axis {
+                    log_beyond: None,
+                    ..Axis::amount("Changes that move a graph at most so far", Unit::Percent)
+                },
+                series: series.collect(),
+            }))
+        };
+        let columns = [("hops", "hop counts"), ("embedding", "embeddings")];
+        Some(columns.into_iter().filter_map(panel).collect())
+    };
+    Ok(panels().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_stem_and_ending() {
+        assert_eq!(suffix("map.csv", "map", ".csv"), Some(""));
+        assert_eq!(suffix("map_clean.csv", "map", ".csv"), Some("clean"));
+        assert_eq!(suffix("mapping.csv", "map", ".csv"), None);
+        assert_eq!(
+            titled("t-SNE 1", "shortest_paths", "arm"),
+            "t-SNE 1, shortest paths, arm"
+        );
+    }
+
+    #[test]
+    fn only_square_matrices_are_read() {
+        let array = |shape: &str, n: usize| {
+            let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+            while (10 + header.len() + 1) % 64 != 0 {
+                header.push(' ');
+            }
+            header.push('\n');
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(header.as_bytes());
+            (0..n).for_each(|i| bytes.extend_from_slice(&(i as f32).to_le_bytes()));
+            bytes
+        };
+        assert_eq!(square(&array("2, 2,", 4)), Some((2, vec![0.0, 1.0, 2.0, 3.0])));
+        for (shape, n) in [
+            ("2, 3,", 6),
+            ("4,", 4),
+            ("2, 2,", 3),
+            ("99999999999, 99999999999,", 1),
+            ("x, 2,", 4),
+        ] {
+            assert_eq!(square(&array(shape, n)), None, "{shape}");
+        }
+        let whole = array("2, 2,", 4);
+        (0..whole.len()).for_each(|cut| assert_eq!(square(&whole[..cut]), None, "{cut}"));
+    }
+
+    #[test]
+    fn tables_of_another_form_are_left_alone() {
+        assert!(Columns::read("a,b\n1\n").is_none());
+        let table = Columns::read("a,b\n1,x\n").unwrap();
+        assert_eq!(
+            (table.numbers("a"), table.numbers("b"), table.numbers("c")),
+            (Some(vec![1.0]), None, None)
+        );
+    }
+}
