@@ -205,7 +205,7 @@ fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
                 let points = values
                     .iter()
                     .enumerate()
-                    .map(|(at, value)| (*value, 100.0 * (at + 1) as f64 / n));
+                    .map(|(at, value)| (*value, (at + 1) as f64 / n));
                 Series {
                     path: Path::Stairs,
                     ..Series::new(format!("one {lost} less"), Role::Data(index), points.collect())

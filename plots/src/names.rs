@@ -75,8 +75,23 @@ pub(crate) fn si(x: f64) -> String {
     }
 }
 
+/// A figure's title below the name of its card, with a capital letter; either may be empty.
+pub(crate) fn heading(card: &str, title: &str) -> String {
+    let mut letters = title.chars();
+    let title: String = letters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
+    let parts = [card, &title].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(": ")
+}
+
 /// A number with at most four significant digits.
 pub(crate) fn short(x: f64) -> String {
+    rounded(x, 4)
+}
+
+/// A number with at most so many significant digits, at least one; where it has an exponent, at most three.
+pub(crate) fn rounded(x: f64, n_digits: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return match x {
             _ if x.is_nan() => "n/a".to_owned(),
@@ -87,9 +102,10 @@ pub(crate) fn short(x: f64) -> String {
     }
     let digits = libm::log10(x.abs()).floor() as i32;
     if !(-4..9).contains(&digits) {
-        return minus(&format!("{x:.2e}").replace(".00e", "e"));
+        let text = format!("{x:.*e}", (n_digits - 1).clamp(0, 2) as usize);
+        return minus(&text.replace(".00e", "e").replace(".0e", "e"));
     }
-    let text = format!("{x:.*}", (3 - digits).max(0) as usize);
+    let text = format!("{x:.*}", (n_digits - 1 - digits).max(0) as usize);
     let text = if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
     } else {

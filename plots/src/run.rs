@@ -4,7 +4,7 @@ mod clients;
 mod scores;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
-use crate::names::{Unit, si};
+use crate::names::{Unit, heading, si};
 use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,13 +49,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(of_artifacts);
     let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
     for figure in &mut figures {
-        let mut letters = figure.title.chars();
-        figure.title = letters
-            .next()
-            .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
-        if !run.manifest.name.is_empty() {
-            figure.title = format!("{}: {}", run.manifest.name, figure.title);
-        }
+        figure.title = heading(&run.manifest.name, &figure.title);
         if !run.manifest.finished {
             figure.notes.push(unfinished.clone());
         }

@@ -3,7 +3,7 @@
 use crate::artifacts;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
-use crate::names::{minus, words};
+use crate::names::{heading, minus, words};
 use crate::profile::{self, MAX_CURVES};
 use crate::stats::{Mean, mean};
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, PointRow};
@@ -57,10 +57,31 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     figures
 }
 
-/// Maps and matrices that runs left, an arm beside the other, each of its first seed.
+/// Maps and matrices that runs left, an arm beside the other, each of its first seed; all such figures of the first run
+/// where a sweep has seeds alone.
 pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
+    let run_of = |row: &PointRow| {
+        let points = sweep.manifest.points();
+        let point = points.into_iter().find(|point| point.point == row.point);
+        let dir = point.map(|point| sweep.path.join(POINTS_DIR).join(sweep.manifest.point_name(&point)));
+        // A sweep may have been copied without its runs.
+        dir.filter(|dir| dir.is_dir()).map(|dir| RunDir::open(&dir)).transpose()
+    };
     let Some(view) = View::new(sweep) else {
-        return Ok(Vec::new());
+        // Seeds alone: the figures of the first stand for all.
+        let run = sweep
+            .points
+            .first()
+            .map(|row| Ok::<_, ReadError>((row.seed, run_of(row)?)));
+        let Some((seed, Some(run))) = run.transpose()? else {
+            return Ok(Vec::new());
+        };
+        let mut figures = artifacts::of_run(&run)?;
+        for figure in &mut figures {
+            figure.title = heading(&sweep.manifest.name, &figure.title);
+            figure.notes = vec![format!("The run of seed {seed}.")];
+        }
+        return Ok(figures);
     };
     let mut arms: Vec<(String, &PointRow)> = Vec::new();
     for point in view.points() {
@@ -78,15 +99,8 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     }
     let mut runs = Vec::new();
     for (label, row) in arms {
-        let point = sweep
-            .manifest
-            .points()
-            .into_iter()
-            .find(|point| point.point == row.point);
-        let dir = point.map(|point| sweep.path.join(POINTS_DIR).join(sweep.manifest.point_name(&point)));
-        // A sweep may have been copied without its runs.
-        if let Some(dir) = dir.filter(|dir| dir.is_dir()) {
-            runs.push((label, RunDir::open(&dir)?));
+        if let Some(run) = run_of(row)? {
+            runs.push((label, run));
         }
     }
     let [maps, matrices] = artifacts::of_arms(&runs)?;
@@ -437,10 +451,7 @@ impl<'a> View<'a> {
 
     fn figure(&self, name: &str, title: &str, panels: Vec<Panel>) -> Figure {
         let manifest = &self.sweep.manifest;
-        let parts = [manifest.name.as_str(), title]
-            .into_iter()
-            .filter(|part| !part.is_empty());
-        let title = parts.collect::<Vec<_>>().join(": ");
+        let title = heading(&manifest.name, title);
         let seeds: BTreeSet<u64> = self.points().iter().map(|point| point.seed).collect();
         let mut notes = Vec::new();
         if seeds.len() > 1 {

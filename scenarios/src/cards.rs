@@ -47,6 +47,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "gw-ldp/clusters-small",
     "gw-ldp/corrected",
     "gw-ldp/five",
+    "gw-ldp/metrics",
     "gw-ldp/mutag",
     "gw-ldp/neighbours",
     "gw-ldp/small",

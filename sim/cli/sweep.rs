@@ -101,7 +101,12 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
         .manifest
         .headline
         .iter()
-        .filter(|name| !known.contains(&name.as_str()))
+        // A number that only references have, as `name@clean`, has columns too.
+        .filter(|name| {
+            !known
+                .iter()
+                .any(|known| [Some(*known), known.split('@').next()].contains(&Some(name.as_str())))
+        })
     {
         warn(&format!(
             "warning: sweep.headline: no run has a number called `{name}`{}",

@@ -3,7 +3,7 @@
 use super::{EDGE, GAP, PANEL, SMALL, TEXT};
 use crate::figure::Heat;
 use crate::font::{LEADING, fit, width};
-use crate::names::short;
+use crate::names::{rounded, short};
 use crate::scene::{Anchor, BLACK, Color, Point, Scene, WHITE};
 
 /// The side of the matrix.
@@ -56,7 +56,7 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
                 Anchor::Middle,
                 size,
                 color,
-                short(value),
+                written(value, lo.abs().max(hi.abs()), size, cell * 0.95),
             );
         }
     }
@@ -84,6 +84,19 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
     bottom + GAP - origin.1
 }
 
+/// A value with as many digits as `room` has space for, up to four; 0 for what rounding left beside values up to `largest`.
+fn written(value: f64, largest: f64, size: f64, room: f64) -> String {
+    const ROUNDING: f64 = 1e-12;
+    if value.abs() <= ROUNDING * largest {
+        return short(0.0);
+    }
+    let fitting = (2..=4)
+        .rev()
+        .map(|n_digits| rounded(value, n_digits))
+        .find(|text| width(text, size) <= room);
+    fitting.unwrap_or_else(|| rounded(value, 1))
+}
+
 /// The scale: shades from the largest value down to the smallest.
 fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64)) {
     const STEPS: usize = 60;
@@ -100,5 +113,22 @@ fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64)) {
         (lo, top + SIDE - TEXT / 2.0),
     ] {
         scene.text((left + BAR + GAP, y), Anchor::Start, TEXT, BLACK, short(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_hold_as_many_digits_as_they_have_room_for() {
+        let room = |text: &str| width(text, SMALL);
+        assert_eq!(written(0.000_181_9, 0.005, SMALL, room("0.0001819")), "0.0001819");
+        assert_eq!(written(0.000_181_9, 0.005, SMALL, room("0.00018")), "0.00018");
+        assert_eq!(written(0.000_181_9, 0.005, SMALL, 0.0), "0.0002");
+        assert_eq!(written(-0.000_018_19, 0.005, SMALL, room("−1.8e−5")), "−1.8e−5");
+        assert_eq!(written(8.88e-16, 0.4, SMALL, 1e9), "0");
+        assert_eq!(written(0.0, 0.0, SMALL, 1e9), "0");
+        assert_eq!(written(13.0, 13.0, SMALL, 1e9), "13");
     }
 }

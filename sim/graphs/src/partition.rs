@@ -143,6 +143,13 @@ pub enum PartitionError {
         /// How many nodes there are.
         n_nodes: usize,
     },
+    /// A centre that is not a node.
+    NoSuchCentre {
+        /// The centre.
+        node: u32,
+        /// How many nodes there are.
+        n_nodes: usize,
+    },
     /// The shards are too large together.
     TooLarge {
         /// How many entries were reached when the limit was met.
@@ -176,6 +183,11 @@ impl fmt::Display for PartitionError {
                     "partition.centres: {wanted} centres are wanted, but the graph has {n_nodes} nodes"
                 )
             }
+            PartitionError::NoSuchCentre { node, n_nodes } => write!(
+                f,
+                "partition.centres: node {node} is not in the graph of {n_nodes} nodes, numbered from 0; with \
+                 dataset.largest_component they are numbered within it"
+            ),
             PartitionError::TooLarge { n_entries } => write!(
                 f,
                 "the shards would hold {n_entries} entries or more, over the limit of {MAX_ENTRIES}; use fewer hops or centres"

@@ -56,7 +56,7 @@ pub enum PartitionSpec {
 }
 
 /// Which nodes are the centres of neighbourhoods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Centres {
     /// Every node.
     #[default]
@@ -65,6 +65,8 @@ pub enum Centres {
     Train,
     /// So many nodes, drawn uniformly without repetition.
     Sample(u32),
+    /// These nodes, in this order and without repetition, as the data set numbers them: after `largest_component`.
+    Nodes(Vec<u32>),
 }
 
 fn alpha() -> f64 {
@@ -120,11 +122,15 @@ impl PartitionSpec {
                     "hops",
                     format!("must lie in 0..={MAX_HOPS}, got {hops}"),
                 );
-                require(
-                    *centres != Centres::Sample(0),
-                    "centres",
-                    "must be at least 1 node, got Sample(0)".to_string(),
-                );
+                let none = *centres == Centres::Sample(0) || *centres == Centres::Nodes(Vec::new());
+                require(!none, "centres", format!("must be at least 1 node, got {centres:?}"));
+                if let Centres::Nodes(nodes) = centres {
+                    let mut sorted = nodes.clone();
+                    sorted.sort_unstable();
+                    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+                    let rule = twice.map(|pair| format!("must name each node once, got {} twice", pair[0]));
+                    require(rule.is_none(), "centres", rule.unwrap_or_default());
+                }
             }
         }
         problems
@@ -174,7 +180,7 @@ impl PartitionSpec {
                     rng,
                 ))
             }
-            PartitionSpec::KHop { hops, centres } => k_hop(dataset, hops, centres, rng),
+            PartitionSpec::KHop { hops, ref centres } => k_hop(dataset, hops, centres, rng),
         }
     }
 }
@@ -199,7 +205,7 @@ fn enough(n_items: usize, n_clients: u32, min_size: u32) -> Result<(), Partition
     }
 }
 
-fn k_hop(dataset: &Dataset, hops: u32, centres: Centres, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
+fn k_hop(dataset: &Dataset, hops: u32, centres: &Centres, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
     if dataset.is_graph_level() {
         return Err(PartitionError::Needs {
             rule: "KHop",
@@ -213,7 +219,8 @@ fn k_hop(dataset: &Dataset, hops: u32, centres: Centres, rng: &mut ChaCha8Rng) -
         Centres::All => everyone.collect(),
         Centres::Train => {
             let splits = dataset.splits.as_ref();
-            let what = "a data set with a training split for `centres: Train`; use All or Sample(n) instead";
+            let what =
+                "a data set with a training split for `centres: Train`; use All, Sample(n) or Nodes([…]) instead";
             let splits = splits.ok_or(PartitionError::Needs { rule: "KHop", what })?;
             everyone
                 .zip(&splits.train)
@@ -221,10 +228,16 @@ fn k_hop(dataset: &Dataset, hops: u32, centres: Centres, rng: &mut ChaCha8Rng) -
                 .map(|(node, _)| node)
                 .collect()
         }
-        Centres::Sample(wanted) if wanted as usize > n_nodes => {
+        Centres::Nodes(nodes) => {
+            if let Some(&node) = nodes.iter().find(|node| **node as usize >= n_nodes) {
+                return Err(PartitionError::NoSuchCentre { node, n_nodes });
+            }
+            nodes.clone()
+        }
+        &Centres::Sample(wanted) if wanted as usize > n_nodes => {
             return Err(PartitionError::TooManyCentres { wanted, n_nodes });
         }
-        Centres::Sample(wanted) => {
+        &Centres::Sample(wanted) => {
             let mut nodes: Vec<u32> = everyone.collect();
             nodes.partial_shuffle(rng, wanted as usize).0.sort_unstable();
             // The chosen ones stand at the end of the slice; their order there is already settled.

@@ -156,6 +156,13 @@ fn impossible_partitions_are_refused_with_a_way_out() {
         centres: Centres::Sample(21),
     };
     assert!(error(spec, &dataset).contains("21 centres are wanted"));
+    let named = |nodes: Vec<u32>| PartitionSpec::KHop {
+        hops: 1,
+        centres: Centres::Nodes(nodes),
+    };
+    assert!(error(named(vec![3, 20]), &dataset).contains("node 20 is not in the graph of 20 nodes"));
+    assert!(error(named(vec![3, 7, 3]), &dataset).contains("must name each node once, got 3 twice"));
+    assert!(error(named(Vec::new()), &dataset).contains("must be at least 1 node, got Nodes([])"));
     let unlabelled = Dataset {
         node_labels: None,
         ..ring(20)
@@ -225,6 +232,13 @@ fn cards_write_partitions_briefly() {
             hops: 1,
             centres: Centres::Sample(9)
         }
+    );
+    let named = read("KHop(centres: Nodes([7, 2]))");
+    let partition = named.partition(&ring(20), &mut rng(5)).unwrap();
+    assert_eq!(partition.centres, Some(vec![7, 2]));
+    assert_eq!(
+        (partition.shard(0), partition.shard(1)),
+        (&[6, 7, 8][..], &[1, 2, 3][..])
     );
     assert!(ron::from_str::<PartitionSpec>("Iid(clients: 3)").is_err());
 }

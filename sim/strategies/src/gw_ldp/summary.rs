@@ -221,7 +221,13 @@ impl GwLdp {
     /// Clusters about barycentres, and the map.
     fn group(&self, metric: Metric, distances: &Distances, spaces: &[Space], held: &Held<'_>, sheet: &mut Sheet) {
         let evaluation = &self.params.evaluation;
-        let classes: Option<Vec<u32>> = held.subjects.iter().map(|subject| subject.class).collect();
+        // Some graphs may have no class: Citeseer has nodes without a label.
+        let (labelled, classes): (Vec<usize>, Vec<u32>) = held
+            .subjects
+            .iter()
+            .enumerate()
+            .filter_map(|(at, subject)| Some((at, subject.class?)))
+            .unzip();
         let n_classes = self.subjects.dataset().n_classes;
         let mut labels = None;
         if evaluation.clusters {
@@ -231,11 +237,17 @@ impl GwLdp {
                 Err(error) => sheet.missing(&metric.named("clusters"), &error.to_string()),
                 Ok(clusters) => {
                     let roots: Vec<f64> = distances.values.iter().map(|value| value.max(0.0).sqrt()).collect();
-                    if let Some(classes) = &classes {
-                        let both = (&clusters.labels[..], &classes[..]);
-                        put_score(sheet, metric.named("ari"), adjusted_rand(both.0, both.1));
-                        put_score(sheet, metric.named("nmi"), normalised_mutual_info(both.0, both.1));
-                        put_score(sheet, metric.named("silhouette_classes"), silhouette(&roots, classes));
+                    if !labelled.is_empty() {
+                        let found: Vec<u32> = labelled.iter().map(|&at| clusters.labels[at]).collect();
+                        let between = labelled.iter().flat_map(|&u| labelled.iter().map(move |&v| (u, v)));
+                        let between: Vec<f64> = between.map(|(u, v)| roots[u * distances.n + v]).collect();
+                        put_score(sheet, metric.named("ari"), adjusted_rand(&found, &classes));
+                        put_score(sheet, metric.named("nmi"), normalised_mutual_info(&found, &classes));
+                        put_score(
+                            sheet,
+                            metric.named("silhouette_classes"),
+                            silhouette(&between, &classes),
+                        );
                     }
                     put_score(
                         sheet,
