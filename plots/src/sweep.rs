@@ -15,6 +15,8 @@ const REFERENCE: char = '@';
 
 /// From how many decades on a numeric axis of a sweep is logarithmic.
 const X_DECADES: f64 = 1.4;
+/// So is one of what was measured, beyond this: small values hide below large ones.
+const Y_DECADES: f64 = 2.0;
 
 /// All figures for which the sweep has data: the headline first, then one a metric.
 pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
@@ -224,7 +226,10 @@ impl<'a> View<'a> {
         let (label, unit) = words(metric);
         Panel::Lines(Lines {
             x: self.x_axis(),
-            y: Axis::new(label, unit),
+            y: Axis {
+                log_beyond: Some(Y_DECADES),
+                ..Axis::new(label, unit)
+            },
             series: series.collect(),
         })
     }
@@ -373,7 +378,10 @@ impl<'a> View<'a> {
         let (label, unit) = words(metric);
         Panel::Lines(Lines {
             x: self.x_axis(),
-            y: Axis::new(label, unit),
+            y: Axis {
+                log_beyond: Some(Y_DECADES),
+                ..Axis::new(label, unit)
+            },
             series,
         })
     }
