@@ -33,6 +33,7 @@ mod partition;
 mod properties;
 mod readers;
 mod scaling;
+pub mod smiles;
 mod spec;
 
 pub use data_dirs::{DataDirs, DataError};
