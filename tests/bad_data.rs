@@ -213,6 +213,32 @@ fn damaged_function_graphs_are_refused_by_file_and_line() {
 }
 
 #[test]
+fn a_damaged_table_of_molecules_is_refused_by_line_and_column() {
+    let refuses_table = |spec: &str, table: &str, words: &[&str]| refuses(spec, &[("t.csv", table.as_bytes())], words);
+    let spec = "MoleculeTable(path: \"t.csv\", invalid: Refuse)";
+    let words = [
+        "t.csv:3: column `smiles`: the molecule is invalid: column 2: ring 1, opened here",
+        "invalid: Skip",
+    ];
+    refuses_table(spec, "smiles,toxic\nCC,1\nC1CC,0\n", &words);
+    refuses_table(
+        spec,
+        "smiles,toxic\nCC,maybe\n",
+        &["t.csv:2: column `toxic`: expected 0, 1 or nothing, got \"maybe\""],
+    );
+    refuses_table(
+        spec,
+        "mol,toxic\nCC,1\n",
+        &["t.csv:1: there is no column `smiles` (smiles)"],
+    );
+    refuses(
+        "Molecules(name: SIDER)",
+        &[],
+        &["moleculenet/sider.csv was not found", "MoleculeNet", "(./data)"],
+    );
+}
+
+#[test]
 fn a_folder_where_a_file_should_be_is_refused() {
     refuses(
         "EdgeList(edges: \"deep\")",

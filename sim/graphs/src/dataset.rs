@@ -12,7 +12,7 @@ use std::ops::Range;
 pub use class_split::SplitError;
 
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
-use crate::{Features, Graph, Labels, Properties};
+use crate::{Features, Graph, Labels, Properties, TaskLabels};
 
 /// One or more graphs and their annotations.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -27,10 +27,12 @@ pub struct Dataset {
     pub node_labels: Option<Labels>,
     /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
     pub edge_labels: Option<Vec<u32>>,
-    /// The class of each graph; `None` for a node-level set.
+    /// The class of each graph; `None` for a node-level set, and for one with several tasks or missing labels.
     pub graph_labels: Option<Vec<u32>>,
     /// What each graph has besides its class, such as the compiler of a function's binary; `None` where nothing is known.
     pub graph_properties: Option<Properties>,
+    /// The labels of each graph for one or more binary tasks, some of them missing.
+    pub graph_tasks: Option<TaskLabels>,
     /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0 without a task.
     pub n_classes: usize,
     /// The published split, if the files hold one.
@@ -89,7 +91,7 @@ impl Dataset {
 
     /// Whether the items to divide among clients are whole graphs rather than nodes of one graph.
     pub fn is_graph_level(&self) -> bool {
-        self.graph_labels.is_some() || self.graphs.len() != 1
+        self.graph_labels.is_some() || self.graph_tasks.is_some() || self.graphs.len() != 1
     }
 
     /// How many items there are to divide: graphs of a graph-level set, nodes of a node-level one.
@@ -149,6 +151,7 @@ impl Dataset {
             edge_labels,
             graph_labels: None,
             graph_properties: None,
+            graph_tasks: None,
             n_classes: self.n_classes,
             splits: self.splits.as_ref().map(|splits| splits.select(nodes)),
             node_ids: Some(nodes.iter().map(|&node| id(node)).collect()),
@@ -245,6 +248,17 @@ impl Dataset {
             let value = format!("{} ({})", properties.n_classes(), facets.join(" × "));
             row("graph properties", value);
         }
+        if let Some(tasks) = &self.graph_tasks {
+            row("tasks", tasks.n_tasks().to_string());
+            for (task, name) in tasks.names().iter().enumerate() {
+                let (positive, negative) = tasks.counts(task);
+                let missing = tasks.n_graphs() - positive - negative;
+                row(
+                    "task",
+                    format!("{name}: {positive} positive, {negative} negative, {missing} missing"),
+                );
+            }
+        }
         if let Some(splits) = &self.splits {
             let (train, val, test) = splits.sizes();
             row("train / validation / test", format!("{train} / {val} / {test}"));
@@ -279,6 +293,12 @@ mod tests {
         assert_eq!(other.fingerprint(), example().fingerprint());
         other.node_labels = None;
         assert_ne!(other.fingerprint(), example().fingerprint());
+        let with_task = |label| Dataset {
+            graph_tasks: TaskLabels::new(vec!["a".to_string()], vec![label]).ok(),
+            ..example()
+        };
+        assert_ne!(with_task(None).fingerprint(), example().fingerprint());
+        assert_ne!(with_task(None).fingerprint(), with_task(Some(false)).fingerprint());
         assert_eq!(example().fingerprint().len(), 64);
     }
 

@@ -35,6 +35,7 @@ mod readers;
 mod scaling;
 pub mod smiles;
 mod spec;
+mod tasks;
 
 pub use data_dirs::{DataDirs, DataError};
 pub use dataset::{Dataset, SplitError, Splits};
@@ -45,4 +46,5 @@ pub use pairs::{Pair, PairError, PairSampler};
 pub use partition::{Centres, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner};
 pub use properties::Properties;
 pub use scaling::CountScaling;
-pub use spec::{CatalogueEntry, Citation, DatasetSpec, Functions, Isolated};
+pub use spec::{CatalogueEntry, Citation, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet};
+pub use tasks::{TaskError, TaskLabels};

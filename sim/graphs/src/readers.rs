@@ -7,6 +7,7 @@ mod edge_list;
 mod function_graphs;
 mod karate;
 mod mat;
+mod molecules;
 mod npy;
 mod npz;
 mod text;
@@ -20,6 +21,7 @@ pub(crate) use edge_list::{EdgeListOptions, read_edge_list};
 pub(crate) use function_graphs::{Binary, FunctionOptions, read_function_graphs};
 pub(crate) use karate::karate;
 pub(crate) use mat::{MatOptions, read_mat};
+pub(crate) use molecules::{MoleculeOptions, Tasks, read_molecules};
 pub(crate) use npz::read_npz;
 pub(crate) use tudataset::read_tudataset;
 

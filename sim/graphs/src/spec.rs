@@ -4,6 +4,7 @@ mod catalogue;
 mod check;
 mod functions;
 mod generate;
+mod molecules;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use catalogue::CatalogueEntry;
 pub(crate) use catalogue::how_to_get;
 pub use functions::Functions;
+pub use molecules::{Invalid, MoleculeSet};
 
 use crate::readers::{self, EdgeListOptions, MatOptions};
 use crate::{CountScaling, DataDirs, DataError, Dataset};
@@ -68,6 +70,32 @@ pub enum DatasetSpec {
         /// What becomes of the six counts a node. Default: `Raw`, as the files hold them.
         #[serde(default)]
         scaling: CountScaling,
+    },
+    /// A MoleculeNet set: molecules with one or more binary tasks, from `moleculenet/`.
+    Molecules {
+        /// Which one.
+        name: MoleculeSet,
+        /// What happens to rows whose SMILES text is no molecule. Default: `Skip`.
+        #[serde(default)]
+        invalid: Invalid,
+        /// Read the file in `moleculenet/chemprop-cleaned/` with exactly the rows that papers count: 2,039 of BBBP and 1,478 of
+        /// ClinTox; the other sets have none. Default: false.
+        #[serde(default)]
+        cleaned: bool,
+    },
+    /// A CSV file with a header, one molecule a row as SMILES, and columns of labels that are 0, 1 or empty.
+    MoleculeTable {
+        /// The file, relative to a data folder or absolute.
+        path: String,
+        /// The column with the SMILES texts. Default: `"smiles"`.
+        #[serde(default = "smiles")]
+        smiles: String,
+        /// The columns with labels. Default: all but that one.
+        #[serde(default)]
+        tasks: Vec<String>,
+        /// What happens to rows whose SMILES text is no molecule. Default: `Skip`.
+        #[serde(default)]
+        invalid: Invalid,
     },
     /// Two text files: one edge a line, and optionally one label a line.
     EdgeList {
@@ -289,6 +317,9 @@ fn network() -> String {
 fn group() -> String {
     "group".to_string()
 }
+fn smiles() -> String {
+    "smiles".to_string()
+}
 fn one() -> u32 {
     1
 }
@@ -374,8 +405,11 @@ impl DatasetSpec {
             DatasetSpec::Planetoid { name, .. } => format!("{name:?}"),
             DatasetSpec::TuDataset { name, .. } => name.clone(),
             DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
+            DatasetSpec::Molecules { name, .. } => name.name().to_string(),
             DatasetSpec::EdgeList { edges, .. } => stem(edges),
-            DatasetSpec::Mat { path, .. } | DatasetSpec::Npz { path, .. } => stem(path),
+            DatasetSpec::MoleculeTable { path, .. } | DatasetSpec::Mat { path, .. } | DatasetSpec::Npz { path, .. } => {
+                stem(path)
+            }
             DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
             DatasetSpec::BarabasiAlbert { .. } => "BarabasiAlbert".to_string(),
             DatasetSpec::ErdosRenyi { .. } => "ErdosRenyi".to_string(),
@@ -441,6 +475,7 @@ impl DatasetSpec {
                 readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
             }
             DatasetSpec::FunctionGraphs { name, n_nodes, scaling } => name.load(*n_nodes, *scaling, dirs),
+            DatasetSpec::Molecules { .. } | DatasetSpec::MoleculeTable { .. } => molecules::load(self, dirs),
             DatasetSpec::Mat {
                 path,
                 network,

@@ -113,5 +113,14 @@ pub(super) fn of(dataset: &Dataset) -> String {
         }
         hasher.ids(properties.classes());
     }
+    // Nothing is hashed for a set without tasks, so that the fingerprints of such sets stay what they were.
+    if let Some(tasks) = &dataset.graph_tasks {
+        hasher.len(tasks.n_tasks());
+        for name in tasks.names() {
+            hasher.len(name.len());
+            hasher.0.update(name.as_bytes());
+        }
+        hasher.words(tasks.codes());
+    }
     hasher.0.finalize().to_hex().to_string()
 }

@@ -27,6 +27,8 @@ const GET_TU: &str = "TUDataset collection (TU Dortmund): unpack the zip file of
     `tudataset/NAME/` below a data folder";
 const GET_ACFG: &str = "attributed control-flow graphs (repository of MGMN, Ling et al., folder `data/CFG`): put the folder of the \
     set, such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, each file compressed by gzip as `NAME.json.gz`";
+const GET_MOLECULES: &str = "MoleculeNet (Wu et al. 2018): put the set's CSV file (`bace.csv`, `BBBP.csv`, `clintox.csv`, `sider.csv`, \
+    `tox21.csv`), unpacked, into `moleculenet/` below a data folder; chemprop's cleaned files go into `moleculenet/chemprop-cleaned/`";
 const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
     is absolute";
 
@@ -43,6 +45,8 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
         GET_TU
     } else if below("acfg") {
         GET_ACFG
+    } else if below("moleculenet") {
+        GET_MOLECULES
     } else {
         GET_OWN
     };
@@ -51,6 +55,7 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
 
 pub(super) fn catalogue() -> Vec<CatalogueEntry> {
     let mut entries = published();
+    entries.extend(molecules());
     entries.extend(own_and_generated());
     entries
 }
@@ -152,6 +157,37 @@ fn published() -> Vec<CatalogueEntry> {
     ]
 }
 
+fn molecules() -> Vec<CatalogueEntry> {
+    let set = |name, about, file| entry(name, about, Some(file), GET_MOLECULES);
+    vec![
+        set(
+            "Molecules(name: BACE)",
+            "1,513 inhibitors of an enzyme, 1 task, published split, 43 atom features",
+            "moleculenet/bace.csv",
+        ),
+        set(
+            "Molecules(name: BBBP)",
+            "2,039 molecules that pass the blood-brain barrier or not, 1 task",
+            "moleculenet/BBBP.csv",
+        ),
+        set(
+            "Molecules(name: SIDER)",
+            "1,427 drugs and their side effects, 27 tasks",
+            "moleculenet/sider.csv",
+        ),
+        set(
+            "Molecules(name: Tox21)",
+            "7,823 molecules and their toxicity, 12 tasks, labels missing",
+            "moleculenet/tox21.csv",
+        ),
+        set(
+            "Molecules(name: ClinTox)",
+            "1,480 drugs (cleaned 1,478), approved and toxic, 2 tasks",
+            "moleculenet/clintox.csv",
+        ),
+    ]
+}
+
 fn own_and_generated() -> Vec<CatalogueEntry> {
     vec![
         entry(
@@ -163,6 +199,12 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
         entry(
             "Mat(path: PATH)",
             "a MATLAB 5 file with `network` and `group`",
+            None,
+            GET_OWN,
+        ),
+        entry(
+            "MoleculeTable(path: PATH)",
+            "a CSV file of SMILES texts and binary labels",
             None,
             GET_OWN,
         ),

@@ -89,6 +89,22 @@ pub(super) fn check(spec: &DatasetSpec) -> Vec<(String, String)> {
                 rule,
             );
         }
+        DatasetSpec::Molecules { name, cleaned, .. } => {
+            let rule = format!(
+                "must be false (its default) for {}, which has no cleaned file",
+                name.name()
+            );
+            problems.require(!cleaned || name.cleaned_file().is_some(), "cleaned", rule);
+        }
+        DatasetSpec::MoleculeTable {
+            path, smiles, tasks, ..
+        } => {
+            problems.path("path", path);
+            problems.require(!smiles.is_empty(), "smiles", "must name a column, got an empty text");
+            let twice = |task: &String| tasks.iter().filter(|other| *other == task).count() > 1;
+            let rule = "must name columns other than `smiles`, each once";
+            problems.require(!tasks.contains(smiles) && !tasks.iter().any(twice), "tasks", rule);
+        }
         DatasetSpec::EdgeList {
             edges,
             labels,

@@ -110,6 +110,13 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
         fields("ControlFlow(n_functions: 1000000, n_nodes: (9000, 10000))"),
         ["n_functions"]
     );
+    assert_eq!(fields("Molecules(name: SIDER, cleaned: true)"), ["cleaned"]);
+    assert_eq!(fields("Molecules(name: BBBP, cleaned: true, invalid: Refuse)").len(), 0);
+    assert_eq!(
+        fields("MoleculeTable(path: \"\", smiles: \"\", tasks: [\"a\", \"a\"])"),
+        ["path", "smiles", "tasks"]
+    );
+    assert_eq!(fields("MoleculeTable(path: \"x\", tasks: [\"smiles\"])"), ["tasks"]);
     assert_eq!(
         fields("EdgeList(edges: \"\", renumber: true, first_id: 1)"),
         ["edges", "first_id"]

@@ -1,0 +1,177 @@
+//! Tables of molecules: CSV with a header, one molecule a row as a SMILES text, and a column for each binary task.
+//!
+//! Fields may be quoted, lines may end in LF or CRLF. A label is `0`, `1`, `0.0` or `1.0`; an empty field is a missing label.
+//! Rows whose text is no molecule are left out, with a note that names their lines, or refused, as the card says.
+
+mod features;
+mod rows;
+
+use std::path::Path;
+
+use crate::smiles::Molecule;
+use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
+
+use features::N_FEATURES;
+use rows::Table;
+
+/// How a table is to be understood.
+pub(crate) struct MoleculeOptions<'a> {
+    /// The column with the SMILES texts.
+    pub(crate) smiles: &'a str,
+    /// The columns with labels, in this order; or all but the SMILES column and `ignored`.
+    pub(crate) tasks: Tasks<'a>,
+    /// The column that says `Train`, `Valid` or `Test`.
+    pub(crate) split: Option<&'a str>,
+    /// Whether a text that is no molecule ends the reading.
+    pub(crate) refuse_invalid: bool,
+}
+
+/// Which columns are tasks.
+pub(crate) enum Tasks<'a> {
+    Named(&'a [&'a str]),
+    AllBut(&'a [&'a str]),
+}
+
+/// How many lines a note lists before it stops.
+const MAX_LISTED: usize = 20;
+
+/// Reads a table of molecules.
+pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<'_>) -> Result<Dataset, DataError> {
+    let table = Table::open(path)?;
+    let smiles = table.column(options.smiles, "smiles")?;
+    let tasks = task_columns(&table, smiles, &options.tasks)?;
+    let split = options.split.map(|column| table.column(column, "split")).transpose()?;
+    let mut read = Read::default();
+    for row in table.rows() {
+        let row = row?;
+        let text = row.field(smiles)?.trim();
+        let labels: Vec<Option<bool>> = tasks.iter().map(|&task| row.label(task)).collect::<Result<_, _>>()?;
+        let part = split.map(|column| row.part(column)).transpose()?;
+        match Molecule::from_smiles(text) {
+            Ok(molecule) => {
+                read.push(path, &molecule)?;
+                read.labels.extend(labels);
+                read.parts.extend(part);
+            }
+            Err(error) if options.refuse_invalid => {
+                let rule = format!(
+                    "the molecule is invalid: {error}; correct or remove the row, or state `invalid: Skip` to leave it out"
+                );
+                return Err(row.error(smiles, &rule));
+            }
+            Err(_) => read.skipped.push(row.line()),
+        }
+    }
+    read.finish(
+        name,
+        path,
+        tasks.iter().map(|&task| table.header(task).to_string()).collect(),
+    )
+}
+
+fn task_columns(table: &Table, smiles: usize, tasks: &Tasks<'_>) -> Result<Vec<usize>, DataError> {
+    let columns: Vec<usize> = match tasks {
+        Tasks::Named(names) => names
+            .iter()
+            .map(|task| table.column(task, "tasks"))
+            .collect::<Result<_, _>>()?,
+        Tasks::AllBut(others) => (0..table.n_columns())
+            .filter(|&column| column != smiles && !others.contains(&table.header(column)))
+            .collect(),
+    };
+    if columns.is_empty() {
+        return Err(table.error("there is no column of labels beside the SMILES column"));
+    }
+    Ok(columns)
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Read {
+    dataset: Dataset,
+    /// The columns of each atom's features that are 1.
+    atoms: Vec<Vec<u32>>,
+    bond_kinds: Vec<u32>,
+    labels: Vec<Option<bool>>,
+    /// 0 train, 1 validate, 2 test.
+    parts: Vec<u8>,
+    /// The lines of invalid rows.
+    skipped: Vec<usize>,
+    n_isolated: usize,
+}
+
+impl Read {
+    fn push(&mut self, path: &Path, molecule: &Molecule) -> Result<(), DataError> {
+        let n_atoms = molecule.atoms().len() as u32;
+        let pairs: Vec<(u32, u32)> = molecule.bonds().iter().map(|bond| (bond.from, bond.to)).collect();
+        let (graph, _) = GraphBuilder::new(n_atoms)
+            .build(&pairs)
+            .map_err(|error| DataError::graph(path, error))?;
+        let first = self.bond_kinds.len();
+        self.bond_kinds.resize(first + graph.n_arcs(), 0);
+        for bond in molecule.bonds() {
+            for (from, to) in [(bond.from, bond.to), (bond.to, bond.from)] {
+                if let Ok(place) = graph.neighbours(from).binary_search(&to) {
+                    self.bond_kinds[first + graph.arc_range(from).start + place] = bond.kind as u32;
+                }
+            }
+        }
+        self.atoms.extend(molecule.atoms().iter().map(features::columns));
+        self.n_isolated += molecule.atoms().iter().filter(|atom| atom.degree == 0).count();
+        self.dataset.graphs.push(graph);
+        Ok(())
+    }
+
+    fn finish(self, name: &str, path: &Path, names: Vec<String>) -> Result<Dataset, DataError> {
+        let mut dataset = self.dataset;
+        dataset.name = name.to_string();
+        if dataset.graphs.is_empty() {
+            let rule = match self.skipped.first() {
+                Some(line) => format!("no row holds a valid molecule; the first invalid one is on line {line}"),
+                None => "there is no row below the header".to_string(),
+            };
+            return Err(DataError::format(path, rule));
+        }
+        let ones: Vec<Vec<(u32, f32)>> = self
+            .atoms
+            .iter()
+            .map(|columns| columns.iter().map(|&column| (column, 1.0)).collect())
+            .collect();
+        let rows = SparseRows::from_rows(N_FEATURES, &ones)
+            .ok_or_else(|| DataError::format(path, "the molecules have too many atoms together"))?;
+        dataset.features = Some(Features::Sparse(rows));
+        dataset.edge_labels = Some(self.bond_kinds);
+        let tasks = TaskLabels::new(names, self.labels).map_err(|error| DataError::format(path, error.to_string()))?;
+        if !self.skipped.is_empty() {
+            dataset.notes.push(note_skipped(&self.skipped));
+        }
+        if tasks.n_missing() > 0 {
+            dataset.notes.push(format!("{} labels are missing", tasks.n_missing()));
+        }
+        if self.n_isolated > 0 {
+            dataset.notes.push(format!("{} atoms have no bond", self.n_isolated));
+        }
+        dataset.n_classes = 2;
+        dataset.graph_labels = tasks.single();
+        dataset.graph_tasks = Some(tasks);
+        if !self.parts.is_empty() {
+            let mask = |wanted: u8| self.parts.iter().map(|&part| part == wanted).collect();
+            dataset.splits = Some(Splits {
+                train: mask(0),
+                val: mask(1),
+                test: mask(2),
+            });
+        }
+        Ok(dataset)
+    }
+}
+
+fn note_skipped(lines: &[usize]) -> String {
+    let listed: Vec<String> = lines.iter().take(MAX_LISTED).map(usize::to_string).collect();
+    let more = if lines.len() > MAX_LISTED { ", …" } else { "" };
+    let (count, list) = (lines.len(), listed.join(", "));
+    format!("{count} rows without a valid molecule were left out (lines {list}{more})")
+}
+
+#[cfg(test)]
+mod tests;

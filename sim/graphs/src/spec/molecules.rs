@@ -1,0 +1,112 @@
+//! The MoleculeNet sets: their files and columns.
+
+use serde::{Deserialize, Serialize};
+
+use super::DatasetSpec;
+use crate::readers::{self, MoleculeOptions, Tasks};
+use crate::{DataDirs, DataError, Dataset};
+
+/// The sets of MoleculeNet (Wu et al. 2018) that FGCL uses, spelled as the field does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MoleculeSet {
+    /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, and the published split.
+    #[serde(rename = "BACE")]
+    Bace,
+    /// Passing the blood-brain barrier: 2,050 rows, 2,039 of them valid, 1 task.
+    #[serde(rename = "BBBP")]
+    Bbbp,
+    /// Side effects of drugs: 1,427 molecules, 27 tasks.
+    #[serde(rename = "SIDER")]
+    Sider,
+    /// Toxicity: 7,831 rows, 7,823 of them valid, 12 tasks with missing labels.
+    Tox21,
+    /// Approval and toxicity in trials: 1,484 rows, 1,480 of them valid, 2 tasks.
+    ClinTox,
+}
+
+impl MoleculeSet {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            MoleculeSet::Bace => "BACE",
+            MoleculeSet::Bbbp => "BBBP",
+            MoleculeSet::Sider => "SIDER",
+            MoleculeSet::Tox21 => "Tox21",
+            MoleculeSet::ClinTox => "ClinTox",
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            MoleculeSet::Bace => "moleculenet/bace.csv",
+            MoleculeSet::Bbbp => "moleculenet/BBBP.csv",
+            MoleculeSet::Sider => "moleculenet/sider.csv",
+            MoleculeSet::Tox21 => "moleculenet/tox21.csv",
+            MoleculeSet::ClinTox => "moleculenet/clintox.csv",
+        }
+    }
+
+    pub(super) fn cleaned_file(self) -> Option<&'static str> {
+        match self {
+            MoleculeSet::Bbbp => Some("moleculenet/chemprop-cleaned/bbbp.csv"),
+            MoleculeSet::ClinTox => Some("moleculenet/chemprop-cleaned/clintox.csv"),
+            _ => None,
+        }
+    }
+
+    fn columns(self, refuse_invalid: bool) -> MoleculeOptions<'static> {
+        let (smiles, tasks, split) = match self {
+            MoleculeSet::Bace => ("mol", Tasks::Named(&["Class"]), Some("Model")),
+            MoleculeSet::Bbbp => ("smiles", Tasks::Named(&["p_np"]), None),
+            MoleculeSet::ClinTox => ("smiles", Tasks::Named(&["FDA_APPROVED", "CT_TOX"]), None),
+            MoleculeSet::Sider => ("smiles", Tasks::AllBut(&[]), None),
+            MoleculeSet::Tox21 => ("smiles", Tasks::AllBut(&["mol_id"]), None),
+        };
+        MoleculeOptions {
+            smiles,
+            tasks,
+            split,
+            refuse_invalid,
+        }
+    }
+}
+
+/// What happens to rows whose SMILES text is no molecule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Invalid {
+    /// They are left out, and a note names their lines.
+    #[default]
+    Skip,
+    /// The first one ends the reading with an error that says what is wrong.
+    Refuse,
+}
+
+/// Reads `Molecules` or `MoleculeTable`.
+pub(super) fn load(spec: &DatasetSpec, dirs: &DataDirs) -> Result<Dataset, DataError> {
+    match spec {
+        DatasetSpec::Molecules { name, invalid, cleaned } => {
+            let file = name.cleaned_file().filter(|_| *cleaned).unwrap_or(name.file());
+            let options = name.columns(*invalid == Invalid::Refuse);
+            readers::read_molecules(name.name(), &dirs.locate(file)?, &options)
+        }
+        DatasetSpec::MoleculeTable {
+            path,
+            smiles,
+            tasks,
+            invalid,
+        } => {
+            let named: Vec<&str> = tasks.iter().map(String::as_str).collect();
+            let options = MoleculeOptions {
+                smiles,
+                tasks: if named.is_empty() {
+                    Tasks::AllBut(&[])
+                } else {
+                    Tasks::Named(&named)
+                },
+                split: None,
+                refuse_invalid: *invalid == Invalid::Refuse,
+            };
+            readers::read_molecules(&spec.name(), &dirs.locate(path)?, &options)
+        }
+        _ => unreachable!("only molecules are loaded here"),
+    }
+}
