@@ -2,13 +2,14 @@
 
 mod catalogue;
 mod check;
+mod defaults;
 mod functions;
 mod generate;
+mod load;
 mod molecules;
 
 use std::path::Path;
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 pub use catalogue::CatalogueEntry;
@@ -16,8 +17,7 @@ pub(crate) use catalogue::how_to_get;
 pub use functions::Functions;
 pub use molecules::{Invalid, MoleculeSet};
 
-use crate::readers::{self, EdgeListOptions, MatOptions};
-use crate::{CountScaling, DataDirs, DataError, Dataset};
+use crate::CountScaling;
 
 /// The field `dataset:` of a card.
 ///
@@ -49,7 +49,7 @@ pub enum DatasetSpec {
         /// Which one.
         name: Citation,
         /// Keep only the largest component, as most papers count. Default: true.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         largest_component: bool,
     },
     /// A set of labelled graphs, from `tudataset/NAME/`.
@@ -57,7 +57,7 @@ pub enum DatasetSpec {
         /// The folder's name, such as `"MUTAG"`.
         name: String,
         /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features, PROTEINS_full 32. Default: true.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         label_features: bool,
     },
     /// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the function, the property the binary.
@@ -65,7 +65,7 @@ pub enum DatasetSpec {
         /// Which set: `OpenSSL` or `FFmpeg`.
         name: Functions,
         /// The least and the greatest number of nodes (basic blocks), within 20..=200. Default: (50, 200).
-        #[serde(default = "fifty_to_200")]
+        #[serde(default = "defaults::fifty_to_200")]
         n_nodes: (u32, u32),
         /// What becomes of the six counts a node. Default: `Raw`, as the files hold them.
         #[serde(default)]
@@ -88,7 +88,7 @@ pub enum DatasetSpec {
         /// The file, relative to a data folder or absolute.
         path: String,
         /// The column with the SMILES texts. Default: `"smiles"`.
-        #[serde(default = "smiles")]
+        #[serde(default = "defaults::smiles")]
         smiles: String,
         /// The columns with labels. Default: all but that one.
         #[serde(default)]
@@ -128,10 +128,10 @@ pub enum DatasetSpec {
         /// The file, relative to a data folder or absolute.
         path: String,
         /// The variable with the square matrix of edges. Default: `"network"`.
-        #[serde(default = "network")]
+        #[serde(default = "defaults::network")]
         network: String,
         /// The variable with one row per node and one column per class, if the file has it. Default: `"group"`.
-        #[serde(default = "group")]
+        #[serde(default = "defaults::group")]
         group: String,
         /// Whether entry (i, j) is an arc only. Default: false.
         #[serde(default)]
@@ -145,88 +145,88 @@ pub enum DatasetSpec {
         /// The file, relative to a data folder or absolute.
         path: String,
         /// Keep only the largest component. Default: true.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         largest_component: bool,
     },
     /// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
     DcSbm {
         /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "thousand")]
+        #[serde(default = "defaults::thousand")]
         n_nodes: u32,
         /// Classes of equal size, 1..=n_nodes. Default: 10.
-        #[serde(default = "ten")]
+        #[serde(default = "defaults::ten")]
         n_classes: u32,
         /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 10.
-        #[serde(default = "mean_degree")]
+        #[serde(default = "defaults::mean_degree")]
         mean_degree: f64,
         /// The share of edges that stay within a class by design, in 0..=1. Default: 0.7.
-        #[serde(default = "assortativity")]
+        #[serde(default = "defaults::assortativity")]
         assortativity: f64,
         /// The exponent of the degrees' power law, in 1.5..=100. Default: 2.5.
-        #[serde(default = "degree_exponent")]
+        #[serde(default = "defaults::degree_exponent")]
         degree_exponent: f64,
         /// The largest expected degree as a share of the nodes, above 0 and at most 1. Default: 0.2.
-        #[serde(default = "max_degree_share")]
+        #[serde(default = "defaults::max_degree_share")]
         max_degree_share: f64,
         /// The probability that a node has a second class, in 0..=1. Default: 0.
         #[serde(default)]
         second_label_prob: f64,
         /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "one")]
+        #[serde(default = "defaults::one")]
         min_degree: u32,
     },
     /// Preferential attachment (Barabási & Albert 1999); no degree is below `edges_per_node`.
     BarabasiAlbert {
         /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "thousand")]
+        #[serde(default = "defaults::thousand")]
         n_nodes: u32,
         /// Edges of each new node, 1..=1024 and below `n_nodes`. Default: 5.
-        #[serde(default = "five")]
+        #[serde(default = "defaults::five")]
         edges_per_node: u32,
     },
     /// G(n, p) with p = mean_degree / (n_nodes − 1).
     ErdosRenyi {
         /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "thousand")]
+        #[serde(default = "defaults::thousand")]
         n_nodes: u32,
         /// The expected degree, in 0..=n_nodes − 1. Default: 10.
-        #[serde(default = "mean_degree")]
+        #[serde(default = "defaults::mean_degree")]
         mean_degree: f64,
         /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "one")]
+        #[serde(default = "defaults::one")]
         min_degree: u32,
     },
     /// A rewired ring (Watts & Strogatz 1998); no degree is below `neighbours / 2`.
     WattsStrogatz {
         /// Nodes, 3..=67108864. Default: 1000.
-        #[serde(default = "thousand")]
+        #[serde(default = "defaults::thousand")]
         n_nodes: u32,
         /// Neighbours on the ring, even, 2..=1024 and below `n_nodes`. Default: 10.
-        #[serde(default = "ten")]
+        #[serde(default = "defaults::ten")]
         neighbours: u32,
         /// The probability that an edge moves, in 0..=1. Default: 0.1.
-        #[serde(default = "rewire_prob")]
+        #[serde(default = "defaults::rewire_prob")]
         rewire_prob: f64,
     },
     /// The recursive model (Chakrabarti, Zhan & Faloutsos 2004), for graphs of a million nodes; any number of nodes will do.
     Rmat {
         /// Nodes, 2..=67108864. Default: 1048576.
-        #[serde(default = "million")]
+        #[serde(default = "defaults::million")]
         n_nodes: u32,
         /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 16.
-        #[serde(default = "sixteen")]
+        #[serde(default = "defaults::sixteen")]
         mean_degree: f64,
         /// The share of edges in the first quarter. Default: 0.57.
-        #[serde(default = "rmat_a")]
+        #[serde(default = "defaults::rmat_a")]
         a: f64,
         /// The share in the second quarter. Default: 0.19.
-        #[serde(default = "rmat_b")]
+        #[serde(default = "defaults::rmat_b")]
         b: f64,
         /// The share in the third quarter; the fourth has the rest. Default: 0.19.
-        #[serde(default = "rmat_b")]
+        #[serde(default = "defaults::rmat_b")]
         c: f64,
         /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "one")]
+        #[serde(default = "defaults::one")]
         min_degree: u32,
     },
     /// A set of labelled graphs without features, a random model for each class, all of mean degree near 4: 0 a rewired ring
@@ -234,38 +234,38 @@ pub enum DatasetSpec {
     /// `i` has the class `i` modulo `n_classes`.
     GraphClasses {
         /// Graphs, 2..=1000000, at least `n_classes`. Default: 200.
-        #[serde(default = "two_hundred")]
+        #[serde(default = "defaults::two_hundred")]
         n_graphs: u32,
         /// Classes, 2..=3. Default: 2.
-        #[serde(default = "two")]
+        #[serde(default = "defaults::two")]
         n_classes: u32,
         /// The least nodes of a graph, 5..=10000. Default: 12.
-        #[serde(default = "twelve")]
+        #[serde(default = "defaults::twelve")]
         min_nodes: u32,
         /// The most nodes of a graph, `min_nodes`..=10000; all sizes between are alike. Default: 28.
-        #[serde(default = "twenty_eight")]
+        #[serde(default = "defaults::twenty_eight")]
         max_nodes: u32,
     },
     /// Control-flow-like graphs with functions, variants and properties: the twin of `FunctionGraphs` that needs no files.
     ControlFlow {
         /// Functions, the classes, 2..=1000000. Default: 100.
-        #[serde(default = "hundred")]
+        #[serde(default = "defaults::hundred")]
         n_functions: u32,
         /// The least and the greatest number of a function's blocks before it is compiled, within 2..=10000; a variant has at
         /// most twice as many nodes. Default: (20, 60).
-        #[serde(default = "twenty_to_60")]
+        #[serde(default = "defaults::twenty_to_60")]
         n_nodes: (u32, u32),
         /// Compilers, 1..=16. Default: 2.
-        #[serde(default = "two")]
+        #[serde(default = "defaults::two")]
         n_compilers: u32,
         /// Optimisation levels, 1..=16; with `n_compilers` they give the properties, at least 2. Default: 4.
-        #[serde(default = "four")]
+        #[serde(default = "defaults::four")]
         n_levels: u32,
         /// The probability that a binary has a function, in 0..=1; each function has a variant in one at least. Default: 0.9.
-        #[serde(default = "variant_prob")]
+        #[serde(default = "defaults::variant_prob")]
         variant_prob: f64,
         /// How much graphs and counts depend on the property, from 0 (not at all) to 1. Default: 0.5.
-        #[serde(default = "half")]
+        #[serde(default = "defaults::half")]
         property_effect: f64,
         /// What becomes of the six counts a node. Default: `Raw`.
         #[serde(default)]
@@ -302,92 +302,6 @@ impl Citation {
             Citation::Pubmed => "planetoid/pubmed.npz",
         }
     }
-}
-
-const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
-const EMAIL_EDGES: &str = "small-graphs/email-eu-core/email-Eu-core.txt";
-const EMAIL_LABELS: &str = "small-graphs/email-eu-core/email-Eu-core-department-labels.txt";
-
-fn yes() -> bool {
-    true
-}
-fn network() -> String {
-    "network".to_string()
-}
-fn group() -> String {
-    "group".to_string()
-}
-fn smiles() -> String {
-    "smiles".to_string()
-}
-fn one() -> u32 {
-    1
-}
-fn five() -> u32 {
-    5
-}
-fn ten() -> u32 {
-    10
-}
-fn twelve() -> u32 {
-    12
-}
-fn twenty_eight() -> u32 {
-    28
-}
-fn two_hundred() -> u32 {
-    200
-}
-fn thousand() -> u32 {
-    1_000
-}
-fn million() -> u32 {
-    1 << 20
-}
-fn fifty_to_200() -> (u32, u32) {
-    (50, 200)
-}
-fn twenty_to_60() -> (u32, u32) {
-    (20, 60)
-}
-fn two() -> u32 {
-    2
-}
-fn four() -> u32 {
-    4
-}
-fn hundred() -> u32 {
-    100
-}
-fn variant_prob() -> f64 {
-    0.9
-}
-fn half() -> f64 {
-    0.5
-}
-fn mean_degree() -> f64 {
-    10.0
-}
-fn sixteen() -> f64 {
-    16.0
-}
-fn assortativity() -> f64 {
-    0.7
-}
-fn degree_exponent() -> f64 {
-    2.5
-}
-fn max_degree_share() -> f64 {
-    0.2
-}
-fn rewire_prob() -> f64 {
-    0.1
-}
-fn rmat_a() -> f64 {
-    0.57
-}
-fn rmat_b() -> f64 {
-    0.19
 }
 
 impl DatasetSpec {
@@ -439,131 +353,9 @@ impl DatasetSpec {
         check::check(self)
     }
 
-    /// Reads or draws the data set.
-    ///
-    /// # Errors
-    /// [`DataError::Spec`] if [`check`](Self::check) finds anything; [`DataError::Missing`], [`DataError::Read`],
-    /// [`DataError::Line`] or [`DataError::Format`] for what is wrong with the files.
-    ///
-    /// # Determinism
-    /// Draws from `rng` only if [`is_generated`](Self::is_generated).
-    pub fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
-        let problems = self.check();
-        if !problems.is_empty() {
-            return Err(DataError::Spec(problems));
-        }
-        let name = self.name();
-        match self {
-            DatasetSpec::Karate => Ok(readers::karate()),
-            DatasetSpec::BlogCatalog => {
-                let options = MatOptions {
-                    network: "network",
-                    group: "group",
-                    directed: false,
-                };
-                readers::read_mat(&name, &dirs.locate(BLOG_CATALOG)?, &options)
-            }
-            DatasetSpec::EmailEuCore { .. } | DatasetSpec::EdgeList { .. } => self.load_edge_list(dirs),
-            DatasetSpec::Planetoid {
-                name: citation,
-                largest_component,
-            } => {
-                let dataset = readers::read_npz(&name, &dirs.locate(citation.file())?)?;
-                Ok(cut(dataset, *largest_component, Isolated::Keep))
-            }
-            DatasetSpec::TuDataset { name, label_features } => {
-                readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
-            }
-            DatasetSpec::FunctionGraphs { name, n_nodes, scaling } => name.load(*n_nodes, *scaling, dirs),
-            DatasetSpec::Molecules { .. } | DatasetSpec::MoleculeTable { .. } => molecules::load(self, dirs),
-            DatasetSpec::Mat {
-                path,
-                network,
-                group,
-                directed,
-                largest_component,
-            } => {
-                let options = MatOptions {
-                    network,
-                    group,
-                    directed: *directed,
-                };
-                let dataset = readers::read_mat(&name, &dirs.locate(path)?, &options)?;
-                Ok(cut(dataset, *largest_component, Isolated::Keep))
-            }
-            DatasetSpec::Npz {
-                path,
-                largest_component,
-            } => {
-                let dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
-                Ok(cut(dataset, *largest_component, Isolated::Keep))
-            }
-            _ => generate::generate(self, rng),
-        }
-    }
-
-    /// Reads `EmailEuCore`, which is an edge list at a known place, or `EdgeList`.
-    fn load_edge_list(&self, dirs: &DataDirs) -> Result<Dataset, DataError> {
-        let (edges, labels) = match self {
-            DatasetSpec::EdgeList { edges, labels, .. } => (edges.as_str(), labels.as_deref()),
-            _ => (EMAIL_EDGES, Some(EMAIL_LABELS)),
-        };
-        let edges = dirs.locate(edges)?;
-        let labels = labels.map(|labels| dirs.locate(labels)).transpose()?;
-        let plain = EdgeListOptions {
-            labels,
-            directed: false,
-            weighted: false,
-            first_id: 0,
-            renumber: false,
-        };
-        let (options, largest_component, isolated) = match *self {
-            DatasetSpec::EdgeList {
-                directed,
-                weighted,
-                first_id,
-                renumber,
-                largest_component,
-                isolated,
-                ..
-            } => (
-                EdgeListOptions {
-                    directed,
-                    weighted,
-                    first_id,
-                    renumber,
-                    ..plain
-                },
-                largest_component,
-                isolated,
-            ),
-            DatasetSpec::EmailEuCore {
-                directed,
-                largest_component,
-                isolated,
-            } => (EdgeListOptions { directed, ..plain }, largest_component, isolated),
-            _ => (plain, false, Isolated::Keep),
-        };
-        let dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
-        Ok(cut(dataset, largest_component, isolated))
-    }
-
     /// Every kind of data set with where its file is expected and how to get it, in the order of the card format.
     pub fn catalogue() -> Vec<CatalogueEntry> {
         catalogue::catalogue()
-    }
-}
-
-/// Leaves out what the card does not want.
-fn cut(dataset: Dataset, largest_component: bool, isolated: Isolated) -> Dataset {
-    let dataset = if largest_component {
-        dataset.on_largest_component()
-    } else {
-        dataset
-    };
-    match isolated {
-        Isolated::Keep => dataset,
-        Isolated::Drop => dataset.without_isolated(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BLOG_CATALOG, EMAIL_EDGES, EMAIL_LABELS};
+use super::load::{BLOG_CATALOG, EMAIL_EDGES, EMAIL_LABELS};
 
 /// One line of `folkmoot list`.
 #[derive(Clone, Debug, PartialEq, Eq)]

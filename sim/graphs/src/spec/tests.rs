@@ -1,9 +1,10 @@
 use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::Graph;
 use crate::measures::degree_stats;
 use crate::readers::test_files::{Folder, real_data};
+use crate::{DataDirs, Graph};
 
 fn rng() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(11)

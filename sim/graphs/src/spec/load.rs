@@ -1,0 +1,137 @@
+//! How a [`DatasetSpec`] becomes a [`Dataset`]: which reader or generator, and what is cut off.
+
+use std::path::Path;
+
+use rand_chacha::ChaCha8Rng;
+
+use super::{DatasetSpec, Isolated, generate, molecules};
+use crate::readers::{self, EdgeListOptions, MatOptions};
+use crate::{DataDirs, DataError, Dataset};
+
+pub(super) const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
+pub(super) const EMAIL_EDGES: &str = "small-graphs/email-eu-core/email-Eu-core.txt";
+pub(super) const EMAIL_LABELS: &str = "small-graphs/email-eu-core/email-Eu-core-department-labels.txt";
+
+impl DatasetSpec {
+    /// Reads or draws the data set.
+    ///
+    /// # Errors
+    /// [`DataError::Spec`] if [`check`](Self::check) finds anything; [`DataError::Missing`], [`DataError::Read`],
+    /// [`DataError::Line`] or [`DataError::Format`] for what is wrong with the files.
+    ///
+    /// # Determinism
+    /// Draws from `rng` only if [`is_generated`](Self::is_generated).
+    pub fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+        let problems = self.check();
+        if !problems.is_empty() {
+            return Err(DataError::Spec(problems));
+        }
+        let name = self.name();
+        match self {
+            DatasetSpec::Karate => Ok(readers::karate()),
+            DatasetSpec::BlogCatalog => {
+                let options = MatOptions {
+                    network: "network",
+                    group: "group",
+                    directed: false,
+                };
+                readers::read_mat(&name, &dirs.locate(BLOG_CATALOG)?, &options)
+            }
+            DatasetSpec::EmailEuCore { .. } | DatasetSpec::EdgeList { .. } => self.load_edge_list(dirs),
+            DatasetSpec::Planetoid {
+                name: citation,
+                largest_component,
+            } => {
+                let dataset = readers::read_npz(&name, &dirs.locate(citation.file())?)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            DatasetSpec::TuDataset { name, label_features } => {
+                readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
+            }
+            DatasetSpec::FunctionGraphs { name, n_nodes, scaling } => name.load(*n_nodes, *scaling, dirs),
+            DatasetSpec::Molecules { .. } | DatasetSpec::MoleculeTable { .. } => molecules::load(self, dirs),
+            DatasetSpec::Mat {
+                path,
+                network,
+                group,
+                directed,
+                largest_component,
+            } => {
+                let options = MatOptions {
+                    network,
+                    group,
+                    directed: *directed,
+                };
+                let dataset = readers::read_mat(&name, &dirs.locate(path)?, &options)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            DatasetSpec::Npz {
+                path,
+                largest_component,
+            } => {
+                let dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
+                Ok(cut(dataset, *largest_component, Isolated::Keep))
+            }
+            _ => generate::generate(self, rng),
+        }
+    }
+
+    /// Reads `EmailEuCore`, which is an edge list at a known place, or `EdgeList`.
+    fn load_edge_list(&self, dirs: &DataDirs) -> Result<Dataset, DataError> {
+        let (edges, labels) = match self {
+            DatasetSpec::EdgeList { edges, labels, .. } => (edges.as_str(), labels.as_deref()),
+            _ => (EMAIL_EDGES, Some(EMAIL_LABELS)),
+        };
+        let edges = dirs.locate(edges)?;
+        let labels = labels.map(|labels| dirs.locate(labels)).transpose()?;
+        let plain = EdgeListOptions {
+            labels,
+            directed: false,
+            weighted: false,
+            first_id: 0,
+            renumber: false,
+        };
+        let (options, largest_component, isolated) = match *self {
+            DatasetSpec::EdgeList {
+                directed,
+                weighted,
+                first_id,
+                renumber,
+                largest_component,
+                isolated,
+                ..
+            } => (
+                EdgeListOptions {
+                    directed,
+                    weighted,
+                    first_id,
+                    renumber,
+                    ..plain
+                },
+                largest_component,
+                isolated,
+            ),
+            DatasetSpec::EmailEuCore {
+                directed,
+                largest_component,
+                isolated,
+            } => (EdgeListOptions { directed, ..plain }, largest_component, isolated),
+            _ => (plain, false, Isolated::Keep),
+        };
+        let dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
+        Ok(cut(dataset, largest_component, isolated))
+    }
+}
+
+/// Leaves out what the card does not want.
+fn cut(dataset: Dataset, largest_component: bool, isolated: Isolated) -> Dataset {
+    let dataset = if largest_component {
+        dataset.on_largest_component()
+    } else {
+        dataset
+    };
+    match isolated {
+        Isolated::Keep => dataset,
+        Isolated::Drop => dataset.without_isolated(),
+    }
+}
