@@ -14,6 +14,8 @@ pub struct Spent {
     pub releases: u64,
     /// The sum of their epsilons.
     pub epsilon: f64,
+    /// What they cost together: less than the sum where some are of separate things.
+    pub total: f64,
 }
 
 /// A client's handler's view of the run.
@@ -111,10 +113,24 @@ impl<'scope, S: Strategy> Context<'_, 'scope, S> {
     ///
     /// When there is no such mechanism: the strategy's bug.
     pub fn spend(&mut self, mechanism: usize, epsilon: f64) {
+        self.spend_in_parallel(mechanism, 1, epsilon);
+    }
+
+    /// Reports `n` releases of `epsilon` each by this client, every one of something else, such as of graphs that share no
+    /// edge: together they cost `epsilon` (parallel composition; McSherry 2009, theorem 4).
+    ///
+    /// # Panics
+    ///
+    /// When there is no such mechanism: the strategy's bug.
+    pub fn spend_in_parallel(&mut self, mechanism: usize, n: u64, epsilon: f64) {
+        if n == 0 {
+            return;
+        }
         let spent = &mut self.spent[mechanism];
-        spent.releases += 1;
-        spent.epsilon += epsilon;
-        self.core.release(self.round, mechanism, epsilon);
+        spent.releases += n;
+        spent.epsilon += n as f64 * epsilon;
+        spent.total += epsilon;
+        self.core.release(self.round, mechanism, n, epsilon);
     }
 
     /// Raises the strategy's counter number `counter` by `n`, in this round.

@@ -115,7 +115,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Releases {
     pub(crate) n: u64,
-    /// The sum of their finite epsilons in units of 2^-32: integers, so that no sum depends on its order.
+    /// What they cost by their finite epsilons, in units of 2^-32: integers, so that no sum depends on its order.
     pub(crate) epsilon: u128,
 }
 
@@ -384,15 +384,15 @@ impl<S: Strategy> Core<S> {
         self.counters[round][counter] += n;
     }
 
-    /// Notes a release.
-    pub(crate) fn release(&mut self, round: Round, mechanism: usize, epsilon: f64) {
+    /// Notes releases that cost `epsilon` together.
+    pub(crate) fn release(&mut self, round: Round, mechanism: usize, n: u64, epsilon: f64) {
         let round = round.0 as usize;
         if round >= self.releases.len() {
             self.releases
                 .resize_with(round + 1, || vec![Releases::default(); self.n_mechanisms]);
         }
         let releases = &mut self.releases[round][mechanism];
-        releases.n += 1;
+        releases.n += n;
         if epsilon.is_finite() {
             releases.epsilon += (epsilon * EPSILON_UNITS).round() as u128;
         }

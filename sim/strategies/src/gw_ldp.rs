@@ -41,7 +41,7 @@ pub use params::Params;
 pub use release::{Embedding, Epsilon, Release, Sampled, Sent};
 
 use crate::classifier::{Classifier, GraphRows};
-use crate::rounds::{End, RoundStrategy, Rounds, Score, Task, Trained};
+use crate::rounds::{Charge, End, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
@@ -228,7 +228,12 @@ impl RoundStrategy for GwLdp {
             spent: if embeddings.0.is_empty() {
                 Vec::new()
             } else {
-                vec![(0, epsilon)]
+                vec![Charge {
+                    mechanism: 0,
+                    n: 1,
+                    epsilon,
+                    once: false,
+                }]
             },
             extra: Some(embeddings),
             kept: Some(kept),

@@ -140,10 +140,23 @@ pub struct Trained<E, K = ()> {
     pub parameters: Vec<f32>,
     /// What it sends besides.
     pub extra: Option<E>,
-    /// Releases of private values in the extra: the mechanism, by its place in [`RoundStrategy::mechanisms`], and its epsilon.
-    pub spent: Vec<(usize, f64)>,
+    /// Releases of private values that went into the model or the extra.
+    pub spent: Vec<Charge>,
     /// What it keeps, in place of what it kept before; with `None` that stays.
     pub kept: Option<K>,
+}
+
+/// What releases by one mechanism cost during a client's training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// The mechanism, by its place in [`RoundStrategy::mechanisms`].
+    pub mechanism: usize,
+    /// How many, each of something else, so that they cost no more than one of them.
+    pub n: u64,
+    /// What each costs.
+    pub epsilon: f64,
+    /// Made when the client trains for the first time and used again ever after: it is charged then and no more.
+    pub once: bool,
 }
 
 impl<E, K> Trained<E, K> {

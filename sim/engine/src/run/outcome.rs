@@ -158,7 +158,8 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             for spent in (0..self.env.n_clients).map(spent) {
                 total.releases += spent.releases;
                 total.epsilon += spent.epsilon;
-                worst = worst.max(spent.epsilon);
+                total.total += spent.total;
+                worst = worst.max(spent.total);
             }
             PrivacyRow {
                 mechanism: info.mechanism,
@@ -171,7 +172,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 },
                 delta_per_release: info.delta,
                 epsilon_worst_client: worst,
-                epsilon_mean_client: total.epsilon / f64::from(self.env.n_clients.max(1)),
+                epsilon_mean_client: total.total / f64::from(self.env.n_clients.max(1)),
                 composition: info.composition,
                 epsilon_claimed: info.claimed,
             }

@@ -1,7 +1,7 @@
 //! The client's side of rounds.
 
 use super::secure::{Secrets, SecureMessage, SharesOf, fixed_point, mask};
-use super::{Message, RoundStrategy, Rounds, Trained, Update, Work};
+use super::{Charge, Message, RoundStrategy, Rounds, Trained, Update, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -14,6 +14,8 @@ const SHARE: Purpose = Purpose(*b"rd-share");
 pub struct Client<E, K = ()> {
     session: Option<Box<Session<E>>>,
     kept: Option<Box<K>>,
+    /// Whether it has been charged for releases that are made once.
+    has_released: bool,
 }
 
 /// What a client keeps during a secure round.
@@ -35,6 +37,7 @@ impl<E: State, K: State + Sync> Client<E, K> {
         Client {
             session: None,
             kept: None,
+            has_released: false,
         }
     }
 
@@ -80,13 +83,14 @@ impl<E: State, K: State + Sync> Client<E, K> {
                 self.keep(&mut trained);
                 // Of a round that it has left for another, nothing can be sent any more.
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
+                    charge(&trained.spent, &mut self.has_released, cx);
                     session.trained = Some((trained.parameters, trained.extra));
                     session.send(rounds, client, cx);
                 }
             }
             Event::Done(mut trained) => {
                 self.keep(&mut trained);
+                charge(&trained.spent, &mut self.has_released, cx);
                 send_plain(rounds, client, trained, cx);
             }
             Event::Message {
@@ -110,6 +114,16 @@ impl<E, K> Client<E, K> {
     }
 }
 
+/// Reports what training released; what is released once, only if nothing of the kind was before.
+fn charge<R: RoundStrategy>(spent: &[Charge], has_released: &mut bool, cx: &mut Context<'_, '_, Rounds<R>>) {
+    let mut is_first = false;
+    for release in spent.iter().filter(|release| !(release.once && *has_released)) {
+        is_first |= release.once;
+        cx.spend_in_parallel(1 + release.mechanism, release.n, release.epsilon);
+    }
+    *has_released |= is_first;
+}
+
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
     client: ClientId,
@@ -119,7 +133,6 @@ fn send_plain<R: RoundStrategy>(
     if let Some(extra) = trained.extra {
         cx.send(Party::Server, Message::Extra(extra));
     }
-    trained.spent.iter().for_each(|(m, epsilon)| cx.spend(1 + m, *epsilon));
     cx.spend(0, f64::INFINITY);
     let update = Update {
         n_samples: rounds.task.n_samples(client),

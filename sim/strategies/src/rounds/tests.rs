@@ -56,6 +56,19 @@ impl Payload for bool {
     }
 }
 
+/// A note costs 0.5. Besides, every training releases three things at 0.25 each, and the first one two at 1 for good.
+fn releases(with_note: bool) -> Vec<Charge> {
+    let release = |mechanism, n, epsilon, once| Charge {
+        mechanism,
+        n,
+        epsilon,
+        once,
+    };
+    let mut all = vec![release(1, 3, 0.25, false), release(1, 2, 1.0, true)];
+    all.extend(with_note.then_some(release(0, 1, 0.5, false)));
+    all
+}
+
 impl RoundStrategy for Toy {
     type Order = bool;
     type Extra = Note;
@@ -100,7 +113,7 @@ impl RoundStrategy for Toy {
         Trained {
             parameters: task.parameters.iter().map(|x| x + add).collect(),
             extra: task.order.then_some(Note(task.client.0)),
-            spent: if *task.order { vec![(0, 0.5)] } else { vec![] },
+            spent: releases(*task.order),
             kept: task.order.then_some(task.round.0),
         }
     }
@@ -141,13 +154,14 @@ impl RoundStrategy for Toy {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
-        vec![MechanismInfo {
-            mechanism: "note".to_owned(),
+        let info = |name: &str| MechanismInfo {
+            mechanism: name.to_owned(),
             unit: "one client".to_owned(),
             delta: 0.0,
             composition: "basic".to_owned(),
             claimed: None,
-        }]
+        };
+        vec![info("note"), info("thing")]
     }
 }
 
@@ -426,6 +440,13 @@ fn a_round_waits_for_extras_and_collects_them() {
     assert_eq!(
         (outcome.privacy[1].releases, outcome.privacy[1].epsilon_worst_client),
         (12, 1.0)
+    );
+    // Four times three things, one in parallel, and two once: 14 releases a client, of which each thing bears 4 × 0.25 + 1.
+    let things = &outcome.privacy[2];
+    assert_eq!((things.releases, things.epsilon_worst_client), (6 * 14, 2.0));
+    assert_eq!(
+        (things.epsilon_per_release, things.epsilon_mean_client),
+        (5.0 / 14.0, 2.0)
     );
     assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
 }
