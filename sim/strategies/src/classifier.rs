@@ -11,6 +11,7 @@
 //!
 //! Training allocates nothing from the second step on: each thread keeps a tape and a batch, and no result depends on them.
 
+mod conv;
 mod data;
 mod network;
 mod rows;

@@ -97,7 +97,7 @@ impl Shard {
 }
 
 /// How many numbers a node brings.
-pub(super) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, StrategyError> {
+pub(crate) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, StrategyError> {
     match (inputs, &dataset.features) {
         (Inputs::Degree { most }, _) => Ok(most as usize + 1),
         (Inputs::Constant, _) => Ok(1),
@@ -193,7 +193,7 @@ fn classes(dataset: &Dataset) -> Result<Vec<Option<u32>>, StrategyError> {
 }
 
 /// Where the nodes of each graph begin.
-fn starts(graphs: &[Graph]) -> Vec<u32> {
+pub(crate) fn starts(graphs: &[Graph]) -> Vec<u32> {
     let mut start = 0;
     let next = |graph: &Graph| {
         start += graph.n_nodes() as u32;
@@ -263,7 +263,7 @@ impl Source<'_> {
                 let start = self.starts[item as usize];
                 let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
                 let matrix = self.encoder.matrix(&Csr::from_graph(graph));
-                let features = self.features(graph, &rows)?;
+                let features = features(self.inputs, self.dataset, graph, &rows)?;
                 batch.push(&matrix, &features);
                 if number == Part::Train as usize {
                     single.push((matrix, features));
@@ -282,7 +282,7 @@ impl Source<'_> {
 
     fn nodes(&self, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
-        let features = self.features(&graph, items)?;
+        let features = features(self.inputs, self.dataset, &graph, items)?;
         let mut batch = Batch::new(self.n_features);
         batch.push(&self.encoder.matrix(&Csr::from_graph(&graph)), &features);
         let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
@@ -299,26 +299,32 @@ impl Source<'_> {
             train,
         })
     }
+}
 
-    /// The features of a graph whose nodes are the rows `rows` of the data set, shape `(n_nodes, n_features)`.
-    fn features(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
-        let mut all = vec![0.0; rows.len() * self.n_features];
-        for (at, (row, to)) in rows.iter().zip(all.chunks_exact_mut(self.n_features)).enumerate() {
-            match self.inputs {
-                Inputs::Constant => to[0] = 1.0,
-                Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
-                Inputs::Features | Inputs::FeaturesOrDegree { .. } => {
-                    let features: Option<&Features> = self.dataset.features.as_ref();
-                    features.expect("looked at beforehand").write_row(*row, to);
-                    if let Some(column) = to.iter().position(|x| !x.is_finite()) {
-                        return refuse(format!(
-                            "feature {column} of node {row} is {}, and features must be finite",
-                            to[column]
-                        ));
-                    }
+/// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape `(n_nodes, n_features)`.
+pub(crate) fn features(
+    inputs: Inputs,
+    dataset: &Dataset,
+    graph: &Graph,
+    rows: &[u32],
+) -> Result<Vec<f32>, StrategyError> {
+    let n_features = n_features(inputs, dataset)?;
+    let mut all = vec![0.0; rows.len() * n_features];
+    for (at, (row, to)) in rows.iter().zip(all.chunks_exact_mut(n_features)).enumerate() {
+        match inputs {
+            Inputs::Constant => to[0] = 1.0,
+            Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
+            Inputs::Features | Inputs::FeaturesOrDegree { .. } => {
+                let features: Option<&Features> = dataset.features.as_ref();
+                features.expect("looked at beforehand").write_row(*row, to);
+                if let Some(column) = to.iter().position(|x| !x.is_finite()) {
+                    return refuse(format!(
+                        "feature {column} of node {row} is {}, and features must be finite",
+                        to[column]
+                    ));
                 }
             }
         }
-        Ok(all)
     }
+    Ok(all)
 }

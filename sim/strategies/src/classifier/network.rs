@@ -1,21 +1,10 @@
-//! The network: graph layers by name, a readout where whole graphs are classified, and a head.
+//! The network: graph layers, a readout where whole graphs are classified, and a head.
 
+use super::conv::Conv;
 use super::{Encoder, Model};
 use folkmoot_engine::prelude::SimRng;
-use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Readout, Sage, Tag, light_gcn};
+use folkmoot_learning::layers::{Gcn, Linear, Mode, Readout};
 use folkmoot_learning::{Batch, Layout, Tape, Var};
-
-/// One graph layer.
-enum Conv {
-    Gcn(Gcn),
-    Gin(Gin),
-    GraphConv(GraphConv),
-    Tag(Tag),
-    Sage(Sage),
-    Gat(Gat),
-    /// The linear layer, then so many propagations.
-    LightGcn(Linear, usize),
-}
 
 /// A classifier of graphs or nodes.
 pub struct Network {
@@ -39,43 +28,11 @@ impl Network {
     pub fn new(model: &Model, n_features: usize, n_classes: usize, is_graph_level: bool) -> Network {
         let mut layout = Layout::new();
         let (hidden, n_layers) = (model.hidden as usize, model.layers as usize);
-        let width = |layer: usize| match layer + 1 == n_layers && model.head_layers == 0 {
-            true => n_classes,
-            false => hidden,
-        };
-        let n_convs = if model.encoder == Encoder::LightGcn {
-            1
-        } else {
-            n_layers
-        };
-        let convs = (0..n_convs).map(|layer| {
-            let n_in = if layer == 0 { n_features } else { hidden };
-            let name = &format!("conv{layer}");
-            let (layout, n_out) = (&mut layout, width(layer));
-            match model.encoder {
-                Encoder::Gcn => Conv::Gcn(Gcn::new(layout, name, n_in, n_out)),
-                Encoder::Gin => Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out)),
-                Encoder::GinBatchNorm => {
-                    Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out).with_batch_norm(layout, name, hidden))
-                }
-                Encoder::GraphConv => Conv::GraphConv(GraphConv::new(layout, name, n_in, n_out)),
-                Encoder::Tag { hops } => Conv::Tag(Tag::new(layout, name, n_in, n_out, hops as usize)),
-                Encoder::Sage => Conv::Sage(Sage::new(layout, name, n_in, n_out)),
-                Encoder::Gat { heads } => {
-                    let heads = heads as usize;
-                    Conv::Gat(match layer + 1 == n_layers && model.head_layers == 0 {
-                        true => Gat::new(layout, name, n_in, n_classes, heads, Heads::Mean),
-                        false => Gat::new(layout, name, n_in, hidden / heads, heads, Heads::Concat),
-                    })
-                }
-                Encoder::LightGcn => {
-                    let n_out = if model.head_layers == 0 { n_classes } else { hidden };
-                    Conv::LightGcn(Linear::new(layout, name, n_in, n_out), n_layers)
-                }
-            }
-        });
-        let convs = convs.collect();
-        let begins_with_sums = model.encoder == Encoder::Gcn && Gcn::sums_first(n_features, width(0));
+        let n_out = if model.head_layers == 0 { n_classes } else { hidden };
+        let widths = (n_features, hidden, n_out);
+        let convs = Conv::stack(&mut layout, model.encoder, widths, n_layers, model.head_layers == 0);
+        let n_first = if n_layers == 1 { n_out } else { hidden };
+        let begins_with_sums = model.encoder == Encoder::Gcn && Gcn::sums_first(n_features, n_first);
         let n_linear = model.head_layers as usize;
         let head = (0..n_linear).map(|i| {
             let n_out = if i + 1 == n_linear { n_classes } else { hidden };
@@ -169,7 +126,7 @@ impl Network {
         let mut h = self.first(tape, batch, mode, relu(0));
         for (i, conv) in self.convs.iter().enumerate().skip(1) {
             h = self.drop(tape, h, rng.as_deref_mut());
-            h = conv.forward(tape, batch, (h, mode), relu(i));
+            h = conv.forward(tape, batch.adjacency(), (h, mode), relu(i));
         }
         h
     }
@@ -182,7 +139,7 @@ impl Network {
             return gcn.forward_from_sums(tape, sums, relu);
         }
         let x = batch.features(tape);
-        self.convs[0].forward(tape, batch, (x, mode), relu)
+        self.convs[0].forward(tape, batch.adjacency(), (x, mode), relu)
     }
 
     fn classify(&self, tape: &mut Tape<'_>, mut h: Var, mut rng: Option<&mut SimRng>) -> Var {
@@ -201,27 +158,5 @@ impl Network {
             Some(rng) => tape.dropout(h, self.dropout, rng),
             None => h,
         }
-    }
-}
-
-impl Conv {
-    fn forward<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, (x, mode): (Var, Mode), relu: bool) -> Var {
-        let adjacency = batch.adjacency();
-        let y = match self {
-            Conv::Gcn(gcn) if relu => return gcn.forward_relu(tape, adjacency, x),
-            Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, mode),
-            Conv::Gcn(gcn) => gcn.forward(tape, adjacency, x),
-            Conv::Gin(gin) => gin.forward(tape, adjacency, x, mode),
-            Conv::GraphConv(conv) => conv.forward(tape, adjacency, x),
-            Conv::Tag(tag) => tag.forward(tape, adjacency, x),
-            Conv::Sage(sage) => sage.forward(tape, adjacency, x),
-            Conv::Gat(gat) => gat.forward(tape, batch.csr(), x),
-            Conv::LightGcn(linear, n_layers) => {
-                // Nothing here bends: LightGCN is linear.
-                let h = linear.forward(tape, x);
-                return light_gcn(tape, adjacency, h, *n_layers);
-            }
-        };
-        if relu { tape.relu(y) } else { y }
     }
 }

@@ -135,7 +135,7 @@ pub enum Inputs {
 
 impl Inputs {
     /// What it means for a data set with or without features.
-    pub(super) fn resolved(self, has_features: bool) -> Inputs {
+    pub(crate) fn resolved(self, has_features: bool) -> Inputs {
         match self {
             Inputs::FeaturesOrDegree { .. } if has_features => Inputs::Features,
             Inputs::FeaturesOrDegree { most } => Inputs::Degree { most },

@@ -1,0 +1,89 @@
+//! Graph layers by name, as cards choose them.
+
+use super::Encoder;
+use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Sage, Tag, light_gcn};
+use folkmoot_learning::{Adjacency, Layout, Tape, Var};
+
+/// One graph layer.
+pub(crate) enum Conv {
+    Gcn(Gcn),
+    Gin(Gin),
+    GraphConv(GraphConv),
+    Tag(Tag),
+    Sage(Sage),
+    Gat(Gat),
+    /// The linear layer, then so many propagations.
+    LightGcn(Linear, usize),
+}
+
+impl Conv {
+    /// Graph layers `conv0`, `conv1` and so on, of the widths `(n_in, hidden, n_out)`: LightGCN makes one of all `n_layers`. The
+    /// last layer's heads are averaged if it gives the logits itself, else they stand side by side as in the others.
+    pub(crate) fn stack(
+        layout: &mut Layout,
+        encoder: Encoder,
+        (n_in, hidden, n_out): (usize, usize, usize),
+        n_layers: usize,
+        gives_logits: bool,
+    ) -> Vec<Conv> {
+        let n_convs = if encoder == Encoder::LightGcn { 1 } else { n_layers };
+        let mut conv = |layer: usize| {
+            let is_last = layer + 1 == n_convs;
+            let n_in = if layer == 0 { n_in } else { hidden };
+            let n_out = if is_last { n_out } else { hidden };
+            let name = &format!("conv{layer}");
+            match encoder {
+                Encoder::Gcn => Conv::Gcn(Gcn::new(layout, name, n_in, n_out)),
+                Encoder::Gin => Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out)),
+                Encoder::GinBatchNorm => {
+                    Conv::Gin(Gin::new(layout, name, n_in, hidden, n_out).with_batch_norm(layout, name, hidden))
+                }
+                Encoder::GraphConv => Conv::GraphConv(GraphConv::new(layout, name, n_in, n_out)),
+                Encoder::Tag { hops } => Conv::Tag(Tag::new(layout, name, n_in, n_out, hops as usize)),
+                Encoder::Sage => Conv::Sage(Sage::new(layout, name, n_in, n_out)),
+                Encoder::Gat { heads } => {
+                    let heads = heads as usize;
+                    Conv::Gat(match is_last && gives_logits {
+                        true => Gat::new(layout, name, n_in, n_out, heads, Heads::Mean),
+                        false => Gat::new(layout, name, n_in, n_out / heads, heads, Heads::Concat),
+                    })
+                }
+                Encoder::LightGcn => Conv::LightGcn(Linear::new(layout, name, n_in, n_out), n_layers),
+            }
+        };
+        (0..n_convs).map(&mut conv).collect()
+    }
+
+    /// `(n, n_in)` to `(n, n_out)`, through a relu if asked for, for what [`Encoder::matrix`] or its dense twin makes of the graphs.
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit, or attention meets a dense matrix.
+    pub(crate) fn forward<'g>(
+        &self,
+        tape: &mut Tape<'g>,
+        adjacency: Adjacency<'g>,
+        (x, mode): (Var, Mode),
+        relu: bool,
+    ) -> Var {
+        let y = match self {
+            Conv::Gcn(gcn) if relu => return gcn.forward_relu(tape, adjacency, x),
+            Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, mode),
+            Conv::Gcn(gcn) => gcn.forward(tape, adjacency, x),
+            Conv::Gin(gin) => gin.forward(tape, adjacency, x, mode),
+            Conv::GraphConv(conv) => conv.forward(tape, adjacency, x),
+            Conv::Tag(tag) => tag.forward(tape, adjacency, x),
+            Conv::Sage(sage) => sage.forward(tape, adjacency, x),
+            Conv::Gat(gat) => match adjacency {
+                Adjacency::Sparse(csr) => gat.forward(tape, csr, x),
+                _ => panic!("attention looks at arcs, not at weights"),
+            },
+            Conv::LightGcn(linear, n_layers) => {
+                // Nothing here bends: LightGCN is linear.
+                let h = linear.forward(tape, x);
+                return light_gcn(tape, adjacency, h, *n_layers);
+            }
+        };
+        if relu { tape.relu(y) } else { y }
+    }
+}
