@@ -25,6 +25,7 @@
 
 mod client;
 mod message;
+mod open_protocol;
 mod secure;
 #[cfg(test)]
 mod secure_tests;
@@ -36,6 +37,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::{Message, Payload, Update};
+pub use open_protocol::OpenProtocol;
 pub use secure::SecureMessage;
 pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
