@@ -19,7 +19,9 @@ mod scores;
 mod settings;
 mod train;
 
+pub(crate) use conv::Conv;
 pub use data::Part;
+pub(crate) use data::{features, n_features, starts};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};

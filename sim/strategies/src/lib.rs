@@ -3,6 +3,7 @@
 //! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
+//! - [`fgcl`]: contrastive learning of graph classifiers under edge-level noise.
 //! - [`gw_ldp`]: graphs compared by Gromov-Wasserstein of randomised embeddings.
 //!
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
@@ -13,6 +14,7 @@ pub mod classifier;
 pub mod deep_walk;
 pub mod fed_avg;
 pub mod fedwalk;
+pub mod fgcl;
 pub mod gw_ldp;
 pub mod node_embedding;
 pub mod npy;

@@ -1,0 +1,210 @@
+//! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
+
+use super::Params;
+use crate::classifier::{Encoder, Split, features, n_features, starts};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::rng;
+use folkmoot_graphs::{Dataset, Partition, TaskLabels};
+use folkmoot_learning::Csr;
+use rayon::prelude::*;
+
+const SPLIT: Purpose = Purpose(*b"fg-split");
+
+/// A graph ready for the network.
+pub(super) struct Item {
+    pub(super) n_nodes: usize,
+    /// Pairs of different nodes, each once, the smaller first; empty without noise.
+    pub(super) edges: Vec<(u32, u32)>,
+    /// What the encoder propagates with on the graph as it is.
+    pub(super) matrix: Csr,
+    /// Shape `(n_nodes, n_features)`.
+    pub(super) features: Vec<f32>,
+}
+
+/// What is to be learned.
+pub(super) enum Labels {
+    /// One class a graph, and how many there are.
+    Classes(Vec<u32>, usize),
+    /// Several yes-or-no questions, some without an answer.
+    Tasks(TaskLabels),
+}
+
+impl Labels {
+    /// The logits of a graph.
+    pub(super) fn n_outputs(&self) -> usize {
+        match self {
+            Labels::Classes(_, n_classes) => *n_classes,
+            Labels::Tasks(tasks) => tasks.n_tasks(),
+        }
+    }
+
+    /// Whether two graphs are known to have different labels.
+    pub(super) fn differ(&self, one: u32, other: u32) -> bool {
+        match self {
+            Labels::Classes(classes, _) => classes[one as usize] != classes[other as usize],
+            Labels::Tasks(tasks) => tasks.differ(one, other),
+        }
+    }
+
+    fn is_known(&self, item: u32) -> bool {
+        match self {
+            Labels::Classes(..) => true,
+            Labels::Tasks(tasks) => tasks.known(item).next().is_some(),
+        }
+    }
+}
+
+/// All graphs, and who has which.
+pub(super) struct Data {
+    pub(super) items: Vec<Item>,
+    pub(super) labels: Labels,
+    pub(super) n_features: usize,
+    /// The training graphs of each client, ascending.
+    pub(super) shards: Vec<Vec<u32>>,
+    pub(super) validation: Vec<u32>,
+    pub(super) test: Vec<u32>,
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
+    Err(StrategyError(why.into()))
+}
+
+impl Data {
+    /// The graphs of `dataset`, trained on by the clients of `partition`.
+    ///
+    /// # Errors
+    ///
+    /// When the set is not one of labelled graphs, features do not suit, or noise meets graphs that are no tables of pairs.
+    pub(super) fn new(
+        params: &Params,
+        dataset: &Dataset,
+        partition: &Partition,
+        streams: Streams,
+    ) -> Result<Data, StrategyError> {
+        if !dataset.is_graph_level() {
+            return refuse("the data set is one graph, and views are made of many; choose a set of labelled graphs");
+        }
+        let labels = labels(dataset)?;
+        let inputs = params.inputs.resolved(dataset.features.is_some());
+        let is_noisy = !params.setting.epsilons().is_empty();
+        if is_noisy && let Some(at) = dataset.graphs.iter().position(|g| g.is_directed() || g.is_weighted()) {
+            return refuse(format!(
+                "graph {at} is directed or weighted, and noise is made for tables of pairs that are joined or not; use a setting \
+                 without noise"
+            ));
+        }
+        let n_features = n_features(inputs, dataset)?;
+        let starts = starts(&dataset.graphs);
+        let item = |at: usize| -> Result<Item, StrategyError> {
+            let graph = &dataset.graphs[at];
+            let rows: Vec<u32> = (starts[at]..starts[at] + graph.n_nodes() as u32).collect();
+            let mut features = features(inputs, dataset, graph, &rows)?;
+            if params.normalise_features {
+                features.chunks_exact_mut(n_features).for_each(normalise);
+            }
+            let pairs = graph.edges().filter(|(u, v)| is_noisy && u != v);
+            Ok(Item {
+                n_nodes: graph.n_nodes(),
+                edges: pairs.map(|(u, v)| (u.min(v), u.max(v))).collect(),
+                matrix: params.model.encoder.matrix(&Csr::from_graph(graph)),
+                features,
+            })
+        };
+        let items: Result<Vec<Item>, StrategyError> = (0..dataset.graphs.len()).into_par_iter().map(item).collect();
+        let [train, validation, test] = split(params.split, dataset, &labels, streams)?;
+        let shard = |client: usize| -> Vec<u32> {
+            let mut shard: Vec<u32> = partition.shard(client).to_vec();
+            shard.retain(|item| train.binary_search(item).is_ok());
+            shard.sort_unstable();
+            shard
+        };
+        Ok(Data {
+            items: items?,
+            labels,
+            n_features,
+            shards: (0..partition.n_clients()).map(shard).collect(),
+            validation,
+            test,
+        })
+    }
+
+    /// All training graphs at the first client.
+    pub(super) fn centralise(&mut self) {
+        let mut all = self.shards.concat();
+        all.sort_unstable();
+        all.dedup();
+        self.shards.iter_mut().for_each(Vec::clear);
+        if let Some(first) = self.shards.first_mut() {
+            *first = all;
+        }
+    }
+}
+
+/// Divides a row by its sum, where that is positive.
+fn normalise(row: &mut [f32]) {
+    let sum: f64 = row.iter().map(|x| f64::from(*x)).sum();
+    if sum > 0.0 {
+        row.iter_mut().for_each(|x| *x = (f64::from(*x) / sum) as f32);
+    }
+}
+
+fn labels(dataset: &Dataset) -> Result<Labels, StrategyError> {
+    let n_items = dataset.n_items();
+    let (labels, n) = match (&dataset.graph_labels, &dataset.graph_tasks) {
+        (Some(classes), _) if dataset.n_classes >= 2 => {
+            if let Some(item) = classes.iter().position(|class| *class as usize >= dataset.n_classes) {
+                return refuse(format!(
+                    "graph {item} has class {}, and classes must lie below {}",
+                    classes[item], dataset.n_classes
+                ));
+            }
+            (Labels::Classes(classes.clone(), dataset.n_classes), classes.len())
+        }
+        (_, Some(tasks)) => (Labels::Tasks(tasks.clone()), tasks.n_graphs()),
+        _ => return refuse("the data set has no labels of graphs to learn; choose one with two classes or with tasks"),
+    };
+    match n == n_items {
+        true => Ok(labels),
+        false => refuse(format!("the data set has labels for {n} graphs and {n_items} graphs")),
+    }
+}
+
+/// Training, validation and test, each ascending, of the graphs of which anything is known.
+fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> Result<[Vec<u32>; 3], StrategyError> {
+    let mut items: Vec<u32> = (0..dataset.n_items() as u32)
+        .filter(|item| labels.is_known(*item))
+        .collect();
+    match (split, &dataset.splits) {
+        (Split::All, _) => Ok([items, Vec::new(), Vec::new()]),
+        (Split::Published, None) => refuse("the data set was published without a split; set split: Shares()"),
+        (Split::Published, Some(splits)) => {
+            let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
+            Ok([pick(&splits.train), pick(&splits.val), pick(&splits.test)])
+        }
+        (Split::Shares { train, validation }, _) => {
+            let mut rng = streams.global(SPLIT);
+            for i in (1..items.len()).rev() {
+                items.swap(i, rng::index(&mut rng, i + 1));
+            }
+            let n = items.len();
+            let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
+            let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);
+            let test = items.split_off(n_train + n_validation);
+            let validation = items.split_off(n_train);
+            let sorted = |mut part: Vec<u32>| {
+                part.sort_unstable();
+                part
+            };
+            Ok([items, validation, test].map(sorted))
+        }
+    }
+}
+
+/// Whether what an encoder makes of a graph of weights divides by degrees, and if so whether nodes are joined to themselves.
+pub(super) fn self_loops(encoder: Encoder) -> Option<bool> {
+    match encoder {
+        Encoder::Gcn => Some(true),
+        Encoder::Tag { .. } | Encoder::LightGcn => Some(false),
+        Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv | Encoder::Sage | Encoder::Gat { .. } => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! Views: a graph's table of pairs with Laplace noise, as the matrix that the encoder propagates with.
+
+use super::data::{Item, self_loops};
+use super::options::{DegreeRule, Draws};
+use crate::classifier::Encoder;
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::normalise_dense;
+use folkmoot_privacy::Laplace;
+
+/// How views are made.
+pub(super) struct Noise {
+    /// The law of the first view, and of the second if there is one.
+    pub(super) laws: Vec<Laplace>,
+    draws: Draws,
+    rule: DegreeRule,
+    self_loops: Option<bool>,
+}
+
+impl Noise {
+    /// Of the budgets of the views; `None` if there are none.
+    pub(super) fn new(epsilons: &[f64], draws: Draws, rule: DegreeRule, encoder: Encoder) -> Option<Noise> {
+        let law = |epsilon: &f64| Laplace::for_epsilon(*epsilon, 1.0).expect("budgets are checked beforehand");
+        (!epsilons.is_empty()).then(|| Noise {
+            laws: epsilons.iter().map(law).collect(),
+            draws,
+            rule,
+            self_loops: self_loops(encoder),
+        })
+    }
+
+    /// Writes a noisy table of pairs, of shape `(n_nodes, n_nodes)`; its diagonal is 0.
+    ///
+    /// # Determinism
+    ///
+    /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v before that of (v, u).
+    pub(super) fn table(&self, view: usize, item: &Item, rng: &mut SimRng, table: &mut Vec<f32>) {
+        let (n, law) = (item.n_nodes, &self.laws[view]);
+        table.clear();
+        table.resize(n * n, 0.0);
+        for (u, v) in &item.edges {
+            table[*u as usize * n + *v as usize] = 1.0;
+        }
+        for u in 0..n {
+            for v in u + 1..n {
+                let joined = f64::from(table[u * n + v]);
+                table[u * n + v] = (joined + law.sample(rng)) as f32;
+                table[v * n + u] = match self.draws {
+                    Draws::Symmetric => table[u * n + v],
+                    Draws::PerEntry => (joined + law.sample(rng)) as f32,
+                };
+            }
+        }
+    }
+
+    /// Makes of a noisy table the matrix to propagate with. `degrees` takes what it is divided by, if anything.
+    pub(super) fn prepare(&self, n: usize, table: &mut [f32], degrees: &mut Vec<f32>) {
+        propagation(self.self_loops, self.rule, n, table, degrees);
+    }
+
+    /// A view: [`table`](Self::table), then [`prepare`](Self::prepare).
+    pub(super) fn view(
+        &self,
+        view: usize,
+        item: &Item,
+        rng: &mut SimRng,
+        table: &mut Vec<f32>,
+        degrees: &mut Vec<f32>,
+    ) {
+        self.table(view, item, rng, table);
+        self.prepare(item.n_nodes, table, degrees);
+    }
+
+    /// The degrees of a noisy table as it is, of which many are not positive; `None` where the encoder divides by none.
+    pub(super) fn raw_degrees(&self, n: usize, mut table: Vec<f32>) -> Option<Vec<f32>> {
+        let self_loops = self.self_loops?;
+        let mut degrees = Vec::new();
+        propagation(Some(self_loops), DegreeRule::Masked, n, &mut table, &mut degrees);
+        Some(degrees)
+    }
+}
+
+/// Makes of a table of weights, of shape `(n, n)`, what `encoder` propagates with, by `rule`.
+///
+/// # Panics
+///
+/// If the table has another length.
+pub fn propagation_matrix(encoder: Encoder, rule: DegreeRule, n: usize, table: &mut [f32]) {
+    propagation(self_loops(encoder), rule, n, table, &mut Vec::new());
+}
+
+fn propagation(self_loops: Option<bool>, rule: DegreeRule, n: usize, table: &mut [f32], degrees: &mut Vec<f32>) {
+    table.iter_mut().for_each(|weight| *weight = rule.repair(*weight));
+    match self_loops {
+        Some(self_loops) => normalise_dense(table, n, self_loops, rule.degrees(), degrees),
+        None => degrees.clear(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_learning::Csr;
+
+    fn path(n: u32) -> Item {
+        Item {
+            n_nodes: n as usize,
+            edges: (1..n).map(|v| (v - 1, v)).collect(),
+            matrix: Csr::from_arcs(n, &[], None).unwrap(),
+            features: Vec::new(),
+        }
+    }
+
+    fn table(epsilon: f64, draws: Draws) -> Vec<f32> {
+        let noise = Noise::new(&[epsilon], draws, DegreeRule::Masked, Encoder::Gcn).unwrap();
+        let (mut rng, mut table) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
+        noise.table(0, &path(30), &mut rng, &mut table);
+        table
+    }
+
+    #[test]
+    fn a_pair_has_one_draw_or_two_and_the_diagonal_none() {
+        for draws in [Draws::Symmetric, Draws::PerEntry] {
+            let table = table(1.0, draws);
+            assert!((0..30).all(|u| table[u * 31] == 0.0));
+            let mirrored = (0..30).all(|u| (0..30).all(|v| table[u * 30 + v] == table[v * 30 + u]));
+            assert_eq!(mirrored, draws == Draws::Symmetric);
+        }
+    }
+
+    /// The mean of |noise| is 1 / epsilon; within 4 standard errors over 435 pairs, whose |noise| has the deviation 1 / epsilon.
+    #[test]
+    fn noise_has_the_scale_of_its_budget() {
+        for epsilon in [0.1, 1.0, 100.0] {
+            let table = table(epsilon, Draws::Symmetric);
+            let noise = |u: usize, v: usize| f64::from(table[u * 30 + v]) - if v == u + 1 { 1.0 } else { 0.0 };
+            let sizes = (0..30)
+                .flat_map(|u| (u + 1..30).map(move |v| (u, v)))
+                .map(|(u, v)| noise(u, v).abs());
+            let mean = sizes.sum::<f64>() / 435.0;
+            assert!((mean * epsilon - 1.0).abs() < 4.0 / 435f64.sqrt(), "{epsilon}: {mean}");
+        }
+    }
+
+    #[test]
+    fn rules_repair_weights_as_they_say() {
+        let weights = [0.0, -2.0, 3.0, -2.0, 0.0, 0.5, 3.0, 0.5, 0.0];
+        let made = |encoder, rule| {
+            let mut table = weights;
+            propagation_matrix(encoder, rule, 3, &mut table);
+            table
+        };
+        // k-GNN takes the weights, repaired or not.
+        assert_eq!(made(Encoder::GraphConv, DegreeRule::Abs), weights);
+        assert_eq!(
+            made(Encoder::GraphConv, DegreeRule::Clamp01),
+            [0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 1.0, 0.5, 0.0]
+        );
+        assert_eq!(
+            made(Encoder::GraphConv, DegreeRule::Relu),
+            [0.0, 0.0, 3.0, 0.0, 0.0, 0.5, 3.0, 0.5, 0.0]
+        );
+        // GCN: degrees 2, -0.5 and 4.5, and the second has the factor 0. TAG: 1, -1.5 and 3.5.
+        let masked = made(Encoder::Gcn, DegreeRule::Masked);
+        assert_eq!([masked[1], masked[4], masked[5]], [0.0; 3]);
+        assert!((masked[2] - 3.0 / 9f32.sqrt()).abs() < 1e-6 && (masked[0] - 0.5).abs() < 1e-6);
+        let tag = made(Encoder::Tag { hops: 3 }, DegreeRule::Masked);
+        assert!((tag[2] - 3.0 / 3.5f32.sqrt()).abs() < 1e-6 && tag[0] == 0.0);
+        // Sizes: 1 + 5, 1 + 2.5, 1 + 3.5.
+        let sizes = made(Encoder::Gcn, DegreeRule::Abs);
+        assert!((sizes[1] + 2.0 / 21f32.sqrt()).abs() < 1e-6 && (sizes[8] - 1.0 / 4.5).abs() < 1e-6);
+    }
+}

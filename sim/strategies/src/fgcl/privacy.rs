@@ -1,0 +1,238 @@
+//! What views cost and what they give away: releases, totals by each composition, guesses of edges, degrees.
+//!
+//! Two tables are neighbours if they differ by one edge of one graph. Graphs share no edge, so the worst graph counts, not their
+//! sum. What leaves a client, its weights, is made of noisy views; features, labels and numbers of nodes are in it without noise.
+
+use super::options::{Draws, Views};
+use super::{Fgcl, Params};
+use crate::rounds::Charge;
+use folkmoot_engine::prelude::*;
+use folkmoot_privacy::{Laplace, NoisyCounts, PrivacyLedger};
+use rayon::prelude::*;
+
+const ATTACK: Purpose = Purpose(*b"fg-guess");
+/// Training graphs whose edges are guessed: spread evenly over all.
+const MOST_GRAPHS: usize = 64;
+/// How many views a guess is made of.
+const USES: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
+/// The delta of compositions that have one.
+const DELTA: f64 = 1e-5;
+
+impl Params {
+    /// What one view of each budget costs: with `PerEntry` an edge shows in two values.
+    fn costs(&self) -> Vec<f64> {
+        let times = match self.draws {
+            Draws::Symmetric => 1.0,
+            Draws::PerEntry => 2.0,
+        };
+        self.setting.epsilons().iter().map(|epsilon| times * epsilon).collect()
+    }
+
+    /// The budget that the paper would state: that of one view, the larger of two.
+    pub(super) fn claimed(&self) -> Option<f64> {
+        self.setting.epsilons().into_iter().reduce(f64::max)
+    }
+
+    /// The releases about the graph that a client uses most, in one training: (cost, how often).
+    fn per_training(&self) -> Vec<(f64, u64)> {
+        let costs = self.costs();
+        let uses = match self.views {
+            Views::Fresh => u64::from(self.training.epochs),
+            Views::Fixed => 1,
+        };
+        let mut releases: Vec<(f64, u64)> = costs.iter().map(|cost| (*cost, uses)).collect();
+        // The queue at the start of each training; kept views cost nothing again.
+        if self.setting.is_contrastive() && self.views == Views::Fresh {
+            releases.extend(costs.first().map(|cost| (*cost, 1)));
+        }
+        releases
+    }
+}
+
+impl Fgcl {
+    /// What a client with so many training graphs releases in a round: each epoch one view of each budget a graph, and the first views
+    /// with which the queue begins.
+    pub(super) fn releases(&self, n_graphs: usize) -> Vec<Charge> {
+        let once = self.params.views == Views::Fixed;
+        let release = |n: usize, epsilon: f64| Charge {
+            mechanism: 0,
+            n: n as u64,
+            epsilon,
+            once,
+        };
+        let (costs, per_training) = (self.params.costs(), self.params.per_training());
+        let mut releases = Vec::new();
+        for (i, (cost, uses)) in per_training.iter().enumerate() {
+            let n = match i < costs.len() {
+                true => n_graphs,
+                false => n_graphs.min(self.params.contrast.queue as usize),
+            };
+            releases.extend((0..*uses).map(|_| release(n, *cost)));
+        }
+        releases.retain(|release| release.n > 0);
+        releases
+    }
+
+    /// The budget of the graph that is used most by a client that takes part in all `n_rounds` rounds, at [`DELTA`], by each
+    /// composition, beside what the paper claims.
+    pub(super) fn totals(&self, n_rounds: u64) -> Vec<(String, f64)> {
+        let Some(claimed) = self.params.claimed().filter(|_| n_rounds > 0) else {
+            return Vec::new();
+        };
+        let n_trainings = match self.params.views {
+            Views::Fresh => n_rounds,
+            Views::Fixed => 1,
+        };
+        let mut ledger = PrivacyLedger::new();
+        for (cost, uses) in self.params.per_training() {
+            let view = NoisyCounts::new(cost, 1.0, "one edge").expect("budgets are checked beforehand");
+            ledger.spend(&view, uses * n_trainings).expect("all protect an edge");
+        }
+        let totals = ledger.totals(DELTA).expect("delta lies between 0 and 1");
+        let mut rows = vec![("epsilon_all_rounds@claimed".to_owned(), claimed)];
+        for (name, total) in [
+            ("epsilon_all_rounds", totals.basic),
+            ("epsilon_all_rounds@advanced", totals.advanced),
+            ("epsilon_all_rounds@renyi", totals.renyi),
+        ] {
+            rows.extend(total.map(|cost| (name.to_owned(), cost.epsilon)));
+        }
+        rows
+    }
+
+    /// How often pairs are guessed wrongly from one view and from all that `n_rounds` rounds draw, beside the theory for one, and how
+    /// many degrees of first views are not positive.
+    ///
+    /// The guess is the likelier answer: the sum of the logarithms of the likelihood ratios decides, and where it is 0 a coin.
+    pub(super) fn attacks(&self, n_rounds: u64) -> Vec<(String, f64)> {
+        let Some(noise) = &self.noise else { return Vec::new() };
+        let graphs: Vec<u32> = self.data.shards.concat();
+        let n = graphs.len().min(MOST_GRAPHS);
+        let chosen = (0..n).map(|i| graphs[i * graphs.len() / n]);
+        let n_views = match self.params.views {
+            Views::Fresh => n_rounds * u64::from(self.params.training.epochs) * noise.laws.len() as u64,
+            Views::Fixed => noise.laws.len() as u64,
+        };
+        let uses: Vec<u32> = USES.into_iter().filter(|uses| u64::from(*uses) <= n_views).collect();
+        let chosen: Vec<u32> = chosen.collect();
+        let counts: Vec<Guesses> = chosen.into_par_iter().map(|item| self.guess(item, &uses)).collect();
+        let mut all = Guesses::new(uses.len());
+        counts.iter().for_each(|counts| all.add(counts));
+        let mut rows = Vec::new();
+        if all.n_pairs > 0 {
+            let error = |wrong: u64| wrong as f64 / (2 * all.n_pairs) as f64;
+            for (i, (uses, wrong)) in uses.iter().zip(&all.wrong).enumerate() {
+                if i == 0 {
+                    rows.push(("edge_guess_error".to_owned(), error(*wrong)));
+                    rows.push(("edge_guess_error@theory".to_owned(), noise.laws[0].guess_error()));
+                }
+                rows.push((format!("edge_guess_error[views={uses}]"), error(*wrong)));
+            }
+        }
+        if all.n_degrees > 0 {
+            let share = |part: u64, all: u64| part as f64 / all as f64;
+            rows.push((
+                "nonpositive_degrees".to_owned(),
+                share(all.n_nonpositive, all.n_degrees),
+            ));
+            rows.push((
+                "graphs_with_nonpositive_degree".to_owned(),
+                share(all.n_spoilt, all.n_graphs),
+            ));
+        }
+        rows
+    }
+
+    fn guess(&self, item: u32, uses: &[u32]) -> Guesses {
+        let mut guesses = Guesses::new(uses.len());
+        let (Some(noise), graph) = (&self.noise, &self.data.items[item as usize]) else {
+            return guesses;
+        };
+        let n = graph.n_nodes;
+        let mut rng = self.streams.counted(ATTACK, Party::Server, Round(0), u64::from(item));
+        let (mut table, mut ratios) = (Vec::new(), vec![0.0f64; n * n]);
+        let mut joined = vec![false; n * n];
+        graph
+            .edges
+            .iter()
+            .for_each(|(u, v)| joined[*u as usize * n + *v as usize] = true);
+        for view in 0..uses.last().copied().unwrap_or(1) {
+            let law = view as usize % noise.laws.len();
+            noise.table(law, graph, &mut rng, &mut table);
+            for u in 0..n {
+                for v in u + 1..n {
+                    ratios[u * n + v] += ratio(&noise.laws[law], table[u * n + v]);
+                    if self.params.draws == Draws::PerEntry {
+                        ratios[u * n + v] += ratio(&noise.laws[law], table[v * n + u]);
+                    }
+                }
+            }
+            if let Some(at) = uses.iter().position(|uses| *uses == view + 1) {
+                for u in 0..n {
+                    for v in u + 1..n {
+                        let (ratio, is_edge) = (ratios[u * n + v], joined[u * n + v]);
+                        // Half a point where a coin decides.
+                        guesses.wrong[at] += if ratio == 0.0 {
+                            1
+                        } else {
+                            2 * u64::from((ratio > 0.0) != is_edge)
+                        };
+                    }
+                }
+            }
+            if view == 0
+                && let Some(degrees) = noise.raw_degrees(n, table.clone())
+            {
+                let n_nonpositive = degrees.iter().filter(|degree| **degree <= 0.0).count() as u64;
+                guesses.n_nonpositive = n_nonpositive;
+                guesses.n_degrees = n as u64;
+                guesses.n_spoilt = u64::from(n_nonpositive > 0);
+            }
+        }
+        guesses.n_pairs = (n * n.saturating_sub(1) / 2) as u64;
+        guesses.n_graphs = 1;
+        guesses
+    }
+}
+
+/// `ln (p(value | edge) / p(value | none))`: `(|value| − |value − 1|) / b`, without the rounding of that difference.
+fn ratio(law: &Laplace, value: f32) -> f64 {
+    (2.0 * f64::from(value) - 1.0).clamp(-1.0, 1.0) / law.scale()
+}
+
+/// Counts over graphs.
+struct Guesses {
+    /// Half points, for each number of uses.
+    wrong: Vec<u64>,
+    n_pairs: u64,
+    n_graphs: u64,
+    n_degrees: u64,
+    n_nonpositive: u64,
+    /// Graphs with a degree that is not positive.
+    n_spoilt: u64,
+}
+
+impl Guesses {
+    fn new(n_uses: usize) -> Guesses {
+        Guesses {
+            wrong: vec![0; n_uses],
+            n_pairs: 0,
+            n_graphs: 0,
+            n_degrees: 0,
+            n_nonpositive: 0,
+            n_spoilt: 0,
+        }
+    }
+
+    fn add(&mut self, other: &Guesses) {
+        self.wrong
+            .iter_mut()
+            .zip(&other.wrong)
+            .for_each(|(sum, more)| *sum += more);
+        self.n_pairs += other.n_pairs;
+        self.n_graphs += other.n_graphs;
+        self.n_degrees += other.n_degrees;
+        self.n_nonpositive += other.n_nonpositive;
+        self.n_spoilt += other.n_spoilt;
+    }
+}

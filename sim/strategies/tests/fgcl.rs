@@ -1,0 +1,389 @@
+//! FGCL as a run: its budget, its settings, its encoders, determinism, and data that do not suit.
+#![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
+
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
+use folkmoot_strategies::classifier::{Encoder, Inputs, Split};
+use folkmoot_strategies::fgcl::{
+    Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
+};
+use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::settings::Settings;
+use std::sync::Arc;
+
+/// Small generated graphs of two classes.
+fn graphs() -> Dataset {
+    let spec = DatasetSpec::GraphClasses {
+        n_graphs: 60,
+        n_classes: 2,
+        min_nodes: 8,
+        max_nodes: 12,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    spec.load(&DataDirs::new(), &mut rng).unwrap()
+}
+
+/// The same with three tasks: the class, its contrary with gaps, and one that nothing decides.
+fn tasks() -> Dataset {
+    let mut dataset = graphs();
+    let classes = dataset.graph_labels.take().unwrap();
+    let labels = classes.iter().zip(0u32..).flat_map(|(class, at)| {
+        let yes = *class == 1;
+        [
+            Some(yes),
+            (at % 3 != 0).then_some(!yes),
+            (at % 2 == 0).then_some(at % 4 == 0),
+        ]
+    });
+    let names = ["class", "contrary", "parity"].map(str::to_owned).to_vec();
+    dataset.graph_tasks = Some(TaskLabels::new(names, labels.collect()).unwrap());
+    dataset
+}
+
+fn partition(dataset: &Dataset, spec: &PartitionSpec) -> Arc<Partition> {
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    Arc::new(spec.partition(dataset, &mut rng).unwrap())
+}
+
+fn params(setting: Setting) -> Params {
+    Params {
+        setting,
+        model: Model {
+            hidden: 8,
+            ..Model::default()
+        },
+        inputs: Inputs::Degree { most: 8 },
+        split: Split::Shares {
+            train: 0.6,
+            validation: 0.2,
+        },
+        protocol: Protocol {
+            rounds: 3,
+            ..Protocol::default()
+        },
+        ..Params::default()
+    }
+}
+
+const NOISY: Setting = Setting::Fgcl {
+    epsilon: 1.0,
+    epsilon_2: None,
+};
+
+fn play_on(dataset: Dataset, params: &Params, options: Options) -> Outcome {
+    assert_eq!(params.check(), []);
+    let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
+    let strategy = params.build(&Arc::new(dataset), &partition, Streams::new(5)).unwrap();
+    run(&strategy, 3, &World::ideal(), 5, options, &mut Unobserved).unwrap()
+}
+
+fn play(params: &Params) -> Outcome {
+    play_on(graphs(), params, Options::default())
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.summary.iter().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", outcome.summary)).1
+}
+
+fn bits(outcome: &Outcome) -> Vec<(String, u64)> {
+    let rows = outcome.scores.iter().map(|row| {
+        let name = format!("{} {} {}", row.round, row.split, row.metric);
+        (name, row.value.to_bits())
+    });
+    let summary = outcome
+        .summary
+        .iter()
+        .map(|(name, value)| (name.clone(), value.to_bits()));
+    rows.chain(summary).collect()
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    for setting in [NOISY, Setting::FgclWithoutNoise] {
+        let on = |threads| {
+            let options = Options {
+                threads,
+                ..Options::default()
+            };
+            bits(&play_on(graphs(), &params(setting), options))
+        };
+        assert_eq!(on(1), on(2));
+        assert_eq!(on(1), on(5));
+    }
+}
+
+/// Three rounds, 36 training graphs of which 12 or so lie at each client, all of them in the queue that a round begins with.
+#[test]
+fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
+    let budget = |params: &Params| {
+        let outcome = play(params);
+        let row = &outcome.privacy[1];
+        assert_eq!(
+            (row.unit.as_str(), row.composition.as_str()),
+            ("one edge of one graph", "basic")
+        );
+        assert_eq!(number(&outcome, "epsilon_all_rounds"), row.epsilon_worst_client);
+        (row.releases, row.epsilon_worst_client, row.epsilon_claimed)
+    };
+    // A round: both views of all 36, and the queue's.
+    let fresh = params(NOISY);
+    assert_eq!(budget(&fresh), (3 * 3 * 36, 3.0 * 3.0, Some(1.0)));
+    let mut other = fresh.clone();
+    other.setting = Setting::Fgcl {
+        epsilon: 1.0,
+        epsilon_2: Some(10.0),
+    };
+    other.training.epochs = 2;
+    assert_eq!(budget(&other), (3 * 5 * 36, 3.0 * (2.0 + 20.0 + 1.0), Some(10.0)));
+    // A queue of two leaves most graphs out, but not the worst.
+    other.contrast.queue = 2;
+    assert_eq!(budget(&other), (3 * (4 * 36 + 2 * 3), 3.0 * 23.0, Some(10.0)));
+    let mut fixed = fresh.clone();
+    fixed.views = Views::Fixed;
+    assert_eq!(budget(&fixed), (2 * 36, 2.0, Some(1.0)));
+    fixed.draws = Draws::PerEntry;
+    assert_eq!(budget(&fixed), (2 * 36, 4.0, Some(1.0)));
+    assert_eq!(
+        budget(&params(Setting::Noise { epsilon: 0.5 })),
+        (3 * 36, 1.5, Some(0.5))
+    );
+    for clean in [Setting::Centralised, Setting::Federated, Setting::FgclWithoutNoise] {
+        assert_eq!(
+            play(&params(clean)).privacy.len(),
+            1,
+            "weights alone, without protection"
+        );
+    }
+}
+
+#[test]
+fn compositions_stand_beside_the_claim() {
+    let mut small = params(Setting::Fgcl {
+        epsilon: 0.1,
+        epsilon_2: None,
+    });
+    small.protocol.rounds = 50;
+    small.attacks = false;
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let outcome = play_on(graphs(), &small, dry);
+    let total = |name: &str| number(&outcome, name);
+    assert!((total("epsilon_all_rounds") - 15.0).abs() < 1e-9);
+    assert_eq!(total("epsilon_all_rounds@claimed"), 0.1);
+    // 150 releases of 0.1 at a delta of 1e-5: 0.1 sqrt(300 ln 1e5) + 15 (e^0.1 - 1).
+    assert!((total("epsilon_all_rounds@advanced") - 7.454).abs() < 0.001);
+    assert!(total("epsilon_all_rounds@renyi") < total("epsilon_all_rounds@advanced"));
+    assert!(outcome.summary.iter().all(|(name, _)| !name.starts_with("test_")));
+}
+
+/// The best guess from one view errs with e^(−ε/2) / 2; every further view helps, unless it is the same.
+#[test]
+fn edges_are_guessed_as_well_as_theory_says() {
+    let mut params = params(Setting::Noise { epsilon: 1.0 });
+    params.protocol.rounds = 20;
+    let fresh = play(&params);
+    let error = |outcome: &Outcome, views: u32| number(outcome, &format!("edge_guess_error[views={views}]"));
+    let theory = number(&fresh, "edge_guess_error@theory");
+    assert!((theory - 0.5 * libm::exp(-0.5)).abs() < 1e-12);
+    // Some 1,600 pairs: a deviation of 0.0115.
+    assert!((error(&fresh, 1) - theory).abs() < 0.046, "{}", error(&fresh, 1));
+    assert!(error(&fresh, 20) < 0.1 && error(&fresh, 5) > error(&fresh, 20));
+    params.views = Views::Fixed;
+    let fixed = play(&params);
+    assert!(!fixed.summary.iter().any(|(name, _)| name.contains("[views=2]")));
+    let share = number(&fresh, "nonpositive_degrees");
+    assert!((0.1..0.45).contains(&share) && number(&fresh, "graphs_with_nonpositive_degree") > share);
+}
+
+/// Graphs that are alike but for what is learned, features that say it: every setting must find it, through the noise.
+#[test]
+fn every_setting_learns_what_features_say() {
+    let mut dataset = graphs();
+    let classes = dataset.graph_labels.clone().unwrap();
+    let rows: Vec<[(u32, f32); 1]> = dataset
+        .graphs
+        .iter()
+        .zip(&classes)
+        .flat_map(|(graph, class)| (0..graph.n_nodes()).map(|_| [(*class, 1.0)]))
+        .collect();
+    dataset.features = Some(folkmoot_graphs::Features::Sparse(
+        folkmoot_graphs::SparseRows::from_rows(2, &rows).unwrap(),
+    ));
+    for setting in [
+        Setting::Centralised,
+        Setting::Federated,
+        Setting::Noise { epsilon: 10.0 },
+        NOISY,
+        Setting::FgclWithoutNoise,
+    ] {
+        let mut params = params(setting);
+        params.inputs = Inputs::Features;
+        params.training.rate = 0.02;
+        params.protocol.rounds = 8;
+        let outcome = play_on(dataset.clone(), &params, Options::default());
+        assert!(
+            number(&outcome, "test_roc_auc") > 0.9,
+            "{setting:?}: {:?}",
+            outcome.summary
+        );
+    }
+}
+
+#[test]
+fn all_encoders_and_options_train() {
+    let run = |change: &dyn Fn(&mut Params)| {
+        let mut params = params(NOISY);
+        change(&mut params);
+        for dataset in [graphs(), tasks()] {
+            let outcome = play_on(dataset, &params, Options::default());
+            let auc = number(&outcome, "test_roc_auc");
+            assert!((0.0..=1.0).contains(&auc));
+            assert_eq!(
+                outcome.counters.iter().map(|(_, n)| n.iter().sum::<u64>()).sum::<u64>(),
+                0
+            );
+        }
+    };
+    for encoder in [
+        Encoder::Gcn,
+        Encoder::GraphConv,
+        Encoder::Tag { hops: 3 },
+        Encoder::LightGcn,
+        Encoder::Gin,
+        Encoder::GinBatchNorm,
+    ] {
+        run(&|params| params.model.encoder = encoder);
+    }
+    for encoder in [Encoder::Sage, Encoder::Gat { heads: 2 }] {
+        run(&|params| (params.model.encoder, params.setting) = (encoder, Setting::FgclWithoutNoise));
+    }
+    for rule in [DegreeRule::Abs, DegreeRule::Clamp01, DegreeRule::Relu] {
+        run(&|params| params.degree_rule = rule);
+    }
+    run(&|params| params.training.batch_size = 7);
+    run(&|params| params.supervised = Supervised::FirstView);
+    run(&|params| params.model.joint_readout = Some(true));
+    run(&|params| (params.views, params.draws) = (Views::Fixed, Draws::PerEntry));
+    run(&|params| {
+        params.contrast = Contrast {
+            negatives: 3,
+            queue: 4,
+            order: Order::Lifo,
+            lambda: 1.0,
+            temperature: 0.2,
+            include_positive: false,
+            stop_gradient: true,
+        }
+    });
+}
+
+/// Clients with all data, with little, and with none: the model of one that has none counts nothing.
+#[test]
+fn all_settings_are_tested_on_the_same_graphs() {
+    let dataset = Arc::new(graphs());
+    let played = |setting, spec: &PartitionSpec| {
+        let partition = partition(&dataset, spec);
+        let strategy = params(setting).build(&dataset, &partition, Streams::new(5)).unwrap();
+        let n = partition.n_clients() as u32;
+        run(&strategy, n, &World::ideal(), 5, Options::default(), &mut Unobserved).unwrap()
+    };
+    // Trained at one client or at the first of three: the same model.
+    let (one, three) = (PartitionSpec::Iid { n_clients: 1 }, PartitionSpec::Iid { n_clients: 3 });
+    let alone = played(Setting::Federated, &one);
+    assert_eq!(bits(&alone), bits(&played(Setting::Centralised, &three)));
+    assert_ne!(bits(&alone), bits(&played(Setting::Federated, &three)));
+}
+
+#[test]
+fn what_does_not_suit_is_refused() {
+    let refusal = |dataset: Dataset, params: &Params| {
+        let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
+        params
+            .build(&Arc::new(dataset), &partition, Streams::new(5))
+            .err()
+            .unwrap()
+            .0
+    };
+    let mut directed = graphs();
+    directed.graphs[7] = Graph::from_edges(directed.graphs[7].n_nodes() as u32, &[(0, 1)], true).unwrap();
+    assert_eq!(
+        refusal(directed.clone(), &params(NOISY)),
+        "FGCL: graph 7 is directed or weighted, and noise is made for tables of pairs that are joined or not; use a setting without noise"
+    );
+    let partition_of = partition(&directed, &PartitionSpec::Iid { n_clients: 3 });
+    assert!(
+        params(Setting::Federated)
+            .build(&Arc::new(directed), &partition_of, Streams::new(5))
+            .is_ok()
+    );
+    let mut bare = graphs();
+    bare.graph_labels = None;
+    assert!(refusal(bare, &params(NOISY)).contains("has no labels of graphs to learn"));
+    let mut features = params(NOISY);
+    features.inputs = Inputs::Features;
+    assert!(refusal(graphs(), &features).contains("has no features"));
+    let mut published = params(NOISY);
+    published.split = Split::Published;
+    assert!(refusal(graphs(), &published).contains("was published without a split"));
+
+    let mut bad = params(Setting::Fgcl {
+        epsilon: 0.0,
+        epsilon_2: Some(f64::INFINITY),
+    });
+    bad.model.encoder = Encoder::Sage;
+    bad.contrast = Contrast {
+        negatives: 0,
+        queue: 0,
+        lambda: -1.0,
+        temperature: 0.0,
+        ..Contrast::default()
+    };
+    bad.training = Training {
+        batch_size: 0,
+        ..Training::default()
+    };
+    let fields: Vec<String> = bad.check().into_iter().map(|(field, _)| field).collect();
+    let expected = [
+        "setting.epsilon",
+        "setting.epsilon_2",
+        "contrast.negatives",
+        "contrast.queue",
+        "contrast.lambda",
+        "contrast.temperature",
+        "model.encoder",
+        "training.batch_size",
+    ];
+    assert_eq!(fields, expected);
+}
+
+/// A variant sets what a card leaves open and nothing else.
+#[test]
+fn variants_fill_in_what_is_open() {
+    let read = |text: &str| ron::from_str::<Params>(text).unwrap();
+    let released = read("(variant: Some(AsReleased))");
+    assert_eq!(
+        (released.model.relu, released.model.joint_readout),
+        (Some(false), Some(true))
+    );
+    assert!(released.normalise_features);
+    let printed = read("(variant: Some(AsPrinted), protocol: (rounds: 7))");
+    assert_eq!(
+        format!("{:?} {}", printed.protocol.weighting, printed.protocol.rounds),
+        "Uniform 7"
+    );
+    let corrected = read("(variant: Some(Corrected), degree_rule: Some(Abs), model: (hidden: 5))");
+    assert_eq!(
+        (corrected.views, corrected.degree_rule),
+        (Views::Fixed, DegreeRule::Abs)
+    );
+    assert_eq!((corrected.model.hidden, corrected.model.relu), (5, Some(true)));
+    let weighted = read("(variant: Some(AsPrinted), protocol: (weighting: Some(Samples)))");
+    assert_eq!(format!("{:?}", weighted.protocol.weighting), "Samples");
+    for params in [released, printed, corrected, weighted, Params::default()] {
+        assert_eq!(read(&ron::to_string(&params).unwrap()), params);
+    }
+}
