@@ -172,6 +172,7 @@ fn dispatch(back: &mut Back<'_, '_>, op: Op<'_>, gy: &mut [f32]) {
         Op::Gather(x, ids) => shapes::gather_back(back, x, ids, gy),
         Op::ConcatRows { first, n } => shapes::concat_rows_back(back, first, n, gy),
         Op::ConcatColumns { first, n } => shapes::concat_columns_back(back, first, n, gy),
+        Op::Interleave(x, n_blocks) => shapes::interleave_back(back, x, n_blocks, gy),
         Op::SliceColumns(x, from) => shapes::slice_columns_back(back, x, from, gy),
         Op::AttentionScores { query, key, n_heads } => attention::scores_back(back, query, key, n_heads, gy),
         Op::AttentionMix {

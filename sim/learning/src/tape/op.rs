@@ -117,6 +117,8 @@ pub(super) enum Op<'g> {
         first: u32,
         n: u32,
     },
+    /// The rows of so many blocks in turn.
+    Interleave(Var, u32),
     /// Columns from a position on.
     SliceColumns(Var, u32),
     /// The mean over the blocks of columns.

@@ -116,6 +116,26 @@ impl<'g> Tape<'g> {
         var
     }
 
+    /// The first rows of `n_blocks` equal blocks, then the second ones, and so on: row `t · n_blocks + b` is row `t` of block `b`.
+    ///
+    /// # Panics
+    /// If the blocks do not share the rows equally.
+    pub fn interleave_rows(&mut self, x: Var, n_blocks: usize) -> Var {
+        let (rows, columns) = self.shape(x);
+        assert!(
+            n_blocks > 0 && rows.is_multiple_of(n_blocks),
+            "blocks share the rows equally"
+        );
+        let needs = self.needs_gradient(x);
+        let var = self.push(Op::Interleave(x, n_blocks as u32), rows, columns, needs);
+        let to = self.open(var);
+        let x = to.operand(x);
+        for (at, y) in to.y.chunks_exact_mut(columns.max(1)).enumerate() {
+            y.copy_from_slice(&x[interleaved(at, rows, n_blocks) * columns..][..columns]);
+        }
+        var
+    }
+
     /// Matrices side by side.
     ///
     /// # Panics
@@ -150,6 +170,20 @@ impl<'g> Tape<'g> {
             at += width;
         }
         var
+    }
+}
+
+/// Which row of the blocks comes at a place.
+fn interleaved(at: usize, rows: usize, n_blocks: usize) -> usize {
+    at % n_blocks * (rows / n_blocks) + at / n_blocks
+}
+
+pub(super) fn interleave_back(back: &mut Back<'_, '_>, x: Var, n_blocks: u32, gy: &[f32]) {
+    let (rows, columns) = back.shape(x);
+    let Some(gx) = back.gradient(x) else { return };
+    for (at, gy) in gy.chunks_exact(columns.max(1)).enumerate() {
+        let from = interleaved(at, rows, n_blocks as usize);
+        elementwise::add_scaled(&mut gx[from * columns..][..columns], 1.0, gy);
     }
 }
 

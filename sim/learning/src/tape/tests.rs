@@ -216,6 +216,7 @@ proptest! {
         let ids: &'static [u32] = Box::leak(vec![1, 0, 1, rows as u32 - 1].into_boxed_slice());
         let one = [(rows, columns)];
         agrees(seed, &one, |tape, v| tape.slice_columns(v[0], 1, columns - 1));
+        agrees(seed, &[(3 * rows, columns)], |tape, v| tape.interleave_rows(v[0], 3));
         agrees(seed, &one, |tape, v| tape.gather_rows(v[0], ids));
         agrees(seed, &[(rows, columns), (2, columns), (rows, columns)], |tape, v| tape.concat_rows(v));
         agrees(seed, &[(rows, columns), (rows, 2), (rows, columns)], |tape, v| tape.concat_columns(v));
