@@ -31,6 +31,10 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         ("headline", sweep.manifest.headline.iter().map(String::as_str).collect())
     };
     let complete = !sweep.manifest.headline.is_empty() || headline.iter().all(|metric| view.has(metric));
+    let scatter = match headline[..] {
+        [first, second, ..] if complete => view.scatter(first, second),
+        _ => None,
+    };
     let panels: Vec<Panel> = headline
         .into_iter()
         .filter(|_| complete)
@@ -39,6 +43,7 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     if !panels.is_empty() {
         figures.push(view.figure(name, "", panels));
     }
+    figures.extend(scatter.map(|panel| view.figure("scatter", "", vec![panel])));
     for mut figure in profile::figures(&view.profile_arms()) {
         let title = std::mem::take(&mut figure.title);
         let drawn = view.figure(&figure.name, &title, figure.panels);
@@ -333,6 +338,38 @@ impl<'a> View<'a> {
             }
         };
         seen.then(panel)
+    }
+
+    /// The second metric of a headline over the first, a point for each value of the only axis, which are no numbers: what one
+    /// choice costs in the one it wins in the other. `None` where there are fewer than two points or too many.
+    fn scatter(&self, across: &str, up: &str) -> Option<Panel> {
+        if self.numeric || !self.others.is_empty() {
+            return None;
+        }
+        let points: Vec<&PointRow> = self.points().iter().collect();
+        let [xs, ys] = [across, up].map(|metric| self.means(&points, metric));
+        let placed = xs
+            .iter()
+            .zip(&ys)
+            .filter(|((_, x), (_, y))| x.mean.is_finite() && y.mean.is_finite());
+        let series: Vec<Series> = placed
+            .enumerate()
+            .map(|(index, ((value, x), (_, y)))| Series {
+                band: y.interval.map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
+                ..Series::new(*value, Role::Data(index), vec![(x.mean, y.mean)])
+            })
+            .collect();
+        let axis = |metric: &str| {
+            let (label, unit) = words(metric);
+            Axis::new(label, unit)
+        };
+        (2..=MAX_CURVES).contains(&series.len()).then(|| {
+            Panel::Lines(Lines {
+                x: axis(across),
+                y: axis(up),
+                series,
+            })
+        })
     }
 
     fn lines(&self, metric: &str) -> Panel {

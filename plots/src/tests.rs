@@ -176,10 +176,11 @@ fn no_text_overlaps_or_leaves_a_figure() {
     }
     let temp = TempDir::new();
     type Write = fn(&Path) -> Result<(), folkmoot_metrics::WriteError>;
-    let sweeps: [(&str, Write); 3] = [
+    let sweeps: [(&str, Write); 4] = [
         ("a", synthetic::sweep_numbers),
         ("b", synthetic::sweep_decades),
         ("c", synthetic::sweep_words),
+        ("models", synthetic::sweep_models),
     ];
     for (name, write) in sweeps {
         write(&temp.join(name)).unwrap();
@@ -360,6 +361,38 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     fs::write(&manifest, one).unwrap();
     let figures = crate::sweep::figures(&SweepDir::open(&dir).unwrap());
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
+}
+
+/// Of a sweep over words with two headlines, each word is a point, with its interval upwards.
+#[test]
+fn two_headlines_over_words_are_drawn_against_each_other() {
+    let temp = TempDir::new();
+    let dir = temp.join("s");
+    synthetic::sweep_models(&dir).unwrap();
+    let manifest = dir.join("sweep.json");
+    let drawn = |headline: &str| {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let at = text.find("\"headline\": [").unwrap();
+        let end = at + text[at..].find(']').unwrap() + 1;
+        let with = format!("{}\"headline\": [{headline}]{}", &text[..at], &text[end..]);
+        fs::write(&manifest, with).unwrap();
+        crate::sweep::figures(&SweepDir::open(&dir).unwrap())
+    };
+    let figures = drawn("\"similarity_auc\", \"attack_auc\"");
+    assert_eq!(stems(&figures)[..2], ["headline", "scatter"]);
+    let crate::figure::Panel::Lines(lines) = &figures[1].panels[0] else {
+        panic!("points are drawn as curves of one point");
+    };
+    assert_eq!(lines.series.len(), 4);
+    for series in &lines.series {
+        let (&[(x, y)], &[(at, low, high)]) = (&series.points[..], &series.band[..]) else {
+            panic!("{series:?}");
+        };
+        assert!(x == at && (0.9..1.0).contains(&x) && low < y && y < high, "{series:?}");
+    }
+    assert_eq!(lines.series[3].label, "SimGnn");
+    assert!(!stems(&drawn("\"similarity_auc\"")).contains(&"scatter"));
+    assert!(!stems(&drawn("\"similarity_auc\", \"absent\"")).contains(&"scatter"));
 }
 
 #[test]

@@ -301,3 +301,16 @@ pub(crate) fn sweep_words(dir: &Path) -> Result<(), WriteError> {
         ]
     })
 }
+
+/// What models are worth to users and to eavesdroppers.
+pub(crate) fn sweep_models(dir: &Path) -> Result<(), WriteError> {
+    let axes: [(&str, &[&str]); 1] = [("strategy.model", &["Ppgm", "Sgnn", "SgnnLdp(scale: 0.1)", "SimGnn"])];
+    write_sweep(dir, "models", &axes, 3, |values, seed| {
+        let place = (values[0].len() % 5) as f64;
+        let jitter = 0.02 * (noise(seed * 5 + values[0].len() as u64) - 0.5);
+        vec![
+            ("similarity_auc", 0.97 - 0.01 * place + jitter),
+            ("attack_auc", 0.6 + 0.07 * place - jitter),
+        ]
+    })
+}
