@@ -5,6 +5,7 @@
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //! - [`fgcl`]: contrastive learning of graph classifiers under edge-level noise.
 //! - [`gw_ldp`]: graphs compared by Gromov-Wasserstein of randomised embeddings.
+//! - [`ppgm`]: similarity of two devices' graphs, with the models it is compared to and the attacks on what they send.
 //!
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
 //! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`], and those that train a graph network for
@@ -18,6 +19,7 @@ pub mod fgcl;
 pub mod gw_ldp;
 pub mod node_embedding;
 pub mod npy;
+pub mod ppgm;
 pub mod rounds;
 pub mod settings;
 

@@ -1,0 +1,119 @@
+//! The whole of what precedes deployment: training, the choice of a model, and what it is worth to users and to eavesdroppers.
+
+use super::Ppgm;
+use super::attack::{Intercept, reconstruct};
+use super::pairs::{Deployed, SCORED};
+use super::params::Choice;
+use super::train::Trainer;
+use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
+
+const START: Purpose = Purpose(*b"pp-start");
+const EPOCH: Purpose = Purpose(*b"pp-epoch");
+
+/// A trained model and its history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The chosen model.
+    pub parameters: Vec<f32>,
+    /// The epoch after which it stood so; 0 is the model before training.
+    pub chosen_epoch: u32,
+    /// Every epoch.
+    pub epochs: Vec<Epoch>,
+    /// What the model was worth before training, on the way where the card asks for it, and as chosen, in this order.
+    pub measured: Vec<Measured>,
+}
+
+/// One epoch of training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// The mean squared error over the training pairs, while they were learned from.
+    pub loss: f64,
+    /// The area under the ROC curve of the validation pairs after it, where they have both kinds.
+    pub validation_auc: Option<f64>,
+}
+
+/// What a model is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// After so many epochs.
+    pub epoch: u32,
+    /// The area under the ROC curve of the test pairs.
+    pub similarity_auc: Option<f64>,
+    /// How well the property is inferred, by interception.
+    pub attacks: Vec<(Intercept, Option<f64>)>,
+    /// How well arcs are told from other pairs of nodes.
+    pub structure_auc: Option<f64>,
+}
+
+impl Ppgm {
+    /// The model before training.
+    pub fn initial(&self) -> Vec<f32> {
+        self.matcher.layout().initialise(&mut self.streams.global(START))
+    }
+
+    /// Trains a model, chooses, and measures. Pure.
+    pub(super) fn learn(&self) -> Learned {
+        let (params, data) = (&self.params, &self.data);
+        let mut trainer = Trainer::new(
+            self.matcher.as_ref(),
+            params.form,
+            &params.training,
+            self.initial(),
+            self.streams,
+        );
+        let mut learned = Learned {
+            parameters: trainer.parameters().to_vec(),
+            chosen_epoch: 0,
+            epochs: Vec::new(),
+            measured: vec![self.measure(0, trainer.parameters())],
+        };
+        let mut best = None;
+        for epoch in 1..=params.training.epochs {
+            let mut rng = self.streams.party(EPOCH, Party::Server, Round(epoch));
+            let loss = trainer.epoch(&data.inputs, &data.sampler.epoch(&mut rng));
+            let validation_auc = self.deployed(trainer.parameters()).auc(&data.inputs, &data.validation);
+            learned.epochs.push(Epoch { loss, validation_auc });
+            let better = match params.training.choice {
+                Choice::BestValidation => validation_auc > best,
+                Choice::Last => true,
+            };
+            if better || epoch == 1 {
+                best = validation_auc;
+                learned.parameters.copy_from_slice(trainer.parameters());
+                learned.chosen_epoch = epoch;
+            }
+            if params.attack.every > 0 && epoch.is_multiple_of(params.attack.every) {
+                learned.measured.push(self.measure(epoch, trainer.parameters()));
+            }
+        }
+        if learned.chosen_epoch > 0 {
+            let chosen = self.measure(learned.chosen_epoch, &learned.parameters);
+            learned.measured.push(chosen);
+        }
+        learned
+    }
+
+    /// What a model is worth after an epoch.
+    pub(super) fn measure(&self, epoch: u32, parameters: &[f32]) -> Measured {
+        let (deployed, width) = (self.deployed(parameters), self.params.size.hidden as usize);
+        Measured {
+            epoch,
+            similarity_auc: deployed.auc(&self.data.inputs, &self.data.test),
+            attacks: self.params.attack.infer(&self.data, &deployed, width, self.streams),
+            structure_auc: reconstruct(&self.data, &deployed),
+        }
+    }
+
+    /// A model as devices use it.
+    pub fn deployed<'a>(&'a self, parameters: &'a [f32]) -> Deployed<'a> {
+        Deployed {
+            matcher: self.matcher.as_ref(),
+            parameters,
+            noise: self.noise,
+            padding: (self.params.form.padding, self.params.training.batch_pairs as usize),
+            streams: self.streams,
+            purpose: SCORED,
+        }
+    }
+}

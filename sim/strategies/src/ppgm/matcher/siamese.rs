@@ -1,0 +1,74 @@
+//! SGNN: two devices encode their graphs alike, and the service compares the vectors.
+//!
+//! The vector is the greatest value over the nodes of a linear layer (the FCMax read-out of X. Ling et al. Multilevel Graph
+//! Matching Networks for Deep Graph Similarity Learning. TNNLS 2021); PPGM's paper does not say which read-out it has.
+
+use super::encoder::Encoder;
+use super::score::Scorer;
+use super::{Drops, Input, Matcher, Range, Side};
+use crate::ppgm::options::{Form, Size};
+use folkmoot_learning::layers::Linear;
+use folkmoot_learning::{Layout, Tape, Var};
+
+pub(super) struct Siamese {
+    layout: Layout,
+    encoder: Encoder,
+    output: Linear,
+    scorer: Scorer,
+    hidden: usize,
+}
+
+impl Siamese {
+    pub(super) fn new(size: &Size, form: &Form, n_features: usize) -> Siamese {
+        let mut layout = Layout::new();
+        let encoder = Encoder::new(&mut layout, size, form, n_features);
+        let hidden = size.hidden as usize;
+        let output = Linear::new(&mut layout, "output", hidden, hidden);
+        let scorer = Scorer::new(&mut layout, form.head, hidden);
+        Siamese {
+            layout,
+            encoder,
+            output,
+            scorer,
+            hidden,
+        }
+    }
+}
+
+impl Matcher for Siamese {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn n_exchanges(&self) -> u32 {
+        0
+    }
+
+    fn sends_nodes(&self) -> bool {
+        false
+    }
+
+    fn range(&self) -> Range {
+        self.scorer.range()
+    }
+
+    fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], mut drops: Drops<'_>) -> Vec<Side> {
+        let begin = |graph: &&'g Input| {
+            let nodes = self.encoder.forward(tape, graph, drops.as_deref_mut(), |_| {});
+            let nodes = self.output.forward(tape, nodes);
+            Side {
+                state: tape.segment_max(nodes, None),
+                sent: None,
+            }
+        };
+        graphs.iter().map(begin).collect()
+    }
+
+    fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var {
+        self.scorer.forward(tape, first, second)
+    }
+
+    fn shapes(&self, _n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
+        (None, (1, self.hidden))
+    }
+}

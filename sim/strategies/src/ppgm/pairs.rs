@@ -1,0 +1,175 @@
+//! Pairs scored as devices and service would: each graph begun once, each pair exchanged and scored, in parallel.
+
+use super::matcher::{Exchanged, Held, Input, Matcher, Matrix, Stages};
+use super::options::Padding;
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::Pair;
+use folkmoot_privacy::Laplace;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// The noise of what is scored.
+pub(super) const SCORED: Purpose = Purpose(*b"pp-noise");
+/// The noise of what an attacker learns from: other draws, as on another day.
+pub(super) const OVERHEARD: Purpose = Purpose(*b"pp-heard");
+
+/// Pairs that one thread scores at a time.
+const CHUNK: usize = 16;
+
+/// A model as it is deployed.
+#[derive(Clone, Copy)]
+pub struct Deployed<'a> {
+    /// The model.
+    pub matcher: &'a dyn Matcher,
+    /// Its parameters.
+    pub parameters: &'a [f32],
+    /// Noise on what is sent to the service.
+    pub noise: Option<Laplace>,
+    /// Whether graphs are padded to the largest of their batch, and how many pairs a batch has.
+    pub padding: (Padding, usize),
+    /// Where the noise comes from.
+    pub streams: Streams,
+    /// Which noise.
+    pub purpose: Purpose,
+}
+
+/// What an eavesdropper reads of one pair, and its score.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// The messages between the devices, if there are any: those of the pair's first graph, then the other's. Several of one device
+    /// stand side by side.
+    pub sent: [Option<&'a Matrix>; 2],
+    /// The messages to the service.
+    pub results: &'a [Matrix; 2],
+    /// The service's score.
+    pub score: f32,
+}
+
+/// Graphs that have begun, by their ids.
+struct Begun<'a> {
+    inputs: Vec<&'a Input>,
+    held: Vec<Held>,
+    places: BTreeMap<u32, usize>,
+}
+
+impl<'a> Deployed<'a> {
+    /// Scores pairs of `graphs`, and hands all that left a device to `read`.
+    ///
+    /// # Determinism
+    ///
+    /// The noise of a pair comes from a stream named by its place in the list.
+    pub fn observe<R: Send>(
+        &self,
+        graphs: &[Input],
+        pairs: &[Pair],
+        read: impl Fn(&Pair, Observed<'_>) -> R + Sync,
+    ) -> Vec<R> {
+        match self.padding {
+            (Padding::Masked, _) => {
+                let begun = self.begin(&distinct(pairs), |id| &graphs[id as usize]);
+                let chunk = |(at, pairs)| self.chunk(&begun, CHUNK * at, pairs, &read);
+                pairs.par_chunks(CHUNK).enumerate().flat_map_iter(chunk).collect()
+            }
+            (Padding::Unmasked, size) => {
+                let chunk = |(at, pairs): (usize, &[Pair])| {
+                    let ids = distinct(pairs);
+                    let padded = padded(graphs, &ids);
+                    let place = |id: u32| ids.binary_search(&id).expect("the ids are those of the pairs");
+                    let begun = self.begin(&ids, |id| &padded[place(id)]);
+                    self.chunk(&begun, size * at, pairs, &read)
+                };
+                pairs.par_chunks(size.max(1)).enumerate().flat_map_iter(chunk).collect()
+            }
+        }
+    }
+
+    /// The area under the ROC curve of the pairs' scores; `None` if all pairs match, or none.
+    pub fn auc(&self, graphs: &[Input], pairs: &[Pair]) -> Option<f64> {
+        let scores = self.observe(graphs, pairs, |_, seen| f64::from(seen.score));
+        let matches: Vec<bool> = pairs.iter().map(|pair| pair.matches).collect();
+        folkmoot_metrics::scores::auc(&matches, &scores).ok()
+    }
+
+    fn begin<'g>(&self, ids: &[u32], input: impl Fn(u32) -> &'g Input) -> Begun<'g> {
+        let inputs: Vec<&Input> = ids.iter().map(|&id| input(id)).collect();
+        let begin = |inputs: &[&'g Input]| {
+            Stages::with(self.matcher, self.parameters, |stages| {
+                inputs.iter().map(|input| stages.begin(input)).collect::<Vec<Held>>()
+            })
+        };
+        Begun {
+            held: inputs.par_chunks(CHUNK).flat_map_iter(begin).collect(),
+            inputs,
+            places: ids.iter().enumerate().map(|(at, &id)| (id, at)).collect(),
+        }
+    }
+
+    fn chunk<R>(
+        &self,
+        begun: &Begun<'_>,
+        first: usize,
+        pairs: &[Pair],
+        read: &impl Fn(&Pair, Observed<'_>) -> R,
+    ) -> Vec<R> {
+        let places = |pair: &Pair| [pair.first, pair.second].map(|id| begun.places[&id]);
+        let mut exchanged: Vec<Exchanged> = Stages::with(self.matcher, self.parameters, |stages| {
+            let exchange = |pair: &Pair| {
+                let at = places(pair);
+                stages.exchange(at.map(|at| begun.inputs[at]), at.map(|at| &begun.held[at]))
+            };
+            pairs.iter().map(exchange).collect()
+        });
+        for (i, exchanged) in exchanged.iter_mut().enumerate() {
+            for (side, result) in exchanged.results.iter_mut().enumerate() {
+                let counter = 2 * (first + i) as u64 + side as u64;
+                self.disturb(result, || {
+                    self.streams.counted(self.purpose, Party::Server, Round(0), counter)
+                });
+            }
+        }
+        let scores: Vec<f32> = Stages::with(self.matcher, self.parameters, |stages| {
+            exchanged
+                .iter()
+                .map(|Exchanged { results: [a, b], .. }| stages.score(a, b))
+                .collect()
+        });
+        let seen = |((pair, exchanged), score): ((&Pair, &Exchanged), f32)| {
+            let sent = match &exchanged.sent {
+                Some(all) => all.each_ref().map(Some),
+                None => places(pair).map(|at| begun.held[at].sent.as_ref()),
+            };
+            let results = &exchanged.results;
+            read(pair, Observed { sent, results, score })
+        };
+        pairs.iter().zip(&exchanged).zip(scores).map(seen).collect()
+    }
+
+    /// Adds the noise to what goes to the service.
+    pub fn disturb(&self, result: &mut Matrix, rng: impl FnOnce() -> SimRng) {
+        disturb(self.noise.as_ref(), result, rng);
+    }
+}
+
+/// Adds Laplace noise to every number.
+pub(super) fn disturb(noise: Option<&Laplace>, result: &mut Matrix, rng: impl FnOnce() -> SimRng) {
+    if let Some(noise) = noise {
+        let mut rng = rng();
+        for x in &mut result.data {
+            *x = (f64::from(*x) + noise.sample(&mut rng)) as f32;
+        }
+    }
+}
+
+/// The graphs of pairs, each once, ascending.
+pub(super) fn distinct(pairs: &[Pair]) -> Vec<u32> {
+    let mut ids: Vec<u32> = pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Graphs of a batch, padded to the largest.
+pub(super) fn padded(graphs: &[Input], ids: &[u32]) -> Vec<Input> {
+    let most = ids.iter().map(|&id| graphs[id as usize].n_nodes()).max().unwrap_or(0);
+    ids.iter().map(|&id| graphs[id as usize].padded(most)).collect()
+}

@@ -1,0 +1,164 @@
+//! Training on raw pairs, centrally: what happens before deployment and outside its threat model.
+
+use super::matcher::{Input, Matcher, Range, Side, exchange};
+use super::options::{Form, Padding, Targets};
+use super::pairs::{distinct, padded};
+use super::params::Training;
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::Pair;
+use folkmoot_learning::{Adam, Moments, Optimiser, Tape, Var};
+use rayon::prelude::*;
+
+const DROPS: Purpose = Purpose(*b"pp-drops");
+
+/// Pairs whose gradient is computed on one thread: the parts of a batch are summed in their order, so the sum depends on the
+/// batch alone. Two parts share the ten pairs of the published batch.
+const PART: usize = 5;
+
+/// A model under training.
+pub struct Trainer<'a> {
+    matcher: &'a dyn Matcher,
+    form: Form,
+    batch: usize,
+    optimiser: Optimiser,
+    moments: Moments,
+    parameters: Vec<f32>,
+    parts: Vec<Part>,
+    streams: Streams,
+    n_steps: u64,
+}
+
+/// What one thread leaves of its part of a batch.
+#[derive(Default)]
+struct Part {
+    gradient: Vec<f32>,
+    loss: f64,
+}
+
+impl<'a> Trainer<'a> {
+    /// Training from `parameters`.
+    pub fn new(
+        matcher: &'a dyn Matcher,
+        form: Form,
+        training: &Training,
+        parameters: Vec<f32>,
+        streams: Streams,
+    ) -> Trainer<'a> {
+        let optimiser = Optimiser::Adam(Adam {
+            rate: training.rate as f32,
+            ..Adam::default()
+        });
+        Trainer {
+            matcher,
+            form,
+            batch: training.batch_pairs as usize,
+            optimiser,
+            moments: Moments::new(),
+            parameters,
+            parts: Vec::new(),
+            streams,
+            n_steps: 0,
+        }
+    }
+
+    /// The model so far.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// One pass over pairs in batches; the mean of the batches' losses, weighted by their pairs.
+    pub fn epoch(&mut self, graphs: &[Input], pairs: &[Pair]) -> f64 {
+        let total: f64 = pairs
+            .chunks(self.batch.max(1))
+            .map(|batch| self.step(graphs, batch) * batch.len() as f64)
+            .sum();
+        total / pairs.len().max(1) as f64
+    }
+
+    /// One step of the optimiser on the mean over pairs of `(score − target)²`; returns that mean.
+    pub fn step(&mut self, graphs: &[Input], batch: &[Pair]) -> f64 {
+        let ids = distinct(batch);
+        let padded = match self.form.padding {
+            Padding::Masked => Vec::new(),
+            Padding::Unmasked => padded(graphs, &ids),
+        };
+        let input = |id: u32| match ids.binary_search(&id) {
+            Ok(at) if !padded.is_empty() => &padded[at],
+            _ => &graphs[id as usize],
+        };
+        self.parts.resize_with(batch.len().div_ceil(PART), Part::default);
+        let (matcher, parameters, form) = (self.matcher, &self.parameters, &self.form);
+        let (streams, first) = (self.streams, self.n_steps * batch.len() as u64);
+        let work = |(at, (part, pairs)): (usize, (&mut Part, &[Pair]))| {
+            let share = pairs.len() as f32 / batch.len() as f32;
+            let mut rng = streams.counted(DROPS, Party::Server, Round(at as u32), first);
+            part.run(matcher, (parameters, form), &input, pairs, share, &mut rng);
+        };
+        let parts = self.parts.par_iter_mut().zip(batch.par_chunks(PART)).enumerate();
+        parts.for_each(work);
+        self.n_steps += 1;
+        let (sum, rest) = self.parts.split_first_mut().expect("a batch has a pair");
+        let mut loss = sum.loss;
+        for part in rest {
+            loss += part.loss;
+            for (sum, x) in sum.gradient.iter_mut().zip(&part.gradient) {
+                *sum += x;
+            }
+        }
+        let n = sum.gradient.len();
+        self.optimiser
+            .step(&mut self.moments, &mut self.parameters[..n], &sum.gradient);
+        loss
+    }
+}
+
+impl Part {
+    fn run<'g>(
+        &mut self,
+        matcher: &'g dyn Matcher,
+        (parameters, form): (&[f32], &Form),
+        input: &impl Fn(u32) -> &'g Input,
+        pairs: &[Pair],
+        share: f32,
+        rng: &mut SimRng,
+    ) {
+        let targets: Vec<f32> = pairs
+            .iter()
+            .map(|pair| target(matcher.range(), form, pair.matches))
+            .collect();
+        let ids = distinct(pairs);
+        let place = |id: u32| ids.binary_search(&id).expect("the ids are those of the pairs");
+        let drops = form.dropout > 0.0;
+        // What the tape borrows lives longer than what it is given here.
+        let targets = &targets;
+        Tape::with_own(|tape: &mut Tape<'_>| {
+            tape.load(matcher.layout(), parameters);
+            let inputs: Vec<&Input> = ids.iter().map(|&id| input(id)).collect();
+            let begun = matcher.begin(tape, &inputs, drops.then_some(&mut *rng));
+            let places = |pair: &Pair| [place(pair.first), place(pair.second)];
+            let places: Vec<usize> = pairs.iter().flat_map(places).collect();
+            let graphs: Vec<&Input> = places.iter().map(|&at| inputs[at]).collect();
+            let mut sides: Vec<Side> = places.iter().map(|&at| begun[at]).collect();
+            let drops = drops.then_some(&mut *rng);
+            exchange(matcher, tape, &graphs, &mut sides, drops, |_| {});
+            let (sides, _) = sides.as_chunks::<2>();
+            let score = |[first, second]: &[Side; 2]| matcher.score(tape, first.state, second.state);
+            let scores: Vec<Var> = sides.iter().map(score).collect();
+            let scores = tape.concat_rows(&scores);
+            let error = tape.mean_squared_error(scores, targets);
+            let loss = tape.scale(share, error);
+            tape.backward(loss);
+            self.loss = f64::from(tape.scalar(loss));
+            self.gradient.clear();
+            self.gradient.extend_from_slice(tape.parameters_mut().1);
+        });
+    }
+}
+
+fn target(range: Range, form: &Form, matches: bool) -> f32 {
+    match (range, form.targets, matches) {
+        (_, _, true) => 1.0,
+        (Range::Signed, Targets::PlusMinusOne, false) => -1.0,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,535 @@
+//! PPGM as a run: the pieces against the whole, the protocol against its message table, what an eavesdropper learns where there is
+//! something to learn and where there is nothing, and data that are wrong.
+#![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
+
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::AvailabilitySpec;
+use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec, Pair, Partition, PartitionSpec};
+use folkmoot_learning::Tape;
+use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
+use folkmoot_strategies::ppgm::matcher;
+use folkmoot_strategies::ppgm::options::{Convolution, Form, Head, Model, Size, Targets, Variant};
+use folkmoot_strategies::ppgm::params::{Deployment, Training};
+use folkmoot_strategies::ppgm::train::Trainer;
+use folkmoot_strategies::ppgm::{Params, Ppgm};
+use folkmoot_strategies::settings::Settings;
+use std::sync::Arc;
+
+const MODELS: [Model; 9] = [
+    Model::Ppgm,
+    Model::NoObfuscation,
+    Model::NoCodes,
+    Model::NoMatching,
+    Model::Sgnn,
+    Model::SgnnLdp { scale: 0.5 },
+    Model::SimGnn,
+    Model::Gmn,
+    Model::GraphSim,
+];
+
+/// Variants of generated functions; the greater the effect, the more they tell of their property.
+fn functions(n_functions: u32, property_effect: f64, n_compilers: u32) -> Arc<Dataset> {
+    let spec = DatasetSpec::ControlFlow {
+        n_functions,
+        n_nodes: (6, 14),
+        n_compilers,
+        n_levels: 2,
+        variant_prob: 0.9,
+        property_effect,
+        scaling: CountScaling::Log,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
+}
+
+fn params(model: Model) -> Params {
+    Params {
+        model,
+        size: Size {
+            hidden: 16,
+            layers: 2,
+            codes: 3,
+            heads: 2,
+        },
+        training: Training {
+            epochs: 2,
+            rate: 0.003,
+            ..Training::default()
+        },
+        attack: Attack {
+            epochs: 5,
+            ..Params::default().attack
+        },
+        deployment: Deployment {
+            matches_per_client: 2.0,
+            ..Deployment::default()
+        },
+        ..Params::default()
+    }
+}
+
+fn one_each(dataset: &Dataset) -> Arc<Partition> {
+    Arc::new(Partition::one_item_each(dataset.graphs.len() as u32))
+}
+
+fn system(dataset: &Arc<Dataset>, params: &Params) -> Ppgm {
+    params.build(dataset, &one_each(dataset), Streams::new(3)).unwrap()
+}
+
+fn play_in(world: &World, dataset: &Arc<Dataset>, params: &Params, options: Options) -> Outcome {
+    let n_clients = dataset.graphs.len() as u32;
+    run(&system(dataset, params), n_clients, world, 3, options, &mut Unobserved).unwrap()
+}
+
+fn find(outcome: &Outcome, name: &str) -> Option<f64> {
+    let found = outcome.summary.iter().find(|(key, _)| key == name);
+    found.map(|(_, value)| *value)
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    find(outcome, name).unwrap_or_else(|| panic!("no {name} in {:?}", outcome.summary))
+}
+
+fn everything(outcome: &Outcome) -> String {
+    let (ledger, rounds, summary, clients) = (&outcome.ledger, &outcome.rounds, &outcome.summary, &outcome.clients);
+    format!(
+        "{ledger:?} {rounds:?} {summary:?} {clients:?} {:?} {:?}",
+        outcome.scores, outcome.privacy
+    )
+}
+
+#[test]
+fn models_have_the_parameters_that_the_text_counts() {
+    let count = |variant| {
+        let form = Form::of(variant);
+        matcher::build(Model::Ppgm, &Size::default(), &form, 6).layout().len()
+    };
+    assert_eq!(count(Variant::AsPrinted), 223_300);
+    assert_eq!(count(Variant::Corrected), 223_300);
+    // Two blocks of 2 norms and a feed-forward of width 1024, and the LSTM's other direction.
+    assert_eq!(count(Variant::AsReleased), 223_300 + 2 * (400 + 205_924) + 120_800);
+}
+
+#[test]
+fn devices_compute_the_very_bits_of_the_whole_model_in_memory() {
+    let dataset = functions(20, 1.0, 2);
+    for model in MODELS {
+        let system = system(&dataset, &params(model));
+        let (data, matcher, parameters) = (system.data(), system.matcher(), system.initial());
+        let pair = data.test[1];
+        let graphs = [pair.first, pair.second].map(|id| &data.inputs[id as usize]);
+        let mut tape = Tape::new();
+        tape.load(matcher.layout(), &parameters);
+        let mut sides = matcher.begin(&mut tape, &graphs, None);
+        let shape = |var| tape.shape(var);
+        for (side, graph) in sides.iter().zip(graphs) {
+            assert_eq!(side.sent.map(shape), matcher.shapes(graph.n_nodes()).0, "{model:?}");
+        }
+        for step in 0..matcher.n_exchanges() {
+            let sent = [1, 0].map(|other: usize| sides[other].sent.unwrap());
+            sides = matcher.meet(&mut tape, step, &graphs, &sides, &sent, None);
+        }
+        for (side, graph) in sides.iter().zip(graphs) {
+            assert_eq!(tape.shape(side.state), matcher.shapes(graph.n_nodes()).1, "{model:?}");
+        }
+        let score = matcher.score(&mut tape, sides[0].state, sides[1].state);
+        let mut deployed = system.deployed(&parameters);
+        deployed.noise = None;
+        let seen = deployed.observe(&data.inputs, &[pair], |_, seen| (seen.score, seen.results[1].clone()));
+        assert_eq!(seen[0].0.to_bits(), tape.scalar(score).to_bits(), "{model:?}");
+        assert_eq!(seen[0].1.data, tape.value(sides[1].state), "{model:?}");
+    }
+}
+
+#[test]
+fn every_model_runs_in_the_same_protocol_and_sends_what_it_declares() {
+    let dataset = functions(20, 1.0, 2);
+    for model in MODELS {
+        let params = params(model);
+        let outcome = play_in(&World::ideal(), &dataset, &params, Options::default());
+        let begun = number(&outcome, "matches_begun");
+        assert!(begun > 50.0, "{model:?}");
+        assert_eq!(number(&outcome, "matches_scored"), begun, "{model:?}");
+        let noisy = matches!(model, Model::SgnnLdp { .. });
+        let unlike = (!noisy).then_some(0.0);
+        assert_eq!(find(&outcome, "scores_unlike_in_memory"), unlike, "{model:?}");
+        let sent = |name: &str| {
+            let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
+            rows.fold((0, 0), |sum, (.., cell)| {
+                (sum.0 + cell.sent, sum.1 + cell.payload_bytes)
+            })
+        };
+        let system = system(&dataset, &params);
+        let exchanges = u64::from(system.matcher().n_exchanges());
+        let begun = begun as u64;
+        assert_eq!(sent("exchange").0, 2 * exchanges * begun, "{model:?}");
+        assert_eq!(sent("invite").0, if exchanges == 0 { begun } else { 0 }, "{model:?}");
+        assert_eq!((sent("result").0, sent("score").0), (2 * begun, 2 * begun), "{model:?}");
+        let n_clients = dataset.graphs.len() as u64;
+        let model_bytes = 4 * system.matcher().layout().len() as u64;
+        assert_eq!(sent("model"), (n_clients, n_clients * model_bytes), "{model:?}");
+        if model == Model::Ppgm {
+            assert_eq!(sent("exchange").1, 2 * begun * (12 + 4 * 3 * 16));
+            assert_eq!(sent("result").1, 2 * begun * (8 + 4 * 16));
+        }
+        assert_eq!(
+            find(&outcome, "structure_auc").is_some(),
+            system.matcher().sends_nodes(),
+            "{model:?}"
+        );
+        assert_eq!(find(&outcome, "attack_auc_g").is_some(), exchanges > 0, "{model:?}");
+        assert!(
+            outcome.privacy.iter().all(|row| row.mechanism.starts_with("none")),
+            "{model:?}"
+        );
+        assert!(outcome.privacy.iter().any(|row| row.releases == 2 * begun), "{model:?}");
+    }
+}
+
+#[test]
+fn threads_windows_and_encoding_do_not_matter() {
+    let dataset = functions(20, 1.0, 2);
+    let world = World {
+        availability: AvailabilitySpec::OnOff {
+            mean_on_s: 3600.0,
+            mean_off_s: 600.0,
+        }
+        .build(),
+        ..World::ideal()
+    };
+    for model in [Model::Ppgm, Model::SgnnLdp { scale: 0.5 }, Model::Gmn] {
+        let params = params(model);
+        let alone = everything(&play_in(&world, &dataset, &params, Options::default()));
+        for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (3, true, false)] {
+            let options = Options {
+                threads,
+                windows,
+                wire_check,
+                dry_run: false,
+            };
+            let other = everything(&play_in(&world, &dataset, &params, options));
+            assert!(alone == other, "{model:?} with {options:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_sends_the_same_and_learns_nothing() {
+    let dataset = functions(20, 1.0, 2);
+    for model in [Model::Ppgm, Model::Gmn, Model::GraphSim] {
+        let wet = play_in(&World::ideal(), &dataset, &params(model), Options::default());
+        let options = Options {
+            dry_run: true,
+            ..Options::default()
+        };
+        let dry = play_in(&World::ideal(), &dataset, &params(model), options);
+        assert_eq!(format!("{:?}", dry.ledger), format!("{:?}", wet.ledger), "{model:?}");
+        assert_eq!(find(&dry, "similarity_auc"), None);
+    }
+}
+
+/// What is begun is scored or lost; the more often a device tries, the less is lost.
+#[test]
+fn absence_costs_scores_and_retries_win_some_back() {
+    let dataset = functions(20, 1.0, 2);
+    let world = World {
+        availability: AvailabilitySpec::OnOff {
+            mean_on_s: 30.0,
+            mean_off_s: 20.0,
+        }
+        .build(),
+        ..World::ideal()
+    };
+    let lost = |retries| {
+        let params = Params {
+            training: Training {
+                epochs: 0,
+                ..Training::default()
+            },
+            deployment: Deployment {
+                matches_per_client: 20.0,
+                retries,
+                timeout_ms: 5_000.0,
+                ..Deployment::default()
+            },
+            ..params(Model::Ppgm)
+        };
+        let outcome = play_in(&world, &dataset, &params, Options::default());
+        let [begun, scored, lost] =
+            ["matches_begun", "matches_scored", "matches_lost"].map(|name| number(&outcome, name));
+        assert_eq!(begun, scored + lost);
+        assert_eq!(number(&outcome, "exchanges_repeated") > 0.0, retries > 0);
+        assert!(number(&outcome, "score_latency_p99_s") >= number(&outcome, "score_latency_median_s"));
+        lost / begun
+    };
+    let [never, often] = [0, 6].map(lost);
+    assert!(never > 0.2 && often < 0.5 * never, "{never} and {often}");
+}
+
+#[test]
+fn every_model_learns_to_tell_functions_apart() {
+    let dataset = functions(60, 0.3, 2);
+    for model in MODELS {
+        let mut params = params(model);
+        params.size.hidden = 32;
+        params.training.epochs = 12;
+        if let Model::SgnnLdp { .. } = model {
+            params.model = Model::SgnnLdp { scale: 0.05 };
+        }
+        let learned = system(&dataset, &params).train();
+        let (first, last) = (learned.epochs[0].loss, learned.epochs[11].loss);
+        assert!(last < first, "{model:?}: {first} to {last}");
+        let auc = learned.measured.last().unwrap().similarity_auc.unwrap();
+        assert!(auc > 0.7, "{model:?}: {auc}");
+    }
+}
+
+#[test]
+fn other_forms_learn_too() {
+    let dataset = functions(40, 0.3, 2);
+    let released = Form::of(Variant::AsReleased);
+    let printed = Form::of(Variant::AsPrinted);
+    let forms = [
+        Form {
+            feed_forward: 32,
+            ..released
+        },
+        Form {
+            convolution: Convolution::Gin,
+            ..printed
+        },
+        Form {
+            head: Head::Regression,
+            ..printed
+        },
+        Form {
+            targets: Targets::ZeroOne,
+            ..printed
+        },
+    ];
+    for form in forms {
+        let mut params = params(Model::Ppgm);
+        params.form = form;
+        // A perceptron that must find out what likeness is takes longer than a cosine.
+        params.training.epochs = if form.head == Head::Regression { 30 } else { 8 };
+        let learned = system(&dataset, &params).train();
+        let losses: Vec<f64> = learned.epochs.iter().map(|epoch| epoch.loss).collect();
+        assert!(losses.last() < losses.first(), "{form:?}: {losses:?}");
+        let auc = learned.measured.last().unwrap().similarity_auc.unwrap();
+        assert!(auc > 0.6, "{form:?}: {auc}");
+    }
+}
+
+/// Without a mask a score depends on who else is in the batch; with it, it does not.
+#[test]
+fn padding_without_a_mask_changes_scores() {
+    let dataset = functions(30, 0.3, 2);
+    let score = |variant, others: bool| {
+        let mut params = params(Model::Ppgm);
+        params.form = Form {
+            feed_forward: 0,
+            ..Form::of(variant)
+        };
+        let system = system(&dataset, &params);
+        let data = system.data();
+        let small = |pair: &&Pair| {
+            let sizes = [pair.first, pair.second].map(|id| data.inputs[id as usize].n_nodes());
+            sizes[0].max(sizes[1]) < 12
+        };
+        let mut pairs: Vec<Pair> = data.test.iter().find(small).into_iter().copied().collect();
+        if others {
+            let large = (0..data.inputs.len() as u32)
+                .max_by_key(|&id| data.inputs[id as usize].n_nodes())
+                .unwrap();
+            pairs.push(Pair {
+                first: large,
+                second: large,
+                matches: true,
+            });
+        }
+        let parameters = system.initial();
+        system
+            .deployed(&parameters)
+            .observe(&data.inputs, &pairs, |_, seen| seen.score.to_bits())[0]
+    };
+    assert_eq!(score(Variant::Corrected, false), score(Variant::Corrected, true));
+    assert_ne!(score(Variant::AsReleased, false), score(Variant::AsReleased, true));
+}
+
+/// The area is 1/2 within 4 standard errors (about 0.03 for some 180 targets) where variants bear no mark, far above where they do.
+#[test]
+fn an_attack_succeeds_on_marks_and_on_nothing_else() {
+    let attacked = |effect| {
+        let dataset = functions(120, effect, 2);
+        let mut params = params(Model::Ppgm);
+        params.training.epochs = 1;
+        params.attack = Attack {
+            epochs: 60,
+            shadow: 0.5,
+            ..Params::default().attack
+        };
+        let learned = system(&dataset, &params).train();
+        let found = &learned.measured.last().unwrap().attacks;
+        [Intercept::G, Intercept::Concat].map(|wanted| {
+            let area = found.iter().find(|(intercept, _)| *intercept == wanted).unwrap().1;
+            area.unwrap()
+        })
+    };
+    for area in attacked(0.0) {
+        assert!((area - 0.5).abs() < 0.12, "{area}");
+    }
+    for area in attacked(1.0) {
+        assert!(area > 0.7, "{area}");
+    }
+}
+
+/// Nodes that took part in a propagation resemble their neighbours, where they leave as they are; PPGM lets none leave.
+#[test]
+fn arcs_are_found_where_nodes_leave() {
+    let dataset = functions(40, 0.3, 2);
+    let found = |model| {
+        let mut params = params(model);
+        params.training.epochs = 0;
+        system(&dataset, &params).train().measured[0].structure_auc
+    };
+    for model in [Model::SimGnn, Model::GraphSim] {
+        assert!(found(model).unwrap() > 0.6, "{model:?}: {:?}", found(model));
+    }
+    // One layer that mixes neighbours with the node itself and with the other graph hides them from a cosine.
+    assert!(found(Model::Gmn).is_some());
+    for model in [Model::Ppgm, Model::NoCodes, Model::Sgnn] {
+        assert_eq!(found(model), None, "{model:?}");
+    }
+}
+
+/// The sum over a batch's parts is the batch's gradient: one step with small parts moves the model as a step on one tape would.
+#[test]
+fn a_step_minimises_the_mean_over_the_batch() {
+    let dataset = functions(30, 0.3, 2);
+    let params = params(Model::Ppgm);
+    let system = system(&dataset, &params);
+    let batch = &system.data().test[..8];
+    let mut trainer = Trainer::new(
+        system.matcher(),
+        params.form,
+        &params.training,
+        system.initial(),
+        Streams::new(1),
+    );
+    let scores = |parameters: &[f32]| {
+        system
+            .deployed(parameters)
+            .observe(&system.data().inputs, batch, |pair, seen| {
+                let target = if pair.matches { 1.0 } else { -1.0 };
+                (f64::from(seen.score) - target).powi(2)
+            })
+    };
+    let expected = scores(trainer.parameters()).iter().sum::<f64>() / 8.0;
+    let first = trainer.step(&system.data().inputs, batch);
+    assert!((first - expected).abs() < 1e-5 * expected, "{first} and {expected}");
+    let last = (0..30)
+        .map(|_| trainer.step(&system.data().inputs, batch))
+        .last()
+        .unwrap();
+    assert!(last < 0.7 * first, "{first} to {last}");
+}
+
+#[test]
+fn data_that_do_not_suit_it_are_refused_with_the_way_out() {
+    let refused = |dataset: Dataset, property: Option<&str>| {
+        let mut params = params(Model::Ppgm);
+        params.attack.property = property.map(str::to_owned);
+        let dataset = Arc::new(dataset);
+        let partition = one_each(&dataset);
+        params.build(&dataset, &partition, Streams::new(1)).err().unwrap().0
+    };
+    let whole = || functions(30, 1.0, 1).as_ref().clone();
+    assert_eq!(
+        refused(whole(), Some("compiler")),
+        "PPGM: attack.property: there is nothing to infer where all graphs of ControlFlow have one value of `compiler`; choose \
+         another property, or leave it out for all of them together"
+    );
+    assert_eq!(
+        refused(whole(), Some("linker")),
+        "PPGM: attack.property: ControlFlow has no property `linker`, only compiler, level; leave it out for all of them together"
+    );
+    let unlabelled = Dataset {
+        graph_labels: None,
+        ..whole()
+    };
+    assert!(refused(unlabelled, None).starts_with("PPGM: pairs need graphs with classes, and ControlFlow has none"));
+    let bare = Dataset {
+        graph_properties: None,
+        ..whole()
+    };
+    assert!(refused(bare, None).starts_with("PPGM: the attack infers a property of graphs, and ControlFlow has none"));
+    let few = functions(5, 1.0, 2).as_ref().clone();
+    assert!(refused(few, None).contains("needs at least 10 classes, got 5"));
+}
+
+/// A function of one variant matches itself.
+#[test]
+fn functions_of_one_variant_are_paired_with_themselves() {
+    let spec = DatasetSpec::ControlFlow {
+        n_functions: 30,
+        n_nodes: (6, 10),
+        n_compilers: 2,
+        n_levels: 2,
+        variant_prob: 0.0,
+        property_effect: 1.0,
+        scaling: CountScaling::Log,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap());
+    let system = system(&dataset, &params(Model::Ppgm));
+    assert!(
+        system
+            .data()
+            .test
+            .iter()
+            .all(|pair| pair.matches == (pair.first == pair.second))
+    );
+    let learned = system.train();
+    assert!(learned.measured.last().unwrap().similarity_auc.unwrap() > 0.9);
+}
+
+#[test]
+fn every_broken_rule_is_named() {
+    let mut params = Params::default();
+    params.size.hidden = 2;
+    params.size.heads = 3;
+    params.form.dropout = 1.0;
+    params.training.rate = f64::NAN;
+    params.attack.shadow = 0.0;
+    params.deployment.patience_s = 0.0;
+    let fields: Vec<String> = params.check().into_iter().map(|(field, _)| field).collect();
+    assert_eq!(
+        fields,
+        [
+            "size.hidden",
+            "size.heads",
+            "form.dropout",
+            "training.rate",
+            "deployment.patience_s",
+            "attack.shadow"
+        ]
+    );
+}
+
+#[test]
+fn graphs_may_be_shared_out_to_fewer_devices() {
+    let dataset = functions(20, 1.0, 2);
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    let partition = Arc::new(
+        PartitionSpec::Iid { n_clients: 7 }
+            .partition(&dataset, &mut rng)
+            .unwrap(),
+    );
+    let system = params(Model::Ppgm)
+        .build(&dataset, &partition, Streams::new(3))
+        .unwrap();
+    let outcome = run(&system, 7, &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
+    assert_eq!(number(&outcome, "scores_unlike_in_memory"), 0.0);
+    assert!(number(&outcome, "matches_scored") > 0.0);
+}
