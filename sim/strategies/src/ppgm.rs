@@ -25,6 +25,7 @@
 pub mod attack;
 mod client;
 pub mod data;
+pub mod federated;
 pub mod learned;
 pub mod matcher;
 pub mod message;
