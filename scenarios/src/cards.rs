@@ -65,6 +65,15 @@ pub const CARDS: &[(&str, &str)] = cards![
     "gw-ldp/neighbours",
     "gw-ldp/small",
     "gw-ldp/table-1",
+    "ppgm/codes",
+    "ppgm/federated",
+    "ppgm/ffmpeg",
+    "ppgm/matching-day",
+    "ppgm/noise",
+    "ppgm/openssl",
+    "ppgm/openssl-20",
+    "ppgm/small",
+    "ppgm/variants",
 ];
 
 /// A card by the path of a file or the name of a shipped card, and what to call it.

@@ -6,7 +6,7 @@ use folkmoot_strategies::engine::run::{Observer, Outcome};
 use folkmoot_strategies::graphs::{Dataset, Partition};
 use folkmoot_strategies::metrics::{Ledger, MessageRow};
 use folkmoot_strategies::settings::Settings;
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp};
+use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use std::fmt;
@@ -44,6 +44,8 @@ impl Registry {
         registry.add::<fed_avg::Params>().expect("shipped names differ");
         registry.add::<fgcl::Params>().expect("shipped names differ");
         registry.add::<gw_ldp::Params>().expect("shipped names differ");
+        registry.add::<ppgm::Params>().expect("shipped names differ");
+        registry.add::<ppgm::federated::Params>().expect("shipped names differ");
         registry
     }
 
