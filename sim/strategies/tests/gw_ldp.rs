@@ -235,6 +235,27 @@ fn plain_embeddings_are_the_clean_ones() {
     );
 }
 
+/// Features that all nodes share cost nothing to match, whatever another run of the process gave the same graphs.
+#[test]
+fn fused_distances_are_those_of_the_runs_own_inputs() {
+    let dataset = graphs();
+    let mean = |inputs| {
+        let params = Params {
+            inputs,
+            release: Release::Plain,
+            evaluation: Evaluation {
+                metrics: vec![Metric::Fused { alpha: 0.5 }],
+                svm: SvmChoice::Off,
+                ..Evaluation::default()
+            },
+            ..params(1)
+        };
+        number(&play(&params, &dataset), "mean_distance@fused")
+    };
+    let (degrees, constant) = (mean(Inputs::Degree { most: 8 }), mean(Inputs::Constant));
+    assert!(constant < degrees, "{constant} {degrees}");
+}
+
 /// The same messages without learning; each graph has its 11 bytes and half a byte a node (three classes: 6 bits a row).
 #[test]
 fn a_dry_run_sends_as_much() {

@@ -1,11 +1,11 @@
 //! Distances between graphs: Gromov-Wasserstein on what was released and on what was not, and the references beside it.
 //!
 //! Those of the graphs themselves do not depend on what a run learns. For a set of graphs they are computed once for all runs of
-//! a process ([`of_set`]): a value depends on its key alone, so no result depends on what was computed before.
+//! a process ([`of_set`]): a value depends on its [`Key`] alone, so no result depends on what was computed before.
 
 use super::options::{Method, Metric, RowDistance};
 use super::subjects::Subjects;
-use crate::classifier::GraphRows;
+use crate::classifier::{GraphRows, Inputs};
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::graph_edit;
 use folkmoot_similarity::gw::{self, Entropic, GwError, Space, SpaceError};
@@ -138,33 +138,48 @@ fn angular(mut rows: Vec<f64>, width: usize) -> Result<Space, SpaceError> {
     Space::uniform(distances)
 }
 
-/// The distances of all graphs of a set, by a metric of graphs; `inputs` has what the network sees of each node.
+/// All that the distances of the graphs of a set depend on.
+#[derive(PartialEq)]
+struct Key {
+    dataset: String,
+    /// A split or a partition may leave graphs out.
+    ids: Vec<u32>,
+    metric: Metric,
+    method: Method,
+    /// What nodes bring with them, where the metric looks at it.
+    inputs: Option<Inputs>,
+}
+
+/// The distances of all graphs of a set, by a metric of graphs; `rows` has what the network sees of each node, which is the data
+/// set's by `inputs`.
 ///
-/// Computed once in a process for each data set, metric and method.
+/// Computed once in a process for each [`Key`].
 pub(super) fn of_set(
     subjects: &Subjects,
-    inputs: &dyn Fn() -> Vec<GraphRows>,
+    (inputs, rows): (Inputs, &dyn Fn() -> Vec<GraphRows>),
     metric: Metric,
     method: Method,
 ) -> Result<Arc<Distances>, Refusal> {
     type Cell = Arc<OnceLock<Result<Arc<Distances>, Refusal>>>;
-    static KNOWN: Mutex<Vec<(String, Cell)>> = Mutex::new(Vec::new());
+    static KNOWN: Mutex<Vec<(Key, Cell)>> = Mutex::new(Vec::new());
     /// A set of two thousand graphs takes 32 MB for a metric.
     const MOST: usize = 8;
 
     let ids: Vec<u32> = subjects.list().iter().map(|subject| subject.id).collect();
     let compute = || {
         let graphs: Vec<&Graph> = ids.iter().map(|id| subjects.graph(*id)).collect();
-        of_graphs(&graphs, inputs, metric, method).map(Arc::new)
+        of_graphs(&graphs, rows, metric, method).map(Arc::new)
     };
     if !subjects.dataset().is_graph_level() {
         return compute();
     }
-    let key = format!(
-        "{} {metric:?} {method:?} {}",
-        subjects.dataset().fingerprint(),
-        ids.len()
-    );
+    let key = Key {
+        dataset: subjects.dataset().fingerprint(),
+        ids: ids.clone(),
+        metric,
+        method,
+        inputs: matches!(metric, Metric::Fused { .. }).then_some(inputs),
+    };
     let cell = {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         match known.iter().position(|(other, _)| *other == key) {

@@ -158,7 +158,7 @@ impl GwLdp {
                     rows.sort_by_key(|rows| rows.id);
                     rows
                 };
-                let all = distances::of_set(&self.subjects, &inputs, metric, solver)?;
+                let all = distances::of_set(&self.subjects, (self.params.inputs, &inputs), metric, solver)?;
                 if held.subjects.len() == all.n {
                     return Ok((all, Vec::new()));
                 }
