@@ -149,7 +149,7 @@ pub struct Trained<E, K = ()> {
 }
 
 /// What releases by one mechanism cost during a client's training.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Charge {
     /// The mechanism, by its place in [`RoundStrategy::mechanisms`].
     pub mechanism: usize,

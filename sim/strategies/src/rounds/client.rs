@@ -29,7 +29,15 @@ struct Session<E> {
     shares: Vec<SharesOf>,
     /// Whether the others' shares have come.
     is_paired: bool,
-    trained: Option<(Vec<f32>, Option<E>)>,
+    trained: Option<Waiting<E>>,
+}
+
+/// What is trained, until it is sent: only then is anything spent.
+#[derive(Debug, Serialize, Deserialize)]
+struct Waiting<E> {
+    values: Vec<f32>,
+    extra: Option<E>,
+    spent: Vec<Charge>,
 }
 
 impl<E: State, K: State + Sync> Client<E, K> {
@@ -83,9 +91,12 @@ impl<E: State, K: State + Sync> Client<E, K> {
                 self.keep(&mut trained);
                 // Of a round that it has left for another, nothing can be sent any more.
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    charge(&trained.spent, &mut self.has_released, cx);
-                    session.trained = Some((trained.parameters, trained.extra));
-                    session.send(rounds, client, cx);
+                    session.trained = Some(Waiting {
+                        values: trained.parameters,
+                        extra: trained.extra,
+                        spent: trained.spent,
+                    });
+                    session.send(rounds, client, &mut self.has_released, cx);
                 }
             }
             Event::Done(mut trained) => {
@@ -98,7 +109,7 @@ impl<E: State, K: State + Sync> Client<E, K> {
                 ..
             } => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    session.handle(rounds, client, message, cx);
+                    session.handle(rounds, client, message, &mut self.has_released, cx);
                 }
             }
             _ => {}
@@ -147,6 +158,7 @@ impl<E: State> Session<E> {
         rounds: &Rounds<R>,
         client: ClientId,
         message: SecureMessage,
+        has_released: &mut bool,
         cx: &mut Context<'_, '_, Rounds<R>>,
     ) {
         match message {
@@ -177,7 +189,7 @@ impl<E: State> Session<E> {
                     }
                 }
                 self.is_paired = true;
-                self.send(rounds, client, cx);
+                self.send(rounds, client, has_released, cx);
             }
             SecureMessage::Survivors(survivors) => {
                 let handed = |shares: &SharesOf| match survivors.binary_search(&shares.client) {
@@ -201,11 +213,13 @@ impl<E: State> Session<E> {
         &mut self,
         rounds: &Rounds<R>,
         client: ClientId,
+        has_released: &mut bool,
         cx: &mut Context<'_, '_, Rounds<R>>,
     ) {
-        let Some((values, extra)) = self.trained.take_if(|_| self.is_paired) else {
+        let Some(Waiting { values, extra, spent }) = self.trained.take_if(|_| self.is_paired) else {
             return;
         };
+        charge(&spent, has_released, cx);
         if let Some(extra) = extra {
             cx.send(Party::Server, Message::Extra(extra));
         }

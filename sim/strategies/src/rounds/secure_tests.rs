@@ -140,6 +140,31 @@ fn extras_travel_beside_masked_updates() {
     assert!(outcome.rounds.iter().all(|row| row.completed == 5));
 }
 
+/// Clients that have trained wait for the others' shares, which never come where too many leave: nothing is sent then, nor spent.
+#[test]
+fn an_extra_that_is_not_sent_spends_nothing() {
+    let world = World {
+        dropout: DropoutSpec {
+            prob: 0.1,
+            ..DropoutSpec::default()
+        },
+        ..slow()
+    };
+    let strict = Protocol {
+        secure: Secure::Pairwise { threshold: 1.0 },
+        ..protocol(20)
+    };
+    let task = tests::Toy {
+        with_extras: true,
+        ..toy(6)
+    };
+    let outcome = play(task, strict, &world);
+    let notes = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "note");
+    let n_sent: u64 = notes.map(|(.., cell)| cell.sent).sum();
+    assert!((1..60).contains(&n_sent), "some rounds send and some do not: {n_sent}");
+    assert_eq!(outcome.privacy[1].releases, n_sent);
+}
+
 #[test]
 fn masks_need_a_round_to_cancel_in() {
     let buffered = Protocol {
