@@ -47,6 +47,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use subjects::Subjects;
 
@@ -61,12 +62,12 @@ pub struct GwLdp {
     streams: Streams,
 }
 
-/// What a client keeps of a collection.
+/// What a client keeps of the collections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Its rows before anything was done to them, by ascending id.
-    rows: Vec<GraphRows>,
-    /// The graphs that it did not send, and why.
+    /// Its rows before anything was done to them, by round and ascending id: of the latest some may not have reached the server.
+    rounds: BTreeMap<u32, Vec<GraphRows>>,
+    /// The graphs that it did not send in the latest, and why.
     withheld: Vec<(u32, String)>,
 }
 
@@ -166,7 +167,8 @@ impl GwLdp {
                 }
             }
         }
-        (Embeddings(embeddings), epsilon, Kept { rows, withheld })
+        let rounds = BTreeMap::from([(task.round.0, rows)]);
+        (Embeddings(embeddings), epsilon, Kept { rounds, withheld })
     }
 }
 
@@ -238,6 +240,12 @@ impl RoundStrategy for GwLdp {
             extra: Some(embeddings),
             kept: Some(kept),
         }
+    }
+
+    fn keep(before: Kept, mut now: Kept) -> Kept {
+        let mut rounds = before.rounds;
+        rounds.append(&mut now.rounds);
+        Kept { rounds, ..now }
     }
 
     fn collect(

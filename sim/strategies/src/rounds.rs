@@ -90,6 +90,11 @@ pub trait RoundStrategy: Send + Sync + Sized {
     /// A client's part of a round. Pure: on any thread, once or more often per task.
     fn train(&self, task: Task<'_, Self>) -> Trained<Self::Extra, Self::Kept>;
 
+    /// What a client keeps after it has kept `before`. Default: `now` in its place.
+    fn keep(_before: Self::Kept, now: Self::Kept) -> Self::Kept {
+        now
+    }
+
     /// Takes an extra in. Default: it is forgotten.
     ///
     /// # Errors
@@ -144,7 +149,7 @@ pub struct Trained<E, K = ()> {
     pub extra: Option<E>,
     /// Releases of private values that went into the model or the extra.
     pub spent: Vec<Charge>,
-    /// What it keeps, in place of what it kept before; with `None` that stays.
+    /// What it keeps, by [`RoundStrategy::keep`]; with `None` it keeps what it has.
     pub kept: Option<K>,
 }
 

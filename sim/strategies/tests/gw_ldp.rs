@@ -3,7 +3,8 @@
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{AvailabilitySpec, DropoutSpec};
+use folkmoot_engine::world::network::{LinkClass, LinksSpec};
+use folkmoot_engine::world::{AvailabilitySpec, DropoutSpec, NetworkSpec};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_learning::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
@@ -232,6 +233,36 @@ fn plain_embeddings_are_the_clean_ones() {
         matrix(&outcome, "distances.npy")
             .iter()
             .all(|value| (0.0..=2.0).contains(value))
+    );
+}
+
+/// An embedding that is lost on its way leaves an older one at the server, and the clean one beside it is as old.
+#[test]
+fn clean_embeddings_are_as_old_as_those_received() {
+    let dataset = graphs();
+    let params = Params {
+        release: Release::Plain,
+        collect: Collect::Every(1),
+        ..params(5)
+    };
+    let lossy = LinkClass {
+        loss_prob: 0.4,
+        ..LinkClass::default()
+    };
+    let links = LinksSpec {
+        uplink: lossy,
+        max_retries: 0,
+        ..LinksSpec::default()
+    };
+    let world = World {
+        network: NetworkSpec::Links(links).build(),
+        ..World::ideal()
+    };
+    let outcome = try_play(&params, &dataset, &iid(&dataset), &world, Options::default());
+    assert!(number(&outcome, "graphs_stale") > 0.0);
+    assert_eq!(
+        matrix(&outcome, "distances.npy"),
+        matrix(&outcome, "distances_clean.npy")
     );
 }
 

@@ -144,12 +144,13 @@ impl GwLdp {
                 };
                 held.embeddings.iter().map(received).collect()
             }
-            Metric::Clean => held
-                .subjects
-                .iter()
-                .map(|subject| clean(end.kept(subject.client), subject.id))
-                .collect::<Option<_>>()
-                .ok_or("a client kept nothing")?,
+            Metric::Clean => {
+                let pairs = held.subjects.iter().zip(&held.embeddings);
+                let rows = |(subject, (round, _)): (&&Subject, &(u32, &Embedding))| {
+                    clean(end.kept(subject.client), *round, subject.id)
+                };
+                pairs.map(rows).collect::<Option<_>>().ok_or("a client kept nothing")?
+            }
             _ => {
                 let inputs = || {
                     let clients = (0..self.classifier.n_clients()).map(ClientId);
@@ -418,9 +419,9 @@ fn path(stem: &str, metric: Metric, ending: &str) -> String {
     }
 }
 
-/// A graph's rows as its client kept them.
-fn clean(kept: Option<&Kept>, id: u32) -> Option<(Vec<f64>, usize)> {
-    let rows = &kept?.rows;
+/// A graph's rows as its client kept them in the round of the embedding that the server holds.
+fn clean(kept: Option<&Kept>, round: u32, id: u32) -> Option<(Vec<f64>, usize)> {
+    let rows = kept?.rounds.get(&round)?;
     let at = rows.binary_search_by_key(&id, |rows| rows.id).ok()?;
     let values = rows[at].values.iter().map(|value| f64::from(*value)).collect();
     Some((values, rows[at].width as usize))

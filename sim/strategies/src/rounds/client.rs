@@ -88,7 +88,7 @@ impl<E: State, K: State + Sync> Client<E, K> {
                 cx.compute(work, rounds.task.cost(client));
             }
             Event::Done(mut trained) if rounds.is_secure() => {
-                self.keep(&mut trained);
+                self.keep::<R>(&mut trained);
                 // Of a round that it has left for another, nothing can be sent any more.
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     session.trained = Some(Waiting {
@@ -100,7 +100,7 @@ impl<E: State, K: State + Sync> Client<E, K> {
                 }
             }
             Event::Done(mut trained) => {
-                self.keep(&mut trained);
+                self.keep::<R>(&mut trained);
                 charge(&trained.spent, &mut self.has_released, cx);
                 send_plain(rounds, client, trained, cx);
             }
@@ -118,8 +118,12 @@ impl<E: State, K: State + Sync> Client<E, K> {
 }
 
 impl<E, K> Client<E, K> {
-    fn keep(&mut self, trained: &mut Trained<E, K>) {
-        if let Some(kept) = trained.kept.take() {
+    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, trained: &mut Trained<E, K>) {
+        if let Some(now) = trained.kept.take() {
+            let kept = match self.kept.take() {
+                Some(before) => R::keep(*before, now),
+                None => now,
+            };
             self.kept = Some(Box::new(kept));
         }
     }
