@@ -287,6 +287,33 @@ fn fused_distances_are_those_of_the_runs_own_inputs() {
     assert!(constant < degrees, "{constant} {degrees}");
 }
 
+/// Graphs of one node have neither an edge nor a node to lose: that is said, and no mean of nothing is given.
+#[test]
+fn changes_that_no_graph_can_bear_have_no_mean() {
+    let dataset = load(&ron::from_str("DcSbm(n_nodes: 30, n_classes: 2, mean_degree: 4.0)").unwrap());
+    let params = Params {
+        split: Split::All,
+        evaluation: Evaluation {
+            metrics: vec![Metric::Released],
+            changes: 1,
+            ..Evaluation::default()
+        },
+        ..params(1)
+    };
+    let partition = divide(&dataset, &PartitionSpec::NodePerClient);
+    let outcome = try_play(&params, &dataset, &partition, &World::ideal(), Options::default());
+    assert!(
+        outcome.summary.iter().all(|(_, value)| value.is_finite()),
+        "{:?}",
+        outcome.summary
+    );
+    let table = String::from_utf8(artifact(&outcome, "not_scored.csv")).unwrap();
+    assert!(
+        table.contains("mean_change_edge@clean,\"no graph has an edge to spare\""),
+        "{table}"
+    );
+}
+
 /// The same messages without learning; each graph has its 11 bytes and half a byte a node (three classes: 6 bits a row).
 #[test]
 fn a_dry_run_sends_as_much() {

@@ -28,6 +28,13 @@ impl Lost {
             Lost::Node => "node",
         }
     }
+
+    pub(super) fn article(self) -> &'static str {
+        match self {
+            Lost::Edge => "an",
+            Lost::Node => "a",
+        }
+    }
 }
 
 /// How far a graph moved.

@@ -356,10 +356,18 @@ impl GwLdp {
                 (Metric::Hops, |change| change.hops),
             ] {
                 let values: Vec<f64> = changes.iter().filter(|change| change.lost == lost).map(value).collect();
+                let name = metric.named(&format!("mean_change_{}", lost.name()));
+                if values.is_empty() {
+                    sheet.missing(
+                        &name,
+                        &format!("no graph has {} {} to spare", lost.article(), lost.name()),
+                    );
+                    continue;
+                }
                 let n = values.len() as f64;
                 let mean = values.iter().sum::<f64>() / n;
                 let square = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
-                sheet.put(metric.named(&format!("mean_change_{}", lost.name())), mean);
+                sheet.put(name, mean);
                 sheet.put(metric.named(&format!("std_change_{}", lost.name())), square.sqrt());
             }
         }
