@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | 0 reals | `f32` for every value | 4 n h |
 //! | 1 dense signs | 2 bits for every entry, 0, 1 for +1, 2 for −1, from the low bits up | ceil(n h / 4) |
-//! | 2 signs by row | m as `u16`; for each row m times column × 2 + (1 if −1), as `u8` for h ≤ 128, else `u16` | 2 + m n or 2 + 2 m n |
+//! | 2 signs by row | m as `u16`; for each row m times column × 2 + (1 if −1), as `u8` for h ≤ 128, else `u16`, for h ≤ 32768 | 2 + m n or 2 + 2 m n |
 //! | 3 signs by place | their number `u32`; for each, place × 2 + (1 if −1) as `u32` | 4 + 4 k |
 //!
 //! Signs take the shortest form, of equal ones the first.
@@ -147,6 +147,9 @@ enum Form {
     Places { k: usize },
 }
 
+/// More columns do not fit two bytes with their sign.
+const MAX_COLUMNS: usize = 1 << 15;
+
 /// Bytes of a column with its sign.
 fn column_len(width: usize) -> usize {
     if width <= 128 { 1 } else { 2 }
@@ -158,7 +161,7 @@ impl Form {
         let set = |row: &[i8]| row.iter().filter(|sign| **sign != 0).count();
         let mut rows = signs.chunks_exact(width).map(set);
         let m = rows.next().unwrap_or(0);
-        let even = rows.all(|other| other == m);
+        let even = rows.all(|other| other == m) && width <= MAX_COLUMNS;
         let mut form = Form::Dense;
         let others = [even.then_some(Form::Rows { m }), Some(Form::Places { k: set(signs) })];
         for other in others.into_iter().flatten() {
@@ -385,6 +388,11 @@ mod tests {
         wide[299] = 1;
         let wide = round_trip(&Embeddings(vec![signs(300, wide.repeat(2))]));
         assert_eq!(wide.len(), HEAD + 2 + 4);
+        // More than two bytes count, with a sign.
+        let mut widest = vec![0; 40_000];
+        widest[39_999] = -1;
+        let widest = round_trip(&Embeddings(vec![signs(40_000, widest.repeat(2))]));
+        assert_eq!((widest.len(), widest[10]), (HEAD + 4 + 8, 3));
     }
 
     #[test]
