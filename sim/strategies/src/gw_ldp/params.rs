@@ -1,13 +1,16 @@
 //! GW-LDP's settings, as a card states them.
 
-use super::options::{Collect, Evaluation, Method, RowDistance, Variant};
+use super::options::{Collect, Evaluation, Method, Metric, RowDistance, Variant};
 use super::release::{Epsilon, Release, Sampled};
 use crate::classifier::{Encoder, Inputs, LocalOptimiser, Model, NodeRows, Pooling, Split, Training};
-use crate::rounds::Protocol;
+use crate::rounds::{Aggregation, Protocol};
 use folkmoot_engine::world::Breach;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The parameters of [`super::GwLdp`]. Defaults are the paper's.
+///
+/// A field that a card writes takes the place of the paper's as a whole: in `protocol: (evaluate_every: 10)` the rounds are
+/// [`Protocol`]'s 50, not 200.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Params {
@@ -50,11 +53,21 @@ struct Written {
     split: Option<Split>,
     protocol: Option<Protocol>,
     representation: Option<NodeRows>,
+    #[serde(deserialize_with = "given", serialize_with = "bare")]
     release: Option<Release>,
     collect: Collect,
     distance: RowDistance,
     solver: Method,
     evaluation: Evaluation,
+}
+
+/// What a card writes: never `None`, which would read as no noise and mean the variant's.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Release>, D::Error> {
+    Release::deserialize(deserializer).map(Some)
+}
+
+fn bare<S: Serializer>(release: &Option<Release>, serializer: S) -> Result<S::Ok, S::Error> {
+    release.unwrap_or_default().serialize(serializer)
 }
 
 fn model(variant: Variant) -> Model {
@@ -172,6 +185,31 @@ impl Params {
             let rule = "must be at least 1 round, got Every(0); AtEnd collects once".to_owned();
             breaches.push(("collect".to_owned(), rule));
         }
+        if self.collect == Collect::AtEnd && matches!(self.protocol.aggregation, Aggregation::Buffered { .. }) {
+            let rule = "must not be AtEnd with protocol.aggregation: Buffered(), whose last round ends before those asked in it have \
+                        answered; set Every(1)";
+            breaches.push(("collect".to_owned(), rule.to_owned()));
+        }
+        let Evaluation {
+            clusters,
+            changes,
+            restart,
+            ref metrics,
+            ..
+        } = self.evaluation;
+        if matches!(self.solver, Method::Entropic { .. }) && (clusters || changes > 0 || restart) {
+            let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; leave them out or change it";
+            breaches.push(("solver".to_owned(), rule.to_owned()));
+        }
+        if restart
+            && ![Metric::Released, Metric::Clean]
+                .iter()
+                .all(|metric| metrics.contains(metric))
+        {
+            let rule =
+                "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
+            breaches.push(("evaluation.restart".to_owned(), rule.to_owned()));
+        }
         if matches!(self.release, Release::MultiBit { .. }) && self.representation == NodeRows::Hidden {
             let rule =
                 "must not be MultiBit() for rows without bounds; set representation: Probabilities or HiddenSoftmax";
@@ -208,6 +246,37 @@ mod tests {
             assert!(params.breaches().is_empty(), "{:?}", params.breaches());
             assert_eq!(Params::from(Written::from(params.clone())), params);
         }
+    }
+
+    /// Who asks for no noise by a name that is none must not get the variant's.
+    #[test]
+    fn no_release_is_not_the_variants() {
+        let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+        let error = options.from_str::<Params>("(release: None)").unwrap_err().to_string();
+        assert!(error.contains("None") && error.contains("Plain"), "{error}");
+        let params = options.from_str::<Params>("(release: Plain)").unwrap();
+        assert_eq!(params.release, Release::Plain);
+        let text = options.to_string(&params).unwrap();
+        assert_eq!(options.from_str::<Params>(&text), Ok(params), "{text}");
+    }
+
+    #[test]
+    fn what_would_be_left_undone_is_refused() {
+        let params = Params {
+            protocol: Protocol {
+                aggregation: ron::from_str("Buffered(size: 2)").unwrap(),
+                ..Protocol::default()
+            },
+            solver: Method::Entropic { regularisation: 0.1 },
+            evaluation: Evaluation {
+                metrics: vec![Metric::Clean],
+                restart: true,
+                ..Evaluation::default()
+            },
+            ..Params::default()
+        };
+        let fields: Vec<String> = params.breaches().into_iter().map(|(field, _)| field).collect();
+        assert_eq!(fields, ["collect", "solver", "evaluation.restart"]);
     }
 
     #[test]
