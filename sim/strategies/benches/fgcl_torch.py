@@ -1,14 +1,22 @@
-"""FGCL's training step in PyTorch: the loop that `sim/strategies/benches/fgcl.rs` runs, dense, without a graph library.
+"""FGCL's training step in PyTorch, dense, without a graph library, and in turns with it the bench `sim/strategies/benches/fgcl.rs`.
 
 A graph has 34 nodes, a random tree with 3 more edges, and 43 features one-hot. A step draws two views with symmetric Laplace noise
 (budget 1), encodes both and 10 views of earlier graphs of the other class with two layers of GCN of width 64 (degrees that are not
 positive have the factor 0), and makes one step of Adam on the mean cross entropy of both views plus 0.01 times InfoNCE. All 12 graphs
-of a step have one size here, so they are one batched product; views are normalised once, when they are drawn.
+of a step have one size here, so they are one batched product; views are normalised once, when they are drawn. Prints steps a second
+of the loop in one process, of two processes with a client each, of the bench on one thread and two, and the ratios: medians of the
+turns, all in one run on the same two cores.
 
     pip install torch
-    python sim/strategies/benches/fgcl_torch.py [steps]
+    python sim/strategies/benches/fgcl_torch.py [steps] [turns]
 """
 
+import multiprocessing
+import os
+import pathlib
+import re
+import statistics
+import subprocess
 import sys
 import time
 from collections import deque
@@ -82,20 +90,71 @@ def train(network, graphs, n_steps):
         queue.append((label, pair[0], x))
 
 
-def main():
-    n_steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    rng = torch.Generator().manual_seed(1)
-    graphs = [graph(rng) for _ in range(200)]
+def serve(graphs, pipe):
+    """A process that is a client of its own: as many steps as it is told."""
+    torch.set_num_threads(1)
     torch.manual_seed(1)
     network = Network()
-    print(f"torch {torch.__version__}, {sum(p.numel() for p in network.parameters())} parameters")
-    for n_threads in (1, 2):
-        torch.set_num_threads(n_threads)
-        train(network, graphs, 100)
-        start, cpu = time.perf_counter(), time.process_time()
+    while (n_steps := pipe.recv()) is not None:
         train(network, graphs, n_steps)
-        wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-        print(f"{n_threads} threads: {n_steps / wall:.0f} steps a second, {n_steps / cpu:.0f} a second of processor time")
+        pipe.send(n_steps)
+
+
+def train_in_two(pipes, n_steps):
+    for pipe in pipes:
+        pipe.send(n_steps // 2)
+    for pipe in pipes:
+        pipe.recv()
+
+
+def bench(threads):
+    """Steps a second of the bench, by the middle estimate of its throughput."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    command = ["cargo", "bench", "-q", "-p", "folkmoot-strategies", "--bench", "fgcl", "--"]
+    command += ["--noplot", "--warm-up-time", "1", "--measurement-time", "2", f"fgcl/gcn/{threads} thread"]
+    printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    number, unit = re.search(r"thrpt:\s+\[\S+\s+\S+\s+(\S+)\s+(\S+)\s", printed).groups()
+    return float(number) * {"elem/s": 1, "Kelem/s": 1e3, "Melem/s": 1e6}[unit]
+
+
+def timed(n_steps, work):
+    start = time.perf_counter()
+    work()
+    return n_steps / (time.perf_counter() - start)
+
+
+def main():
+    n_steps, n_turns = (int(given) for given in (sys.argv[1:] + ["1000", "3"][len(sys.argv) - 1 :]))
+    rng = torch.Generator().manual_seed(1)
+    graphs = [graph(rng) for _ in range(200)]
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    network = Network()
+    print(f"torch {torch.__version__}, {sum(p.numel() for p in network.parameters())} parameters, {os.cpu_count()} cores")
+    context = multiprocessing.get_context("spawn")
+    ends = [context.Pipe() for _ in range(2)]
+    for _, far in ends:
+        context.Process(target=serve, args=(graphs, far), daemon=True).start()
+    pipes = [near for near, _ in ends]
+    train(network, graphs, 50)
+    train_in_two(pipes, 100)
+    contenders = {
+        "PyTorch, one process": lambda: timed(n_steps, lambda: train(network, graphs, n_steps)),
+        "PyTorch, two processes": lambda: timed(n_steps, lambda: train_in_two(pipes, n_steps)),
+        "the bench, 1 thread": lambda: bench(1),
+        "the bench, 2 threads": lambda: bench(2),
+    }
+    rates = {name: [] for name in contenders}
+    for _ in range(n_turns):
+        for name, contender in contenders.items():
+            rates[name].append(contender())
+    for pipe in pipes:
+        pipe.send(None)
+    base = statistics.median(rates["PyTorch, one process"])
+    for name, values in rates.items():
+        middle = statistics.median(values)
+        turns = ", ".join(f"{value:.0f}" for value in values)
+        print(f"{name:24} {middle:8.0f} steps a second, {middle / base:5.1f} times one process   ({turns})")
 
 
 if __name__ == "__main__":
