@@ -358,6 +358,18 @@ fn what_does_not_suit_is_refused() {
         "training.batch_size",
     ];
     assert_eq!(fields, expected);
+    // The second budget is the first where it is not written, and nobody is told twice.
+    let one = params(Setting::Fgcl {
+        epsilon: -1.0,
+        epsilon_2: None,
+    });
+    assert_eq!(
+        one.check(),
+        [(
+            "setting.epsilon".to_owned(),
+            "must be finite and at least 0.000001, got -1".to_owned()
+        )]
+    );
 }
 
 /// A variant sets what a card leaves open and nothing else.

@@ -160,8 +160,15 @@ impl Params {
             breaches.into_iter().map(path).collect::<Vec<Breach>>()
         };
         let mut breaches = Vec::new();
-        for (field, epsilon) in ["epsilon", "epsilon_2"].iter().zip(self.setting.epsilons()) {
-            if !(epsilon.is_finite() && epsilon >= LEAST_EPSILON) {
+        let written = match self.setting {
+            Setting::Noise { epsilon } => [Some(epsilon), None],
+            Setting::Fgcl { epsilon, epsilon_2 } => [Some(epsilon), epsilon_2],
+            Setting::Centralised | Setting::Federated | Setting::FgclWithoutNoise => [None, None],
+        };
+        for (field, epsilon) in ["epsilon", "epsilon_2"].iter().zip(written) {
+            if let Some(epsilon) = epsilon
+                && !(epsilon.is_finite() && epsilon >= LEAST_EPSILON)
+            {
                 let rule = format!("must be finite and at least {LEAST_EPSILON}, got {epsilon}");
                 breaches.push((format!("setting.{field}"), rule));
             }
