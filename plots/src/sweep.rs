@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Between a metric's name and that of a prediction for it.
 const REFERENCE: char = '@';
 
+/// As many points as there are different markers.
+const MAX_POINTS: usize = 12;
+
 /// From how many decades on a numeric axis of a sweep is logarithmic.
 const X_DECADES: f64 = 1.4;
 /// So is one of what was measured, beyond this: small values hide below large ones.
@@ -363,7 +366,7 @@ impl<'a> View<'a> {
             let (label, unit) = words(metric);
             Axis::new(label, unit)
         };
-        (2..=MAX_CURVES).contains(&series.len()).then(|| {
+        (2..=MAX_POINTS).contains(&series.len()).then(|| {
             Panel::Lines(Lines {
                 x: axis(across),
                 y: axis(up),
