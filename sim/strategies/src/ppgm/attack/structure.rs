@@ -1,0 +1,52 @@
+//! Structure reconstruction: nodes that resemble each other are taken for neighbours.
+
+use crate::ppgm::data::Data;
+use crate::ppgm::matcher::{Input, Matrix};
+use crate::ppgm::pairs::{Deployed, Observed};
+use folkmoot_graphs::Pair;
+
+/// How well arcs are told from other pairs of nodes by the cosine of what was sent of the two: the mean over test graphs of the
+/// area under the ROC curve; `None` where no nodes are sent.
+pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
+    if !deployed.matcher.sends_nodes() {
+        return None;
+    }
+    // Each graph once, paired with itself or whatever it is first with.
+    let pairs: Vec<Pair> = data.test.iter().step_by(2).copied().collect();
+    let n_messages = deployed.matcher.n_exchanges().max(1) as usize;
+    let read = |pair: &Pair, seen: Observed<'_>| {
+        let nodes = seen.sent[0].unwrap_or(&seen.results[0]);
+        // Of several messages the last: its nodes have gathered most.
+        let n_last = nodes.shape().1 / n_messages;
+        link_auc(&data.inputs[pair.first as usize], nodes, n_last)
+    };
+    let areas: Vec<f64> = deployed
+        .observe(&data.inputs, &pairs, read)
+        .into_iter()
+        .flatten()
+        .collect();
+    (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64)
+}
+
+/// The same for one graph, by the last columns of what was sent.
+fn link_auc(graph: &Input, nodes: &Matrix, n_columns: usize) -> Option<f64> {
+    let n = graph.n_nodes();
+    let width = nodes.n_columns as usize;
+    let last = |row: &'_ [f32]| row[width - n_columns..].to_vec();
+    let rows: Vec<Vec<f32>> = nodes.data.chunks_exact(width.max(1)).take(n).map(last).collect();
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let norms: Vec<f64> = rows.iter().map(|row| dot(row, row).sqrt()).collect();
+    let (mut linked, mut scores) = (Vec::new(), Vec::new());
+    for u in 0..rows.len() {
+        for v in u + 1..rows.len() {
+            linked.push(graph.has_arc(u, v) || graph.has_arc(v, u));
+            let norm = norms[u] * norms[v];
+            scores.push(if norm > 0.0 {
+                dot(&rows[u], &rows[v]) / norm
+            } else {
+                0.0
+            });
+        }
+    }
+    folkmoot_metrics::scores::auc(&linked, &scores).ok()
+}
