@@ -65,6 +65,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "gw-ldp/neighbours",
     "gw-ldp/small",
     "gw-ldp/table-1",
+    "ppgm/ablations",
     "ppgm/codes",
     "ppgm/federated",
     "ppgm/ffmpeg",
