@@ -32,7 +32,7 @@ pub enum Model {
     Sgnn,
     /// The same with Laplace noise on every number that is sent.
     SgnnLdp {
-        /// The noise's scale, greater than 0, within 1e-6..=1e6. Default 0.01: the paper gives none, and on OpenSSL [50,200] this
+        /// The noise's scale, greater than 0, within 1e-6..=1e6. Default 0.01: the paper gives none, and on OpenSSL `[50,200]` this
         /// one costs about as much similarity as its table says.
         #[serde(default = "hundredth")]
         scale: f64,
