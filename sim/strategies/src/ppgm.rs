@@ -15,7 +15,7 @@
 //! | `score`    | downlink  | number and score, to both devices                              | 12           |
 //!
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
-//! noise, SimGNN, GMN and GraphSim run in the same protocol; what leaves a device there is what [`matcher`] says of each.
+//! noise, SimGNN, GMN, GraphSim, MGMN and H2MN run in the same protocol; what leaves a device there is what [`matcher`] says of each.
 //!
 //! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out;
 //! a match without a score after `deployment.patience_s` is lost.
@@ -194,14 +194,14 @@ impl Ppgm {
     }
 
     fn blank(&self, graph: u32, step: u32) -> Held {
-        let (sent, result) = self.matcher.shapes(self.data.inputs[graph as usize].n_nodes());
-        match (sent, step < self.matcher.n_exchanges()) {
-            (Some(shape), true) => Held {
+        let n_nodes = self.data.inputs[graph as usize].n_nodes();
+        match self.matcher.sent_shape(step, n_nodes) {
+            Some(shape) => Held {
                 state: Matrix::default(),
                 sent: Some(Matrix::zeros(shape)),
             },
-            _ => Held {
-                state: Matrix::zeros(result),
+            None => Held {
+                state: Matrix::zeros(self.matcher.result_shape(n_nodes)),
                 sent: None,
             },
         }

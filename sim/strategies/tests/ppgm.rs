@@ -17,7 +17,7 @@ use folkmoot_strategies::rounds::Protocol;
 use folkmoot_strategies::settings::Settings;
 use std::sync::Arc;
 
-const MODELS: [Model; 9] = [
+const MODELS: [Model; 11] = [
     Model::Ppgm,
     Model::NoObfuscation,
     Model::NoCodes,
@@ -27,6 +27,8 @@ const MODELS: [Model; 9] = [
     Model::SimGnn,
     Model::Gmn,
     Model::GraphSim,
+    Model::Mgmn,
+    Model::H2mn,
 ];
 
 /// Variants of generated functions; the greater the effect, the more they tell of their property.
@@ -125,14 +127,26 @@ fn devices_compute_the_very_bits_of_the_whole_model_in_memory() {
         let mut sides = matcher.begin(&mut tape, &graphs, None);
         let shape = |var| tape.shape(var);
         for (side, graph) in sides.iter().zip(graphs) {
-            assert_eq!(side.sent.map(shape), matcher.shapes(graph.n_nodes()).0, "{model:?}");
+            assert_eq!(
+                side.sent.map(shape),
+                matcher.sent_shape(0, graph.n_nodes()),
+                "{model:?}"
+            );
         }
         for step in 0..matcher.n_exchanges() {
             let sent = [1, 0].map(|other: usize| sides[other].sent.unwrap());
             sides = matcher.meet(&mut tape, step, &graphs, &sides, &sent, None);
+            for (side, graph) in sides.iter().zip(graphs) {
+                let shape = side.sent.map(|var| tape.shape(var));
+                assert_eq!(shape, matcher.sent_shape(step + 1, graph.n_nodes()), "{model:?}");
+            }
         }
         for (side, graph) in sides.iter().zip(graphs) {
-            assert_eq!(tape.shape(side.state), matcher.shapes(graph.n_nodes()).1, "{model:?}");
+            assert_eq!(
+                tape.shape(side.state),
+                matcher.result_shape(graph.n_nodes()),
+                "{model:?}"
+            );
         }
         let score = matcher.score(&mut tape, sides[0].state, sides[1].state);
         let mut deployed = system.deployed(&parameters);
@@ -218,7 +232,7 @@ fn threads_windows_and_encoding_do_not_matter() {
 #[test]
 fn a_dry_run_sends_the_same_and_learns_nothing() {
     let dataset = functions(20, 1.0, 2);
-    for model in [Model::Ppgm, Model::Gmn, Model::GraphSim] {
+    for model in [Model::Ppgm, Model::Gmn, Model::GraphSim, Model::H2mn] {
         let wet = play_in(&World::ideal(), &dataset, &params(model), Options::default());
         let options = Options {
             dry_run: true,
@@ -394,7 +408,7 @@ fn arcs_are_found_where_nodes_leave() {
         params.training.epochs = 0;
         system(&dataset, &params).train().measured[0].structure_auc
     };
-    for model in [Model::SimGnn, Model::GraphSim] {
+    for model in [Model::SimGnn, Model::GraphSim, Model::Mgmn, Model::H2mn] {
         assert!(found(model).unwrap() > 0.6, "{model:?}: {:?}", found(model));
     }
     // One layer that mixes neighbours with the node itself and with the other graph hides them from a cosine.

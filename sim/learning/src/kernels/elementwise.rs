@@ -10,6 +10,8 @@ pub(crate) enum Function {
     Abs,
     Exp,
     LeakyRelu(f32),
+    /// `1 / √x`; what is below the least counts as the least.
+    ReciprocalRoot(f32),
     Relu,
     Sigmoid,
     Square,
@@ -31,6 +33,7 @@ pub(crate) fn apply(function: Function, x: &[f32], y: &mut [f32]) {
         Function::Exp => each!(exp),
         // Written so that what is not a number stays so.
         Function::LeakyRelu(slope) => each!(|x: f32| if x < 0.0 { slope * x } else { x }),
+        Function::ReciprocalRoot(least) => each!(|x: f32| 1.0 / (if x < least { least } else { x }).sqrt()),
         Function::Relu => each!(|x: f32| if x < 0.0 { 0.0 } else { x }),
         Function::Sigmoid => each!(sigmoid),
         Function::Square => each!(|x: f32| x * x),
@@ -52,6 +55,7 @@ pub(crate) fn apply_back(function: Function, x: &[f32], y: &[f32], gy: &[f32], g
         Function::Abs => each!(|x: f32, _| if x == 0.0 { 0.0 } else { 1.0f32.copysign(x) }),
         Function::Exp => each!(|_, y: f32| y),
         Function::LeakyRelu(slope) => each!(|x: f32, _| if x > 0.0 { 1.0 } else { slope }),
+        Function::ReciprocalRoot(least) => each!(|x: f32, y: f32| if x > least { -0.5 * y * y * y } else { 0.0 }),
         Function::Relu => each!(|x: f32, _| if x > 0.0 { 1.0 } else { 0.0 }),
         Function::Sigmoid => each!(|_, y: f32| y * (1.0 - y)),
         Function::Square => each!(|x: f32, _| 2.0 * x),

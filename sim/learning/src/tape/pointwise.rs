@@ -124,6 +124,15 @@ impl Tape<'_> {
         self.apply(Function::Abs, x)
     }
 
+    /// `1 / √x`; what is below `least` counts as `least`, and its derivative is 0.
+    ///
+    /// # Panics
+    /// If `least` is not above 0.
+    pub fn reciprocal_root(&mut self, least: f32, x: Var) -> Var {
+        assert!(least > 0.0, "the least must be above 0, got {least}");
+        self.apply(Function::ReciprocalRoot(least), x)
+    }
+
     /// `x²`.
     pub fn square(&mut self, x: Var) -> Var {
         self.apply(Function::Square, x)

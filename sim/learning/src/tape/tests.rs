@@ -127,6 +127,10 @@ proptest! {
         agrees(seed, &one, |tape, v| tape.exp(v[0]));
         agrees(seed, &one, |tape, v| tape.abs(v[0]));
         agrees(seed, &one, |tape, v| tape.square(v[0]));
+        agrees(seed, &one, |tape, v| {
+            let positive = tape.exp(v[0]);
+            tape.reciprocal_root(1e-6, positive)
+        });
         agrees(seed, &one, |tape, v| tape.dropout(v[0], 0.4, &mut ChaCha8Rng::seed_from_u64(seed)));
     }
 
@@ -396,6 +400,19 @@ fn dropout_keeps_the_mean() {
     assert!((kept - 7000.0).abs() < 5.0 * (10_000.0f64 * 0.3 * 0.7).sqrt());
     assert!(tape.value(y).iter().all(|y| *y == 0.0 || *y == 1.0 / 0.7));
     assert_eq!(tape.dropout(x, 0.0, &mut rng), x);
+}
+
+/// Rows that are nearly zero would otherwise have a length that is divided by and a gradient without bound.
+#[test]
+fn a_reciprocal_root_ends_at_its_least() {
+    let mut tape = Tape::new();
+    let x = tape.variable(1, 4, &[4.0, 0.25, 0.01, f32::NAN]);
+    let y = tape.reciprocal_root(0.25, x);
+    assert_eq!(tape.value(y)[..3], [0.5, 2.0, 2.0]);
+    assert!(tape.value(y)[3].is_nan());
+    let sum = tape.sum(y);
+    tape.backward(sum);
+    assert_eq!(tape.gradient(x)[..3], [-0.0625, 0.0, 0.0]);
 }
 
 #[test]

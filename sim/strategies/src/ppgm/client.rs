@@ -249,7 +249,10 @@ impl Client {
             return Ok(());
         };
         let (_, data) = open.came.swap_remove(at);
-        let n_columns = system.matcher.shapes(0).0.map_or(0, |(_, columns)| columns);
+        let n_columns = system
+            .matcher
+            .sent_shape(open.step, 0)
+            .map_or(0, |(_, columns)| columns);
         if n_columns == 0 || data.is_empty() || !data.len().is_multiple_of(n_columns) {
             return Err(StrategyError(format!(
                 "a device sent {} numbers, which are no rows of {n_columns}",

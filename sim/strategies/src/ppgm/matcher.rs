@@ -9,6 +9,10 @@ mod codes;
 mod encoder;
 mod gmn;
 mod graph_sim;
+mod h2mn;
+mod mgmn;
+mod perspectives;
+mod readout;
 mod score;
 mod siamese;
 mod sim_gnn;
@@ -79,8 +83,13 @@ pub trait Matcher: Send + Sync {
     /// The score of what two devices sent to the service; shape `(1, 1)`.
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var;
 
-    /// The shapes of a message to the other device, if there is any, and of the one to the service, for a graph of `n_nodes`.
-    fn shapes(&self, n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize));
+    /// The shape of message number `step` to the other device, for a graph of `n_nodes`; none from the last exchange on.
+    fn sent_shape(&self, _step: u32, _n_nodes: usize) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// The shape of the message to the service.
+    fn result_shape(&self, n_nodes: usize) -> (usize, usize);
 }
 
 /// The model that a card asks for, for graphs of `n_features` features a node.
@@ -95,6 +104,8 @@ pub fn build(model: Model, size: &Size, form: &Form, n_features: usize) -> Box<d
         Model::SimGnn => Box::new(sim_gnn::SimGnn::new(size, form, n_features)),
         Model::GraphSim => Box::new(graph_sim::GraphSim::new(size, form, n_features)),
         Model::Gmn => Box::new(gmn::Gmn::new(size, n_features)),
+        Model::Mgmn => Box::new(mgmn::Mgmn::new(size, form, n_features)),
+        Model::H2mn => Box::new(h2mn::H2mn::new(size, n_features)),
     }
 }
 
@@ -224,13 +235,11 @@ impl<'g> Stages<'_, 'g> {
                 sent.push(*message);
             }
         });
+        // One message alone is what was begun with.
         let several = self.matcher.n_exchanges() > 1;
-        let beside = |messages: Vec<Var>| {
-            let messages = self.tape.concat_columns(&messages);
-            Matrix::of(self.tape, messages)
-        };
+        let all = |messages: Vec<Var>| messages.into_iter().map(|var| Matrix::of(self.tape, var)).collect();
         Exchanged {
-            sent: several.then(|| sent.map(beside)),
+            sent: several.then(|| sent.map(all)),
             results: sides.map(|side| Matrix::of(self.tape, side.state)),
         }
     }
@@ -239,8 +248,8 @@ impl<'g> Stages<'_, 'g> {
 /// What two devices send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchanged {
-    /// Where each sends the other several messages: all of each, side by side.
-    pub sent: Option<[Matrix; 2]>,
+    /// Where each sends the other several messages: all of each.
+    pub sent: Option<[Vec<Matrix>; 2]>,
     /// The messages to the service.
     pub results: [Matrix; 2],
 }

@@ -43,6 +43,10 @@ pub enum Model {
     Gmn,
     /// GraphSim (Bai et al., AAAI 2020): each device sends its nodes of all layers to the service.
     GraphSim,
+    /// MGMN (Ling et al., TNNLS 2021): devices exchange their nodes once.
+    Mgmn,
+    /// H2MN (Zhang et al., KDD 2021): devices exchange a vector for each node's neighbourhood in every layer.
+    H2mn,
 }
 
 fn hundredth() -> f64 {

@@ -36,9 +36,8 @@ pub struct Deployed<'a> {
 /// What an eavesdropper reads of one pair, and its score.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
-    /// The messages between the devices, if there are any: those of the pair's first graph, then the other's. Several of one device
-    /// stand side by side.
-    pub sent: [Option<&'a Matrix>; 2],
+    /// The messages between the devices, if there are any: those of the pair's first graph, then the other's.
+    pub sent: [&'a [Matrix]; 2],
     /// The messages to the service.
     pub results: &'a [Matrix; 2],
     /// The service's score.
@@ -135,8 +134,8 @@ impl<'a> Deployed<'a> {
         });
         let seen = |((pair, exchanged), score): ((&Pair, &Exchanged), f32)| {
             let sent = match &exchanged.sent {
-                Some(all) => all.each_ref().map(Some),
-                None => places(pair).map(|at| begun.held[at].sent.as_ref()),
+                Some(all) => all.each_ref().map(Vec::as_slice),
+                None => places(pair).map(|at| begun.held[at].sent.as_slice()),
             };
             let results = &exchanged.results;
             read(pair, Observed { sent, results, score })

@@ -87,7 +87,7 @@ impl Server {
         data: Vec<f32>,
         cx: &mut ServerContext<'_, '_, Ppgm>,
     ) -> Result<(), StrategyError> {
-        let n_columns = system.matcher.shapes(0).1.1 as u32;
+        let n_columns = system.matcher.result_shape(0).1 as u32;
         if n_columns == 0 || !data.len().is_multiple_of(n_columns as usize) {
             return Err(StrategyError(format!(
                 "client {from} sent {} numbers to the service, which are no rows of {n_columns}",

@@ -152,11 +152,11 @@ struct Seen {
 impl Seen {
     fn new(matcher: &dyn Matcher, seen: &Observed<'_>) -> Seen {
         let sent = seen.sent[0];
-        let mean_sent = sent.map(Matrix::mean_row).unwrap_or_default();
+        let mean_sent = sent.iter().flat_map(Matrix::mean_row).collect::<Vec<f32>>();
         Seen {
-            all_sent: match sent {
-                Some(sent) if !matcher.sends_nodes() => sent.data.clone(),
-                _ => mean_sent.clone(),
+            all_sent: match matcher.sends_nodes() {
+                true => mean_sent.clone(),
+                false => sent.iter().flat_map(|message| message.data.iter().copied()).collect(),
             },
             mean_sent,
             mean_result: seen.results[0].mean_row(),

@@ -13,12 +13,12 @@ pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
     }
     // Each graph once, paired with itself or whatever it is first with.
     let pairs: Vec<Pair> = data.test.iter().step_by(2).copied().collect();
-    let n_messages = deployed.matcher.n_exchanges().max(1) as usize;
     let read = |pair: &Pair, seen: Observed<'_>| {
-        let nodes = seen.sent[0].unwrap_or(&seen.results[0]);
-        // Of several messages the last: its nodes have gathered most.
-        let n_last = nodes.shape().1 / n_messages;
-        link_auc(&data.inputs[pair.first as usize], nodes, n_last)
+        let graph = &data.inputs[pair.first as usize];
+        // Of several messages the last with all nodes: they have gathered most.
+        let whole = |message: &&Matrix| message.shape().0 >= graph.n_nodes();
+        let nodes = seen.sent[0].iter().rev().find(whole).unwrap_or(&seen.results[0]);
+        link_auc(graph, nodes)
     };
     let areas: Vec<f64> = deployed
         .observe(&data.inputs, &pairs, read)
@@ -28,12 +28,11 @@ pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
     (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64)
 }
 
-/// The same for one graph, by the last columns of what was sent.
-fn link_auc(graph: &Input, nodes: &Matrix, n_columns: usize) -> Option<f64> {
+/// The same for one graph, whose nodes are the first rows of what was sent.
+fn link_auc(graph: &Input, nodes: &Matrix) -> Option<f64> {
     let n = graph.n_nodes();
     let width = nodes.n_columns as usize;
-    let last = |row: &'_ [f32]| row[width - n_columns..].to_vec();
-    let rows: Vec<Vec<f32>> = nodes.data.chunks_exact(width.max(1)).take(n).map(last).collect();
+    let rows: Vec<&[f32]> = nodes.data.chunks_exact(width.max(1)).take(n).collect();
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
     let norms: Vec<f64> = rows.iter().map(|row| dot(row, row).sqrt()).collect();
     let (mut linked, mut scores) = (Vec::new(), Vec::new());
@@ -41,11 +40,7 @@ fn link_auc(graph: &Input, nodes: &Matrix, n_columns: usize) -> Option<f64> {
         for v in u + 1..rows.len() {
             linked.push(graph.has_arc(u, v) || graph.has_arc(v, u));
             let norm = norms[u] * norms[v];
-            scores.push(if norm > 0.0 {
-                dot(&rows[u], &rows[v]) / norm
-            } else {
-                0.0
-            });
+            scores.push(if norm > 0.0 { dot(rows[u], rows[v]) / norm } else { 0.0 });
         }
     }
     folkmoot_metrics::scores::auc(&linked, &scores).ok()

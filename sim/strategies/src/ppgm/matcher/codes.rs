@@ -210,8 +210,12 @@ impl Matcher for Codes {
         self.scorer.forward(tape, first, second)
     }
 
-    fn shapes(&self, _n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
-        let width = if self.lstm.backwards.is_some() { 2 } else { 1 } * self.hidden;
-        (Some((self.n_codes, self.hidden)), (1, width))
+    fn sent_shape(&self, step: u32, _n_nodes: usize) -> Option<(usize, usize)> {
+        (step < self.n_exchanges()).then_some((self.n_codes, self.hidden))
+    }
+
+    fn result_shape(&self, _n_nodes: usize) -> (usize, usize) {
+        let directions = if self.lstm.backwards.is_some() { 2 } else { 1 };
+        (1, directions * self.hidden)
     }
 }

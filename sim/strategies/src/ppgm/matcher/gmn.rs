@@ -114,7 +114,11 @@ impl Matcher for Gmn {
         tape.cosine(first, second)
     }
 
-    fn shapes(&self, n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
-        (Some((n_nodes, self.hidden)), (1, self.hidden))
+    fn sent_shape(&self, step: u32, n_nodes: usize) -> Option<(usize, usize)> {
+        (step < self.n_exchanges()).then_some((n_nodes, self.hidden))
+    }
+
+    fn result_shape(&self, _n_nodes: usize) -> (usize, usize) {
+        (1, self.hidden)
     }
 }

@@ -172,7 +172,7 @@ impl Matcher for GraphSim {
         tape.sigmoid(logit)
     }
 
-    fn shapes(&self, n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
-        (None, (n_nodes, self.filters.len() * self.hidden))
+    fn result_shape(&self, n_nodes: usize) -> (usize, usize) {
+        (n_nodes, self.filters.len() * self.hidden)
     }
 }

@@ -68,7 +68,7 @@ impl Matcher for Siamese {
         self.scorer.forward(tape, first, second)
     }
 
-    fn shapes(&self, _n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
-        (None, (1, self.hidden))
+    fn result_shape(&self, _n_nodes: usize) -> (usize, usize) {
+        (1, self.hidden)
     }
 }

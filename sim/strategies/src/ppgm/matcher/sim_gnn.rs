@@ -4,11 +4,11 @@
 //! <https://arxiv.org/abs/1808.05689>. K = 16 slices and 16 bins, as there. The last row of what a device sends is its graph
 //! vector, the others are its nodes.
 //!
-//! Deviations: the paper's graphs have ten nodes of width 16. With 90 of width 100 every sigmoid is at its end before training begins,
-//! and stays there, so products of nodes are divided by the root of the width, as attention does it, and the graph vector by the
-//! number of nodes.
+//! Deviations: products of nodes are divided by the root of the width, as attention does it, and the graph vector by the number of
+//! nodes; see [`Readout`] for why.
 
 use super::encoder::Encoder;
+use super::readout::Readout;
 use super::{Drops, Input, Matcher, Range, Side};
 use crate::ppgm::options::{Form, Size};
 use folkmoot_learning::layers::Linear;
@@ -20,7 +20,7 @@ const N_BINS: usize = 16;
 pub(super) struct SimGnn {
     layout: Layout,
     encoder: Encoder,
-    context: Parameter,
+    readout: Readout,
     tensor: Parameter,
     linear: Linear,
     head: [Linear; 3],
@@ -32,7 +32,7 @@ impl SimGnn {
         let mut layout = Layout::new();
         let encoder = Encoder::new(&mut layout, size, form, n_features);
         let d = size.hidden as usize;
-        let context = layout.weight("context", d, d, Init::Glorot);
+        let readout = Readout::new(&mut layout, "context", d);
         let tensor = layout.weight("tensor", d, N_SLICES * d, Init::Uniform((3.0 / d as f32).sqrt()));
         let linear = Linear::new(&mut layout, "tensor.linear", 2 * d, N_SLICES);
         let widths = [N_SLICES + N_BINS, 16, 8, 1];
@@ -40,7 +40,7 @@ impl SimGnn {
         SimGnn {
             layout,
             encoder,
-            context,
+            readout,
             tensor,
             linear,
             head,
@@ -48,16 +48,11 @@ impl SimGnn {
         }
     }
 
-    /// What brings products of rows of the hidden width to the size of their elements.
-    fn narrow(&self) -> f32 {
-        1.0 / (self.hidden as f32).sqrt()
-    }
-
     /// The shares of node pairs by the sigmoid of their products, in equal bins of 0..1; no gradient passes.
     fn histogram(&self, tape: &mut Tape<'_>, first: Var, second: Var) -> Var {
         let (first, second) = (tape.detach(first), tape.detach(second));
         let products = tape.matmul_transposed(first, second);
-        let products = tape.scale(self.narrow(), products);
+        let products = tape.scale(1.0 / (self.hidden as f32).sqrt(), products);
         let likeness = tape.sigmoid(products);
         let mut counts = [0_u32; N_BINS];
         for x in tape.value(likeness) {
@@ -88,14 +83,7 @@ impl Matcher for SimGnn {
     fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], mut drops: Drops<'_>) -> Vec<Side> {
         let begin = |graph: &&'g Input| {
             let nodes = self.encoder.forward(tape, graph, drops.as_deref_mut(), |_| {});
-            let mean = tape.segment_mean(nodes, None);
-            let context = tape.matmul(mean, self.context.var());
-            let context = tape.tanh(context);
-            let attention = tape.matmul_transposed(context, nodes);
-            let attention = tape.scale(self.narrow(), attention);
-            let attention = tape.sigmoid(attention);
-            let whole = tape.matmul(attention, nodes);
-            let whole = tape.scale(1.0 / graph.n_nodes().max(1) as f32, whole);
+            let whole = self.readout.forward(tape, nodes);
             Side {
                 state: tape.concat_rows(&[nodes, whole]),
                 sent: None,
@@ -126,7 +114,7 @@ impl Matcher for SimGnn {
         tape.sigmoid(logit)
     }
 
-    fn shapes(&self, n_nodes: usize) -> (Option<(usize, usize)>, (usize, usize)) {
-        (None, (n_nodes + 1, self.hidden))
+    fn result_shape(&self, n_nodes: usize) -> (usize, usize) {
+        (n_nodes + 1, self.hidden)
     }
 }
