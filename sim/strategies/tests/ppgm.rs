@@ -5,10 +5,12 @@
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::AvailabilitySpec;
-use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec, Pair, Partition, PartitionSpec};
+use folkmoot_graphs::{
+    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, PartitionSpec, SparseRows,
+};
 use folkmoot_learning::Tape;
 use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
-use folkmoot_strategies::ppgm::matcher;
+use folkmoot_strategies::ppgm::matcher::{self, Input, Stages};
 use folkmoot_strategies::ppgm::options::{Convolution, Form, Head, Model, Size, Targets, Variant};
 use folkmoot_strategies::ppgm::params::{Deployment, Training};
 use folkmoot_strategies::ppgm::train::Trainer;
@@ -372,6 +374,26 @@ fn padding_without_a_mask_changes_scores() {
     assert_ne!(score(Variant::AsReleased, false), score(Variant::AsReleased, true));
 }
 
+/// A node reads its successors by the form of the released code, and both ways by the text.
+#[test]
+fn directed_graphs_are_read_from_successors() {
+    let (arc, _) = GraphBuilder::new(2).directed(true).build(&[(0, 1)]).unwrap();
+    let features = |second| Features::Sparse(SparseRows::from_rows(1, &[[(0, 1.0)], [(0, second)]]).unwrap());
+    let moved = |variant: Variant| {
+        let form = Form::of(variant);
+        let matcher = matcher::build(Model::GraphSim, &params(Model::GraphSim).size, &form, 1);
+        let parameters = vec![0.1; matcher.layout().len()];
+        let inputs = [2.0, 3.0].map(|second| Input::new(&arc, &features(second), 0..2, &form));
+        let rows = |input| Stages::with(matcher.as_ref(), &parameters, |stages| stages.begin(input).state);
+        let [before, after] = inputs.each_ref().map(rows);
+        let width = before.n_columns as usize;
+        [0, 1].map(|node| before.data[node * width..][..width] != after.data[node * width..][..width])
+    };
+    assert_eq!(moved(Variant::Corrected), [true, true]);
+    // Without a loop a node does not read itself, and the second has no successor.
+    assert_eq!(moved(Variant::AsReleased), [true, false]);
+}
+
 /// The area is 1/2 within 4 standard errors (about 0.03 for some 180 targets) where variants bear no mark, far above where they do.
 #[test]
 fn an_attack_succeeds_on_marks_and_on_nothing_else() {
@@ -397,6 +419,41 @@ fn an_attack_succeeds_on_marks_and_on_nothing_else() {
     for area in attacked(1.0) {
         assert!(area > 0.7, "{area}");
     }
+}
+
+/// Each difference between the attacker of the text and that of the released code changes what is inferred, and a variant sets all.
+#[test]
+fn attackers_differ_in_what_a_card_says_of_them() {
+    let dataset = functions(60, 1.0, 2);
+    let of = |variant: &str| -> Attack {
+        let card = format!("(variant: {variant}, attack: (epochs: 20, shadow: 0.5))");
+        ron::from_str::<Params>(&card).unwrap().attack
+    };
+    let inferred = |attack: Attack| {
+        let mut params = params(Model::Ppgm);
+        params.training.epochs = 0;
+        params.attack = attack;
+        system(&dataset, &params).train().measured[0].attacks[0].1.unwrap()
+    };
+    let (printed, released) = (of("Corrected"), of("AsReleased"));
+    let plain = inferred(printed.clone());
+    let changes: [fn(&mut Attack, &Attack); 6] = [
+        |attack, other| attack.shadow_of = other.shadow_of,
+        |attack, other| attack.standardise = other.standardise,
+        |attack, other| attack.layers = other.layers,
+        |attack, other| attack.rate = other.rate,
+        |attack, other| attack.batch = other.batch,
+        |attack, other| attack.choice = other.choice,
+    ];
+    let mut all = printed.clone();
+    for (at, change) in changes.iter().enumerate() {
+        let mut attack = printed.clone();
+        change(&mut attack, &released);
+        assert_ne!(inferred(attack), plain, "change {at}");
+        change(&mut all, &released);
+    }
+    assert_eq!(all, released);
+    assert!((0.0..=1.0).contains(&inferred(released)));
 }
 
 /// Nodes that took part in a propagation resemble their neighbours, where they leave as they are; PPGM lets none leave.

@@ -16,6 +16,8 @@ pub struct Data {
     pub inputs: Vec<Input>,
     /// Features a node.
     pub n_features: usize,
+    /// Each graph's class.
+    pub classes: Vec<u32>,
     /// What an attacker wants to know of each graph.
     pub properties: Vec<u32>,
     /// How many values it has.
@@ -97,6 +99,7 @@ impl Data {
         Ok(Data {
             inputs,
             n_features: features.n_columns(),
+            classes: labels.clone(),
             properties: properties.classes().to_vec(),
             n_properties: properties.n_classes(),
             train: Splits::items(&splits.train),

@@ -8,7 +8,10 @@ pub enum Variant {
     /// The paper's text: 223,300 parameters at the default sizes, an eavesdropper who reads one of the two messages at random.
     AsPrinted,
     /// The authors' code: a feed-forward block after each attention, an LSTM in both directions, arcs in their own direction,
-    /// batches padded without a mask, an attacker of two layers.
+    /// batches padded without a mask, another attacker.
+    ///
+    /// Not followed: there codes begin as uniform draws of 0..1, a batch is of five graphs that follow each other in the order of
+    /// functions, the first graphs of a batch are padded apart from the second ones, and the head for similarities has one layer more.
     AsReleased,
     /// The text, with every graph on its own, and an eavesdropper who reads both messages.
     #[default]
@@ -132,7 +135,7 @@ pub struct Form {
     pub bidirectional: bool,
     /// Nodes propagate to themselves. By the variant true or false.
     pub self_loops: bool,
-    /// Arcs lead from a block to its successors alone: a node then adds up what its predecessors hold. By the variant false or true.
+    /// A node reads its successors alone, as the released code's matrix of successors has it. By the variant false or true.
     pub directed: bool,
     /// What a batch does. By the variant `Masked` or `Unmasked`.
     pub padding: Padding,

@@ -88,10 +88,10 @@ impl<'a> Trainer<'a> {
         };
         self.parts.resize_with(batch.len().div_ceil(PART), Part::default);
         let (matcher, parameters, form) = (self.matcher, &self.parameters, &self.form);
-        let (streams, first) = (self.streams, self.n_steps * batch.len() as u64);
+        let (streams, step) = (self.streams, self.n_steps);
         let work = |(at, (part, pairs)): (usize, (&mut Part, &[Pair]))| {
             let share = pairs.len() as f32 / batch.len() as f32;
-            let mut rng = streams.counted(DROPS, Party::Server, Round(at as u32), first);
+            let mut rng = streams.counted(DROPS, Party::Server, Round(at as u32), step);
             part.run(matcher, (parameters, form), &input, pairs, share, &mut rng);
         };
         let parts = self.parts.par_iter_mut().zip(batch.par_chunks(PART)).enumerate();

@@ -1,20 +1,18 @@
 //! Property inference: a perceptron learns from the messages of graphs whose properties are known.
 
-use super::{Attack, Intercept};
+use super::{Attack, Intercept, ShadowOf};
 use crate::ppgm::data::Data;
 use crate::ppgm::matcher::{Matcher, Matrix};
 use crate::ppgm::pairs::{Deployed, OVERHEARD, Observed};
+use crate::ppgm::params::Choice;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
 use folkmoot_graphs::Pair;
 use folkmoot_learning::layers::Linear;
-use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape};
+use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape, Var};
 
 const SHADOW: Purpose = Purpose(*b"pp-shado");
 const LEARN: Purpose = Purpose(*b"pp-infer");
-
-/// Samples a step of the attacker's training.
-const BATCH: usize = 32;
 
 impl Attack {
     /// How well the property is inferred from each interception that the model allows: macro one-vs-rest areas under the ROC curve.
@@ -29,7 +27,11 @@ impl Attack {
     ) -> Vec<(Intercept, Option<f64>)> {
         let mut rng = streams.global(SHADOW);
         let known = ((self.shadow * data.train.len() as f64).ceil() as usize).max(1);
-        let shadow = one_of_two(&data.sampler.epoch(&mut rng), known, &mut rng);
+        let mut pairs = data.sampler.epoch(&mut rng);
+        if self.shadow_of == ShadowOf::Classes {
+            pairs = by_class(&pairs, &data.classes, &mut rng);
+        }
+        let shadow = one_of_two(&pairs, known, &mut rng);
         let all = [data.validation.clone(), data.test.clone()].concat();
         let targets = one_of_two(&all, usize::MAX, &mut rng);
         let read = |_: &Pair, seen: Observed<'_>| Seen::new(deployed.matcher, &seen);
@@ -54,33 +56,56 @@ impl Attack {
                 let views = seen[part].iter().zip(&coins[part]);
                 views.map(|(seen, coin)| seen.view(intercept, *coin)).collect()
             });
-            let rng = &mut streams.global(LEARN);
-            let area = self.learn(
-                (&rows[0], &properties[0]),
-                (&rows[1], &properties[1]),
-                data.n_properties,
-                width,
-                rng,
-            );
-            (intercept, area)
+            let [known, targets] = [0, 1].map(|part| Known {
+                rows: &rows[part],
+                classes: &properties[part],
+            });
+            let (validation, test) = targets.split_at(data.validation.len() / 2);
+            let guesses = match self.choice {
+                Choice::Last => (None, targets),
+                Choice::BestValidation => (Some(validation), test),
+            };
+            let attacker = Attacker::new(self, known, data.n_properties, width);
+            (intercept, attacker.learn(guesses, &mut streams.global(LEARN)))
         };
         allowed.map(area).collect()
     }
+}
 
-    /// The area for guesses of `targets`, learned from `shadow`: rows of equal length and their classes.
-    fn learn(
-        &self,
-        (shadow, known): (&[Vec<f32>], &[u32]),
-        (targets, actual): (&[Vec<f32>], &[u32]),
-        n_classes: usize,
-        width: usize,
-        rng: &mut SimRng,
-    ) -> Option<f64> {
-        let scaling = Scaling::of(shadow);
-        let n_in = scaling.mean.len();
+/// Messages of equal length, and the classes of their graphs.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    rows: &'a [Vec<f32>],
+    classes: &'a [u32],
+}
+
+impl<'a> Known<'a> {
+    fn split_at(self, n: usize) -> (Known<'a>, Known<'a>) {
+        let (rows, classes) = (self.rows.split_at(n), self.classes.split_at(n));
+        let [first, second] = [(rows.0, classes.0), (rows.1, classes.1)].map(|(rows, classes)| Known { rows, classes });
+        (first, second)
+    }
+}
+
+/// A perceptron that learns from a shadow set.
+struct Attacker<'a> {
+    attack: &'a Attack,
+    shadow: Known<'a>,
+    scaling: Scaling,
+    layout: Layout,
+    layers: Vec<Linear>,
+    n_classes: usize,
+}
+
+impl<'a> Attacker<'a> {
+    fn new(attack: &'a Attack, shadow: Known<'a>, n_classes: usize, width: usize) -> Attacker<'a> {
+        let scaling = match attack.standardise {
+            true => Scaling::of(shadow.rows),
+            false => Scaling::none(shadow.rows.first().map_or(0, Vec::len)),
+        };
+        let (n_in, last) = (scaling.mean.len(), attack.layers as usize - 1);
         let mut layout = Layout::new();
-        let last = self.layers as usize - 1;
-        let layers: Vec<Linear> = (0..=last)
+        let layers = (0..=last)
             .map(|l| {
                 let (n_in, n_out) = (
                     if l == 0 { n_in } else { width },
@@ -89,51 +114,92 @@ impl Attack {
                 Linear::new(&mut layout, &l.to_string(), n_in, n_out)
             })
             .collect();
+        Attacker {
+            attack,
+            shadow,
+            scaling,
+            layout,
+            layers,
+            n_classes,
+        }
+    }
+
+    /// The area for guesses of the second set, where there is a first after the epoch that guesses that one best.
+    fn learn(&self, (validation, test): (Option<Known<'_>>, Known<'_>), rng: &mut SimRng) -> Option<f64> {
         let optimiser = Optimiser::Adam(Adam {
-            rate: self.rate as f32,
+            rate: self.attack.rate as f32,
             ..Adam::default()
         });
-        let mut parameters = layout.initialise(rng);
+        let mut parameters = self.layout.initialise(rng);
         let mut moments = Moments::new();
-        let logits = |tape: &mut Tape<'_>, rows: usize, x: &[f32]| {
-            let mut h = tape.constant(rows, n_in, x);
-            for layer in &layers[..last] {
-                h = layer.forward_relu(tape, h);
-            }
-            layers[last].forward(tape, h)
-        };
-        let mut order: Vec<u32> = (0..shadow.len() as u32).collect();
-        for _ in 0..self.epochs {
+        let mut order: Vec<u32> = (0..self.shadow.rows.len() as u32).collect();
+        let mut best: Option<(f64, Vec<f32>)> = None;
+        for _ in 0..self.attack.epochs {
             for i in (1..order.len()).rev() {
                 order.swap(i, rng::index(rng, i + 1));
             }
-            for batch in order.chunks(BATCH) {
-                let x: Vec<f32> = batch.iter().flat_map(|&i| scaling.apply(&shadow[i as usize])).collect();
-                let labels: Vec<u32> = batch.iter().map(|&i| known[i as usize]).collect();
+            for batch in order.chunks(self.attack.batch as usize) {
+                let row = |&i: &u32| self.scaling.apply(&self.shadow.rows[i as usize]);
+                let x: Vec<f32> = batch.iter().flat_map(row).collect();
+                let labels: Vec<u32> = batch.iter().map(|&i| self.shadow.classes[i as usize]).collect();
                 Tape::with_own(|tape| {
-                    tape.load(&layout, &parameters);
-                    let logits = logits(tape, batch.len(), &x);
+                    tape.load(&self.layout, &parameters);
+                    let logits = self.logits(tape, batch.len(), &x);
                     let loss = tape.cross_entropy(logits, &labels, None);
                     tape.backward(loss);
                     optimiser.step(&mut moments, &mut parameters, tape.parameters_mut().1);
                 });
             }
+            let area = validation.and_then(|validation| self.area(&parameters, validation));
+            if let Some(area) = area
+                && best.as_ref().is_none_or(|(most, _)| area > *most)
+            {
+                best = Some((area, parameters.clone()));
+            }
         }
-        let x: Vec<f32> = targets.iter().flat_map(|row| scaling.apply(row)).collect();
+        self.area(&best.map_or(parameters, |(_, parameters)| parameters), test)
+    }
+
+    fn logits(&self, tape: &mut Tape<'_>, rows: usize, x: &[f32]) -> Var {
+        let (last, first) = self.layers.split_last().expect("a perceptron has a layer");
+        let mut h = tape.constant(rows, self.scaling.mean.len(), x);
+        for layer in first {
+            h = layer.forward_relu(tape, h);
+        }
+        last.forward(tape, h)
+    }
+
+    /// The macro one-vs-rest area for its guesses of a set.
+    fn area(&self, parameters: &[f32], set: Known<'_>) -> Option<f64> {
+        let x: Vec<f32> = set.rows.iter().flat_map(|row| self.scaling.apply(row)).collect();
         let scores: Vec<f64> = Tape::with_own(|tape| {
-            tape.load(&layout, &parameters);
-            let logits = logits(tape, targets.len(), &x);
+            tape.load(&self.layout, parameters);
+            let logits = self.logits(tape, set.rows.len(), &x);
             let chances = tape.softmax(logits, None);
             tape.value(chances).iter().map(|x| f64::from(*x)).collect()
         });
-        let positive: Vec<bool> = actual
+        let positive: Vec<bool> = set
+            .classes
             .iter()
-            .flat_map(|&class| (0..n_classes as u32).map(move |other| other == class))
+            .flat_map(|&class| (0..self.n_classes as u32).map(move |other| other == class))
             .collect();
         let labelled = vec![true; positive.len()];
-        let areas = folkmoot_metrics::scores::masked_auc(&positive, &labelled, &scores, n_classes).ok()?;
+        let areas = folkmoot_metrics::scores::masked_auc(&positive, &labelled, &scores, self.n_classes).ok()?;
         areas.mean
     }
+}
+
+/// The same pairs, class after class in a random order.
+fn by_class(pairs: &[Pair], classes: &[u32], rng: &mut SimRng) -> Vec<Pair> {
+    let class = |pair: &Pair| classes[pair.first as usize] as usize;
+    let n_classes = pairs.iter().map(class).max().map_or(0, |most| most + 1);
+    let mut places: Vec<usize> = (0..n_classes).collect();
+    for i in (1..n_classes).rev() {
+        places.swap(i, rng::index(rng, i + 1));
+    }
+    let mut sorted = pairs.to_vec();
+    sorted.sort_by_key(|pair| places[class(pair)]);
+    sorted
 }
 
 /// Of each graph's two pairs one, by a fair coin, for the first `n` graphs of a list of pairs.
@@ -189,6 +255,13 @@ struct Scaling {
 }
 
 impl Scaling {
+    fn none(width: usize) -> Scaling {
+        Scaling {
+            mean: vec![0.0; width],
+            factor: vec![1.0; width],
+        }
+    }
+
     fn of(rows: &[Vec<f32>]) -> Scaling {
         let (width, n) = (rows.first().map_or(0, Vec::len), rows.len().max(1) as f64);
         let total = |term: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {

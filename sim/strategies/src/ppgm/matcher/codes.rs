@@ -20,7 +20,7 @@ pub enum Ablation {
     Matching,
 }
 
-/// What follows an attention in the released code: `y = norm(x)`, `norm(y + drop(W relu(V y)))`.
+/// What follows an attention in the released code: `y = norm(x)`, `norm(y + drop(W drop(relu(V y))))`.
 #[derive(Clone, Debug)]
 struct Block {
     norms: [LayerNorm; 2],
@@ -40,13 +40,16 @@ impl Block {
         })
     }
 
-    fn forward(&self, tape: &mut Tape<'_>, x: Var, drops: Drops<'_>) -> Var {
+    fn forward(&self, tape: &mut Tape<'_>, x: Var, mut drops: Drops<'_>) -> Var {
+        let mut drop = |tape: &mut Tape<'_>, h| match drops.as_deref_mut() {
+            Some(rng) if self.dropout > 0.0 => tape.dropout(h, self.dropout, rng),
+            _ => h,
+        };
         let y = self.norms[0].forward(tape, x);
         let h = self.wide.forward_relu(tape, y);
-        let mut h = self.narrow.forward(tape, h);
-        if let (Some(rng), true) = (drops, self.dropout > 0.0) {
-            h = tape.dropout(h, self.dropout, rng);
-        }
+        let h = drop(tape, h);
+        let h = self.narrow.forward(tape, h);
+        let h = drop(tape, h);
         let sum = tape.add(y, h);
         self.norms[1].forward(tape, sum)
     }

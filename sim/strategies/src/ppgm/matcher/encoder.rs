@@ -18,13 +18,14 @@ impl Input {
     /// A graph with the features of its nodes, which are rows `nodes` of `features`.
     ///
     /// Undirected, the propagation is `D^−1/2 (A + I) D^−1/2` of the graph without directions, a block that follows itself being
-    /// an arc like any other. With `directed` a node reads its predecessors alone, divided by the roots of both nodes' numbers of
-    /// predecessors, of which none counts as one. GIN adds neighbours up without any factor.
+    /// an arc like any other. With `directed` a node reads its successors alone, divided by the roots of both nodes' numbers of
+    /// successors, of which none counts as one. GIN adds neighbours up without any factor.
     pub fn new(graph: &Graph, features: &Features, nodes: Range<usize>, form: &Form) -> Input {
         let n = graph.n_nodes() as u32;
-        let mut arcs: Vec<(u32, u32)> = graph.arcs().collect();
+        // A row of the matrix reads the sources of the arcs that lead to it.
+        let mut arcs: Vec<(u32, u32)> = graph.arcs().map(|(from, to)| (to, from)).collect();
         if !form.directed && graph.is_directed() {
-            arcs.extend(graph.arcs().map(|(from, to)| (to, from)));
+            arcs.extend(graph.arcs());
             arcs.sort_unstable();
             arcs.dedup();
         }
@@ -97,7 +98,7 @@ impl Input {
     }
 }
 
-/// `D^−1/2 A D^−1/2` with in-degrees of at least 1.
+/// `D^−1/2 A D^−1/2`, the rows of `A` being those of `csr`, with degrees of at least 1.
 fn clamped(csr: &Csr) -> Csr {
     let factor = |node: usize| 1.0 / (csr.range(node).len().max(1) as f32).sqrt();
     let entries: Vec<(u32, u32, f32)> = (0..csr.n_rows())
