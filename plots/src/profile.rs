@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The ending of the metric that is the standard deviation of another one's value within a run.
 const STD: &str = "_std";
 
+/// The reference of a metric that is its value before training: the place of epoch 0.
+const BEFORE: &str = "@untrained";
+
 /// How many curves a panel can hold and still be read.
 pub(crate) const MAX_CURVES: usize = 8;
 
@@ -89,6 +92,11 @@ fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) 
         .filter(|point| point.parameter == parameter && point.metric == metric)
         .map(|point| point.at)
         .collect();
+    let before = (parameter == "epoch").then(|| format!("{metric}{BEFORE}"));
+    let has_before = |summary: &&BTreeMap<String, f64>| before.as_ref().is_some_and(|name| summary.contains_key(name));
+    if !places.is_empty() && arms.iter().flat_map(|arm| &arm.runs).any(has_before) {
+        places.push(0.0);
+    }
     places.sort_by(f64::total_cmp);
     places.dedup();
     let mut series = Vec::new();
@@ -96,7 +104,8 @@ fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) 
         let mut curve = Series::new(arm.label.clone(), Role::Data(index), Vec::new());
         for &at in &places {
             let find = |metric: &str, summary: &BTreeMap<String, f64>| {
-                let is_it = |name: &str| point(name) == Some(Point { metric, parameter, at });
+                let is_before = |name: &str| at == 0.0 && before.as_deref() == Some(name);
+                let is_it = |name: &str| point(name) == Some(Point { metric, parameter, at }) || is_before(name);
                 summary.iter().find(|(name, _)| is_it(name)).map(|(_, value)| *value)
             };
             let values: Vec<f64> = arm.runs.iter().filter_map(|summary| find(metric, summary)).collect();
@@ -159,6 +168,30 @@ mod tests {
             assert_eq!(point(name), None, "{name}");
         }
         assert!(is_std("micro_f1_std[train_ratio=0.1]") && is_std("x_std") && !is_std("std_x[a=1]"));
+    }
+
+    #[test]
+    fn a_curve_over_epochs_begins_before_training() {
+        let summary = |parameter: &str| {
+            BTreeMap::from([
+                (format!("auc[{parameter}=5]"), 0.7),
+                (format!("auc[{parameter}=10]"), 0.8),
+                ("auc@untrained".to_owned(), 0.5),
+            ])
+        };
+        let curve = |parameter: &str| {
+            let summary = summary(parameter);
+            let arm = Arm {
+                label: "arm".to_owned(),
+                runs: vec![&summary],
+            };
+            match figures(&[arm]).remove(0).panels.remove(0) {
+                Panel::Lines(mut lines) => lines.series.remove(0).points,
+                Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
+            }
+        };
+        assert_eq!(curve("epoch"), [(0.0, 0.5), (5.0, 0.7), (10.0, 0.8)]);
+        assert_eq!(curve("share"), [(5.0, 0.7), (10.0, 0.8)]);
     }
 
     #[test]

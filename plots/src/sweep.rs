@@ -1,7 +1,7 @@
 //! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
 
 use crate::artifacts;
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::file_part;
 use crate::names::{heading, minus, words};
 use crate::profile::{self, MAX_CURVES};
@@ -359,6 +359,7 @@ impl<'a> View<'a> {
             .enumerate()
             .map(|(index, ((value, x), (_, y)))| Series {
                 band: y.interval.map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
+                path: Path::Scattered,
                 ..Series::new(*value, Role::Data(index), vec![(x.mean, y.mean)])
             })
             .collect();

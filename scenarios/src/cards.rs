@@ -66,6 +66,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "gw-ldp/small",
     "gw-ldp/table-1",
     "ppgm/ablations",
+    "ppgm/attacker",
     "ppgm/codes",
     "ppgm/federated",
     "ppgm/ffmpeg",
