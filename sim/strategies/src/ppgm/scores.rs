@@ -16,9 +16,9 @@ pub(super) fn scores(system: &Ppgm, server: &Server, clients: &Clients<'_, Clien
     let mut scores = Scores::default();
     deployment(system, server, clients, report, &mut scores);
     let Some(learned) = &server.learned else { return scores };
-    let n = system.data.validation.len() as u64;
+    let pairs = [2 * system.data.train.len(), system.data.validation.len()].map(|n| n as u64);
     for (epoch, done) in (1..).zip(&learned.epochs) {
-        let mut row = |split: &str, metric: &str, value| {
+        let mut row = |split: &str, metric: &str, value, n| {
             scores.rows.push(ScoreRow {
                 round: epoch,
                 virtual_s: 0.0,
@@ -28,9 +28,9 @@ pub(super) fn scores(system: &Ppgm, server: &Server, clients: &Clients<'_, Clien
                 n,
             });
         };
-        row("train", "loss", done.loss);
+        row("train", "loss", done.loss, pairs[0]);
         if let Some(auc) = done.validation_auc {
-            row("validation", "auc", auc);
+            row("validation", "auc", auc, pairs[1]);
         }
     }
     let mut put = |name: String, value: Option<f64>| scores.summary.extend(value.map(|value| (name, value)));
