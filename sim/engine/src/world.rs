@@ -16,7 +16,7 @@ pub use cohort::CohortSpec;
 pub use devices::{DeviceSpec, Devices};
 pub use dist::Dist;
 pub use dropout::DropoutSpec;
-pub use network::{AccessRates, Link, Network, NetworkSpec, Verdict};
+pub use network::{AccessRates, Link, LinkClass, LinksSpec, Network, NetworkSpec, Verdict};
 
 use folkmoot_metrics::SimSpan;
 

@@ -17,8 +17,8 @@
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
 //! noise, SimGNN, GMN, GraphSim, MGMN and H2MN run in the same protocol; what leaves a device there is what [`matcher`] says of each.
 //!
-//! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out;
-//! a match without a score after `deployment.patience_s` is lost.
+//! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out
+//! while its sender still waits for a score; a match without one after `deployment.patience_s` is lost.
 //!
 //! Deviations from the paper: none of the text by `variant: AsPrinted` but the number of a match; see `options` for the others.
 
@@ -322,7 +322,7 @@ impl Strategy for Ppgm {
     fn absence(&self, message: &Message) -> Absence {
         match message {
             Message::Model(_) | Message::Score { .. } | Message::Result { .. } => Absence::Wait,
-            Message::Invite(_) | Message::Exchange(_) => Absence::Tell {
+            Message::Invite { .. } | Message::Exchange(_) => Absence::Tell {
                 after: SimSpan::from_millis(self.params.deployment.timeout_ms),
             },
         }

@@ -19,6 +19,9 @@ use folkmoot_strategies::rounds::Protocol;
 use folkmoot_strategies::settings::Settings;
 use std::sync::Arc;
 
+#[path = "ppgm/absence.rs"]
+mod absence;
+
 const MODELS: [Model; 11] = [
     Model::Ppgm,
     Model::NoObfuscation,

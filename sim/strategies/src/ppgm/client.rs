@@ -68,25 +68,27 @@ impl Client {
                     self.abandon(me, at, cx);
                 }
             }
-            Event::Undelivered {
-                to,
-                message: Message::Exchange(mut exchange),
-                ..
-            } => match exchange.retries {
-                0 => self.give_up(me, exchange.id, cx),
-                _ => {
-                    exchange.retries -= 1;
-                    cx.count(counter::REPEATED, 1);
-                    cx.send(to, Message::Exchange(exchange));
-                }
-            },
-            Event::Undelivered {
-                message: Message::Invite(id),
-                ..
-            } => self.give_up(me, id, cx),
+            Event::Undelivered { to, message, .. } => self.repeat(me, to, message, cx),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Sends a message to a device that was away again, unless its match is over by now; gives the match up if that was the last time.
+    fn repeat(&mut self, me: ClientId, to: Party, mut message: Message, cx: Cx<'_, '_, '_>) {
+        let (id, retries) = match &mut message {
+            Message::Exchange(Exchange { id, retries, .. }) | Message::Invite { id, retries } => (*id, retries),
+            _ => return,
+        };
+        let Some(at) = self.open.iter().position(|open| open.id == id) else {
+            return;
+        };
+        let Some(left) = retries.checked_sub(1) else {
+            return self.abandon(me, at, cx);
+        };
+        *retries = left;
+        cx.count(counter::REPEATED, 1);
+        cx.send(to, message);
     }
 
     fn receive(
@@ -102,7 +104,7 @@ impl Client {
                 self.model = Some(model);
                 self.schedule(system, cx);
             }
-            (Message::Invite(id), Party::Client(other)) => {
+            (Message::Invite { id, .. }, Party::Client(other)) => {
                 self.join(system, me, id, other, cx);
             }
             (Message::Exchange(Exchange { id, step, data, .. }), Party::Client(other)) => {
@@ -116,9 +118,15 @@ impl Client {
             }
             (Message::Score { id, .. }, _) => {
                 if let Some(at) = self.open.iter().position(|open| open.id == id) {
+                    let waited = cx.now() - self.open[at].begun_at;
+                    // A device that was away finds the score and the end of its patience at once.
+                    if waited > patience(system) {
+                        self.abandon(me, at, cx);
+                        return Ok(());
+                    }
                     let open = self.open.swap_remove(at);
                     if id.initiator == me.0 {
-                        self.latencies.push(cx.now().0 - open.begun_at.0);
+                        self.latencies.push(waited.0);
                         cx.count(counter::SCORED, 1);
                     }
                     self.played.push((id, open.graph));
@@ -160,7 +168,8 @@ impl Client {
             self.n_begun += 1;
             cx.count(counter::BEGUN, 1);
             if system.matcher.n_exchanges() == 0 {
-                cx.send(Party::Client(other), Message::Invite(id));
+                let retries = system.params.deployment.retries;
+                cx.send(Party::Client(other), Message::Invite { id, retries });
             }
         }
     }
@@ -181,10 +190,7 @@ impl Client {
         let mut rng = cx.rng(Purpose(*b"pp-graph"));
         let graph = shard[rng::index(&mut rng, shard.len())];
         self.n_timers += 1;
-        cx.timer(
-            SimSpan::from_secs(system.params.deployment.patience_s),
-            TimerId(self.n_timers),
-        );
+        cx.timer(patience(system), TimerId(self.n_timers));
         self.open.push(Open {
             id,
             other,
@@ -287,4 +293,9 @@ impl Client {
         let open = self.open.swap_remove(at);
         cx.count(counter::LOST, u64::from(open.id.initiator == me.0));
     }
+}
+
+/// For how long a device keeps an open match.
+fn patience(system: &Ppgm) -> SimSpan {
+    SimSpan::from_secs(system.params.deployment.patience_s)
 }

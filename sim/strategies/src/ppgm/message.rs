@@ -20,7 +20,12 @@ pub enum Message {
     /// The trained model, `f32`.
     Model(Arc<[f32]>),
     /// To a device, by the model that exchanges nothing: take part in a match.
-    Invite(MatchId),
+    Invite {
+        /// Which match.
+        id: MatchId,
+        /// How often it may be sent again. The sender's own note: it does not travel.
+        retries: u32,
+    },
     /// Between devices, after an exchange's number: what one sends the other, `f32`. The first of a match invites to it.
     Exchange(Exchange),
     /// To the service: a device's representation, `f32`.
@@ -68,7 +73,7 @@ impl Wire for Message {
     fn kind(&self) -> usize {
         match self {
             Message::Model(_) => 0,
-            Message::Invite(_) => 1,
+            Message::Invite { .. } => 1,
             Message::Exchange(_) => 2,
             Message::Result { .. } => 3,
             Message::Score { .. } => 4,
@@ -78,7 +83,7 @@ impl Wire for Message {
     fn encoded_len(&self) -> usize {
         match self {
             Message::Model(parameters) => 4 * parameters.len(),
-            Message::Invite(_) => 8,
+            Message::Invite { .. } => 8,
             Message::Exchange(exchange) => 12 + 4 * exchange.data.len(),
             Message::Result { data, .. } => 8 + 4 * data.len(),
             Message::Score { .. } => 12,
@@ -95,7 +100,7 @@ impl Wire for Message {
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Message::Model(parameters) => put_f32s(out, parameters),
-            Message::Invite(id) => id.encode(out),
+            Message::Invite { id, .. } => id.encode(out),
             Message::Exchange(exchange) => {
                 exchange.id.encode(out);
                 put_u32s(out, &[exchange.step]);
@@ -116,7 +121,10 @@ impl Wire for Message {
         let mut reader = WireReader::new(bytes);
         let message = match kind {
             0 => Message::Model(reader.rest_f32()?.into()),
-            1 => Message::Invite(MatchId::decode(&mut reader)?),
+            1 => Message::Invite {
+                id: MatchId::decode(&mut reader)?,
+                retries: 0,
+            },
             2 => Message::Exchange(Exchange {
                 id: MatchId::decode(&mut reader)?,
                 step: reader.u32()?,

@@ -1,0 +1,94 @@
+//! Devices that are away: what is sent again, until when, and what comes too late.
+
+use super::{functions, number, params, play_in};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::{AvailabilitySpec, Dist, LinkClass, LinksSpec, NetworkSpec};
+use folkmoot_strategies::ppgm::Params;
+use folkmoot_strategies::ppgm::options::Model;
+use folkmoot_strategies::ppgm::params::{Deployment, Training};
+
+/// An untrained model among devices of which four in ten are away.
+fn play_with_absence(model: Model, deployment: Deployment, network: NetworkSpec) -> Outcome {
+    let dataset = functions(20, 1.0, 2);
+    let world = World {
+        availability: AvailabilitySpec::OnOff {
+            mean_on_s: 30.0,
+            mean_off_s: 20.0,
+        }
+        .build(),
+        network: network.build(),
+        ..World::ideal()
+    };
+    let params = Params {
+        training: Training {
+            epochs: 0,
+            ..Training::default()
+        },
+        deployment: Deployment {
+            matches_per_client: 20.0,
+            ..deployment
+        },
+        ..params(model)
+    };
+    play_in(&world, &dataset, &params, Options::default())
+}
+
+/// Where devices exchange nothing, an invitation takes the place of the first message.
+#[test]
+fn invitations_are_repeated_like_any_message_between_devices() {
+    let lost = |retries| {
+        let deployment = Deployment {
+            retries,
+            timeout_ms: 5_000.0,
+            ..Deployment::default()
+        };
+        let outcome = play_with_absence(Model::Sgnn, deployment, NetworkSpec::Ideal);
+        assert_eq!(number(&outcome, "exchanges_repeated") > 0.0, retries > 0);
+        let [begun, scored, lost] =
+            ["matches_begun", "matches_scored", "matches_lost"].map(|name| number(&outcome, name));
+        assert_eq!(begun, scored + lost);
+        lost / begun
+    };
+    let [never, often] = [0, 6].map(lost);
+    assert!(never > 0.2 && often < 0.5 * never, "{never} and {often}");
+}
+
+/// Patience of 10 s has room for ten repeats a second apart on each side, and one that was under way when it ended.
+#[test]
+fn nothing_is_repeated_for_a_match_that_was_given_up() {
+    let deployment = Deployment {
+        retries: 1000,
+        timeout_ms: 1_000.0,
+        patience_s: 10.0,
+        ..Deployment::default()
+    };
+    let outcome = play_with_absence(Model::Ppgm, deployment, NetworkSpec::Ideal);
+    let [begun, repeated] = ["matches_begun", "exchanges_repeated"].map(|name| number(&outcome, name));
+    assert!(
+        repeated > begun && repeated < 5.0 * begun,
+        "{repeated} for {begun} matches"
+    );
+}
+
+/// A device that comes back finds its score and the end of its patience at once.
+#[test]
+fn a_score_that_comes_after_patience_has_ended_is_lost() {
+    let network = NetworkSpec::Links(LinksSpec {
+        downlink: LinkClass {
+            latency_ms: Dist::Constant(4_000.0),
+            ..LinkClass::default()
+        },
+        ..LinksSpec::default()
+    });
+    let deployment = Deployment {
+        patience_s: 6.0,
+        ..Deployment::default()
+    };
+    let outcome = play_with_absence(Model::Ppgm, deployment, network);
+    let [begun, scored, lost] = ["matches_begun", "matches_scored", "matches_lost"].map(|name| number(&outcome, name));
+    assert_eq!(begun, scored + lost);
+    assert!(scored > 0.0);
+    let latest = number(&outcome, "score_latency_p99_s");
+    assert!(latest <= 6.0, "{latest}");
+}
