@@ -1,6 +1,7 @@
 //! Data that are missing, damaged, or not what the strategy needs: exit code 2, the place, and no directory.
 
-use crate::support::TempDir;
+use crate::support::{Ended, TempDir};
+use folkmoot_metrics::RunDir;
 
 /// Runs FedWalk on a data set of this spec with the file `name` of this content.
 #[track_caller]
@@ -210,6 +211,84 @@ fn damaged_function_graphs_are_refused_by_file_and_line() {
         &[],
         &["OpenSSL_6ACFG_min50_max200/acfgSSL_6 was not found", "(./data)", "MGMN"],
     );
+}
+
+/// A folder with two binaries of FFmpeg, each of these functions; a small PPGM on them, with a property to infer.
+fn compare_functions(binaries: [(&str, &[String]); 2], property: &str) -> (TempDir, Ended) {
+    let temp = TempDir::new();
+    for (binary, functions) in binaries {
+        let file = format!("data/acfg/ffmpeg_6ACFG_min50_max200/ACFG_ffmpeg_g_{binary}.json.gz");
+        temp.write(&file, gzip(&functions.concat()));
+    }
+    let settings = format!(
+        "size: (hidden: 4, layers: 1, codes: 1, heads: 1), training: (epochs: 1), attack: (epochs: 1, property: {property})"
+    );
+    temp.write(
+        "c.ron",
+        format!("(dataset: FunctionGraphs(name: FFmpeg), strategy: Ppgm({settings}))"),
+    );
+    let ended = temp.run(&["run", "c.ron", "--out", "out"]);
+    (temp, ended)
+}
+
+fn functions_named(prefix: &str, n: u32) -> Vec<String> {
+    let function = function_of_50_blocks();
+    let named = |i| {
+        let named = function.replace("\"f\"", &format!("\"{prefix}{i}\""));
+        named.replacen("[0,0,0,0,1,0]", &format!("[0,{i},0,9,1,0]"), 10 + i as usize)
+    };
+    (0..n).map(named).collect()
+}
+
+/// Their matching pair is the graph with itself, which has the greatest cosine there is.
+#[test]
+fn functions_of_one_variant_are_compared_with_themselves() {
+    let [here, there] = ["open", "close"].map(|prefix| functions_named(prefix, 10));
+    let (temp, ended) = compare_functions([("clang_O1", &here), ("gcc_O2", &there)], "None");
+    ended.done();
+    let summary = RunDir::open(&temp.join("out")).unwrap().summary;
+    println!("{:?}", summary["similarity_auc"]);
+    assert!(summary["matches_scored"] > 0.0);
+}
+
+#[test]
+fn function_graphs_without_a_property_to_infer_or_too_few_functions_are_refused() {
+    let functions = functions_named("f", 20);
+    let refused = |binaries, property, words: &[&str]| {
+        let (temp, ended) = compare_functions(binaries, property);
+        ended.refused(&[words, &["repeat with: folkmoot run c.ron"]].concat());
+        assert_eq!(temp.names(), ["c.ron", "data"]);
+    };
+    refused(
+        [("gcc_O1", &functions), ("gcc_O2", &functions)],
+        "\"compiler\"",
+        &["all graphs of FFmpeg-50-200 have one value of `compiler`, gcc; choose another property"],
+    );
+    refused(
+        [("gcc_O1", &functions), ("gcc_O2", &functions)],
+        "\"linker\"",
+        &["no property `linker`, only compiler, level"],
+    );
+    // The second binary has one function of one block, which the reader leaves out.
+    let smaller = [r#"{"n_num":1,"succs":[[]],"features":[[0,0,0,0,0,0]],"fname":"f"}"#.to_owned()];
+    refused(
+        [("clang_O1", &functions), ("gcc_O2", &smaller)],
+        "None",
+        &["all graphs of FFmpeg-50-200 have one property, clang O1; take graphs of more sizes or of more binaries"],
+    );
+    for (n, words) in [
+        (1, "needs at least 10 classes, got 1"),
+        (
+            10,
+            "validation: pairs that do not match need graphs of 2 classes or more, got 2 graphs of 1; take a set of at least 16",
+        ),
+    ] {
+        refused(
+            [("clang_O1", &functions[..n]), ("gcc_O2", &functions[..n])],
+            "None",
+            &[words],
+        );
+    }
 }
 
 #[test]

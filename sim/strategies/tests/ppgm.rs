@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 #[path = "ppgm/absence.rs"]
 mod absence;
+#[path = "ppgm/refusals.rs"]
+mod refusals;
 
 const MODELS: [Model; 11] = [
     Model::Ppgm,
@@ -510,39 +512,6 @@ fn a_step_minimises_the_mean_over_the_batch() {
     assert!(last < 0.7 * first, "{first} to {last}");
 }
 
-#[test]
-fn data_that_do_not_suit_it_are_refused_with_the_way_out() {
-    let refused = |dataset: Dataset, property: Option<&str>| {
-        let mut params = params(Model::Ppgm);
-        params.attack.property = property.map(str::to_owned);
-        let dataset = Arc::new(dataset);
-        let partition = one_each(&dataset);
-        params.build(&dataset, &partition, Streams::new(1)).err().unwrap().0
-    };
-    let whole = || functions(30, 1.0, 1).as_ref().clone();
-    assert_eq!(
-        refused(whole(), Some("compiler")),
-        "PPGM: attack.property: there is nothing to infer where all graphs of ControlFlow have one value of `compiler`; choose \
-         another property, or leave it out for all of them together"
-    );
-    assert_eq!(
-        refused(whole(), Some("linker")),
-        "PPGM: attack.property: ControlFlow has no property `linker`, only compiler, level; leave it out for all of them together"
-    );
-    let unlabelled = Dataset {
-        graph_labels: None,
-        ..whole()
-    };
-    assert!(refused(unlabelled, None).starts_with("PPGM: pairs need graphs with classes, and ControlFlow has none"));
-    let bare = Dataset {
-        graph_properties: None,
-        ..whole()
-    };
-    assert!(refused(bare, None).starts_with("PPGM: the attack infers a property of graphs, and ControlFlow has none"));
-    let few = functions(5, 1.0, 2).as_ref().clone();
-    assert!(refused(few, None).contains("needs at least 10 classes, got 5"));
-}
-
 /// A function of one variant matches itself.
 #[test]
 fn functions_of_one_variant_are_paired_with_themselves() {
@@ -567,29 +536,6 @@ fn functions_of_one_variant_are_paired_with_themselves() {
     );
     let learned = system.train();
     assert!(learned.measured.last().unwrap().similarity_auc.unwrap() > 0.9);
-}
-
-#[test]
-fn every_broken_rule_is_named() {
-    let mut params = Params::default();
-    params.size.hidden = 2;
-    params.size.heads = 3;
-    params.form.dropout = 1.0;
-    params.training.rate = f64::NAN;
-    params.attack.shadow = 0.0;
-    params.deployment.patience_s = 0.0;
-    let fields: Vec<String> = params.check().into_iter().map(|(field, _)| field).collect();
-    assert_eq!(
-        fields,
-        [
-            "size.hidden",
-            "size.heads",
-            "form.dropout",
-            "training.rate",
-            "deployment.patience_s",
-            "attack.shadow"
-        ]
-    );
 }
 
 #[test]

@@ -4,11 +4,14 @@ use super::matcher::Input;
 use super::options::Form;
 use super::params::Split;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Pair, PairSampler, Splits};
+use folkmoot_graphs::{Dataset, Pair, PairError, PairSampler, Splits};
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
 const VALIDATION: Purpose = Purpose(*b"pp-valid");
 const TEST: Purpose = Purpose(*b"pp-test ");
+
+/// With fewer classes one part of the split may have a single one.
+const ENOUGH_CLASSES: u32 = 16;
 
 /// Graphs, classes and properties, split by class.
 pub struct Data {
@@ -71,12 +74,24 @@ impl Data {
                 ))
             })?,
         };
-        if properties.n_classes() < 2 {
-            return Err(refused(format!(
-                "attack.property: there is nothing to infer where all graphs of {name} have one value of `{}`; choose another \
-                 property, or leave it out for all of them together",
-                property.unwrap_or_default()
-            )));
+        // A binary may have no function of the sizes asked for, so that a value has no graph.
+        let mut values = properties.classes().to_vec();
+        values.sort_unstable();
+        values.dedup();
+        if values.len() < 2 {
+            let value = values
+                .first()
+                .map_or_else(|| "none".to_owned(), |&value| properties.name(value));
+            return Err(refused(match property {
+                Some(property) => format!(
+                    "attack.property: there is nothing to infer where all graphs of {name} have one value of `{property}`, {value}; \
+                     choose another property, or leave it out for all of them together"
+                ),
+                None => format!(
+                    "there is nothing to infer where all graphs of {name} have one property, {value}; take graphs of more sizes \
+                     or of more binaries"
+                ),
+            }));
         }
         let by_class = || {
             dataset
@@ -88,7 +103,15 @@ impl Data {
             _ => by_class()?,
         };
         let sampler = |mask: &[bool], part: &str| {
-            PairSampler::new(labels, &Splits::items(mask)).map_err(|error| refused(format!("{part}: {error}")))
+            PairSampler::new(labels, &Splits::items(mask)).map_err(|error| {
+                refused(match error {
+                    PairError::FewClasses { n_classes, n_items } => format!(
+                        "{part}: pairs that do not match need graphs of 2 classes or more, got {n_items} graphs of {n_classes}; take \
+                         a set of at least {ENOUGH_CLASSES} classes, which split 80/10/10 leave two to each part"
+                    ),
+                    PairError::Item { .. } => format!("{part}: {error}"),
+                })
+            })
         };
         let drawn = |mask: &[bool], part: &str, purpose: Purpose| {
             Ok::<_, StrategyError>(sampler(mask, part)?.epoch(&mut streams.global(purpose)))

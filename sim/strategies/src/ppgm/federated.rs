@@ -110,7 +110,11 @@ impl Settings for Params {
         partition: &Arc<Partition>,
         streams: Streams,
     ) -> Result<Rounds<Federated>, StrategyError> {
-        let named = |StrategyError(why)| StrategyError(format!("FederatedPpgm: {why}"));
+        // The card has the eavesdropper's property at its top.
+        let named = |StrategyError(why): StrategyError| {
+            let why = why.strip_prefix("attack.").unwrap_or(&why);
+            StrategyError(format!("FederatedPpgm: {why}"))
+        };
         let ppgm = Ppgm::new(self.central(), dataset, Arc::clone(partition), streams).map_err(named)?;
         let labels = dataset.graph_labels.as_deref().unwrap_or_default();
         let sampler = |client: usize| {

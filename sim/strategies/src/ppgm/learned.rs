@@ -20,6 +20,8 @@ pub struct Learned {
     pub chosen_epoch: u32,
     /// Every epoch.
     pub epochs: Vec<Epoch>,
+    /// The epoch after which a parameter or a score of a validation pair was not a finite number: training ends there.
+    pub diverged_in: Option<u32>,
     /// What the model was worth before training, on the way where the card asks for it, and as chosen, in this order.
     pub measured: Vec<Measured>,
 }
@@ -29,7 +31,7 @@ pub struct Learned {
 pub struct Epoch {
     /// The mean squared error over the training pairs, while they were learned from.
     pub loss: f64,
-    /// The area under the ROC curve of the validation pairs after it, where they have both kinds.
+    /// The area under the ROC curve of the validation pairs after it; `None` if a score is no number.
     pub validation_auc: Option<f64>,
 }
 
@@ -66,6 +68,7 @@ impl Ppgm {
             parameters: trainer.parameters().to_vec(),
             chosen_epoch: 0,
             epochs: Vec::new(),
+            diverged_in: None,
             measured: vec![self.measure(0, trainer.parameters())],
         };
         let mut best = None;
@@ -74,6 +77,11 @@ impl Ppgm {
             let loss = trainer.epoch(&data.inputs, &data.sampler.epoch(&mut rng));
             let validation_auc = self.deployed(trainer.parameters()).auc(&data.inputs, &data.validation);
             learned.epochs.push(Epoch { loss, validation_auc });
+            // Validation has pairs of both kinds, so nothing but a score that is no number leaves it without an area.
+            if validation_auc.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
+                learned.diverged_in = Some(epoch);
+                return learned;
+            }
             let better = match params.training.choice {
                 Choice::BestValidation => validation_auc > best,
                 Choice::Last => true,

@@ -42,6 +42,11 @@ impl Server {
             Event::Start if cx.dry_run() => self.install(system.initial().into(), cx),
             Event::Start => cx.compute(Work::Learn, 0.0),
             Event::Done(Done::Learned(learned)) => {
+                if let Some(epoch) = learned.diverged_in {
+                    return Err(StrategyError(format!(
+                        "training left a model with numbers that are not finite in epoch {epoch}; lower training.rate"
+                    )));
+                }
                 let model = learned.parameters.as_slice().into();
                 self.learned = Some(Arc::new(*learned));
                 self.install(model, cx);
