@@ -201,6 +201,22 @@ fn every_model_runs_in_the_same_protocol_and_sends_what_it_declares() {
             "{model:?}"
         );
         assert_eq!(find(&outcome, "attack_auc_g").is_some(), exchanges > 0, "{model:?}");
+        let table = outcome
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.path == "not_scored.csv");
+        let missing = table.map_or("", |table| std::str::from_utf8(&table.bytes).unwrap());
+        for (name, applies) in [
+            ("structure_auc", system.matcher().sends_nodes()),
+            ("attack_auc_g", exchanges > 0),
+            ("attack_auc_all_g", exchanges > 0),
+        ] {
+            assert_eq!(
+                missing.contains(&format!("{name},\"not applicable: ")),
+                !applies,
+                "{model:?}"
+            );
+        }
         assert!(
             outcome.privacy.iter().all(|row| row.mechanism.starts_with("none")),
             "{model:?}"

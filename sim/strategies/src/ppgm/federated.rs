@@ -231,6 +231,7 @@ impl RoundStrategy for Federated {
         let measured: Measured = self.ppgm.measure(report.rounds.len() as u32, end.parameters);
         let values = scores::measures(&self.ppgm, &measured).into_iter();
         scores.summary = values.filter_map(|(name, value)| Some((name, value?))).collect();
+        scores.artifacts.extend(scores::not_applicable(&self.ppgm));
         let trains = self.samplers.iter().flatten().count();
         scores.summary.push(("clients_with_pairs".to_owned(), trains as f64));
         scores

@@ -8,6 +8,7 @@ use super::{Ppgm, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
 use folkmoot_metrics::ScoreRow;
+use folkmoot_metrics::run_dir::Artifact;
 
 /// So many scores of devices are computed again in memory, the first ones.
 const CHECKED: usize = 256;
@@ -56,7 +57,26 @@ pub(super) fn scores(system: &Ppgm, server: &Server, clients: &Clients<'_, Clien
             put(format!("{name}{end}"), value);
         }
     }
+    scores.artifacts.extend(not_applicable(system));
     scores
+}
+
+/// `not_scored.csv`: the attacks that have nothing to read where this model runs.
+pub(super) fn not_applicable(system: &Ppgm) -> Option<Artifact> {
+    let no_exchange = "not applicable: devices send each other nothing";
+    let no_nodes = "not applicable: nothing that leaves a device tells single nodes apart";
+    let exchanges = system.matcher.n_exchanges() > 0;
+    let reasons = [
+        ("attack_auc_g", (!exchanges).then_some(no_exchange)),
+        ("attack_auc_all_g", (!exchanges).then_some(no_exchange)),
+        ("structure_auc", (!system.matcher.sends_nodes()).then_some(no_nodes)),
+    ];
+    let line = |(what, why): (&str, Option<&str>)| why.map(|why| format!("{what},\"{why}\"\n"));
+    let lines: String = reasons.into_iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| Artifact {
+        path: "not_scored.csv".to_owned(),
+        bytes: format!("what,why\n{lines}").into_bytes(),
+    })
 }
 
 /// The names and values of a measurement.
