@@ -64,10 +64,12 @@ impl Server {
             }
             Event::Quiet if self.model.is_some() && !self.over => {
                 self.over = true;
+                // The matches that the service has heard of: from both devices, or from one alone.
+                let [completed, dropped] = [self.scored.len(), self.waiting.len()].map(|n| n as u64);
                 cx.round_done(RoundReport {
-                    cohort: u64::from(cx.n_clients()),
-                    completed: self.scored.len() as u64,
-                    dropped: self.waiting.len() as u64,
+                    cohort: completed + dropped,
+                    completed,
+                    dropped,
                     staleness_mean: 0.0,
                 });
                 cx.finish();
