@@ -192,3 +192,25 @@ fn a_headline_that_no_run_has_is_said() {
     assert!(ended.stderr.contains(warning), "{ended:#?}");
     ended.done();
 }
+
+/// PPGM sends no node, so that there is nothing to reconstruct a graph from; SimGNN sends all.
+#[test]
+fn a_number_that_one_arm_alone_has_does_not_apply_to_the_others() {
+    let temp = TempDir::new();
+    temp.write(
+        "c.ron",
+        "(
+            dataset: ControlFlow(n_functions: 16, n_nodes: (4, 6)),
+            strategy: Ppgm(size: (hidden: 4, layers: 1, codes: 1, heads: 1), training: (epochs: 1), attack: (epochs: 1)),
+            sweep: (axes: {\"strategy.model\": [Ppgm, SimGnn]}, seeds: [1], headline: [\"structure_auc\"]),
+        )",
+    );
+    let table = temp.run(&["sweep", "c.ron", "--out", "out"]).done();
+    let cells = |model: &str| -> Vec<String> {
+        let line = table.lines().find(|line| line.starts_with(model));
+        line.unwrap().split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(cells("Ppgm"), ["Ppgm", "n/a"], "{table}");
+    let found: f64 = cells("SimGnn")[1].parse().unwrap();
+    assert!(found > 0.5, "{table}");
+}

@@ -170,7 +170,11 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
         .map(|(values, rows)| {
             let cells = columns.iter().map(|(name, is_measured)| {
                 let numbers: Vec<f64> = rows.iter().filter_map(|row| row.summary.get(name).copied()).collect();
-                mean_and_deviation(&numbers, *is_measured)
+                // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
+                match numbers.is_empty() && *is_measured {
+                    true => "n/a".to_owned(),
+                    false => mean_and_deviation(&numbers, *is_measured),
+                }
             });
             values.iter().cloned().chain(cells).collect()
         })
