@@ -178,6 +178,9 @@ impl RoundStrategy for Federated {
     }
 
     fn cost(&self, client: ClientId) -> f64 {
+        if self.samplers[client.0 as usize].is_none() {
+            return 0.0;
+        }
         let shard = self.ppgm.partition.shard(client.0 as usize).iter();
         let own = shard.filter(|graph| self.ppgm.data.train.binary_search(graph).is_ok());
         // Each graph is in two pairs and has three encodings in them; backward is twice forward.
@@ -235,5 +238,40 @@ impl RoundStrategy for Federated {
         let trains = self.samplers.iter().flatten().count();
         scores.summary.push(("clients_with_pairs".to_owned(), trains as f64));
         scores
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec};
+
+    #[test]
+    fn a_device_without_pairs_is_not_charged_for_training() {
+        let spec = DatasetSpec::ControlFlow {
+            n_functions: 20,
+            n_nodes: (4, 6),
+            n_compilers: 1,
+            n_levels: 2,
+            variant_prob: 1.0,
+            property_effect: 1.0,
+            scaling: CountScaling::Raw,
+        };
+        let streams = Streams::new(1);
+        let dataset = spec
+            .load(&DataDirs::new(), &mut streams.global(Purpose(*b"dataset ")))
+            .unwrap();
+        let partition = Arc::new(Partition::one_item_each(dataset.graphs.len() as u32));
+        let ppgm = Ppgm::new(Params::default().central(), &dataset, partition, streams).unwrap();
+        let trains = ClientId(ppgm.data.train[0]);
+        let sampler = ppgm.data.sampler.clone();
+        let mut task = Federated {
+            ppgm,
+            samplers: vec![None; dataset.graphs.len()],
+            local: Local::default(),
+        };
+        assert_eq!((task.n_samples(trains), task.cost(trains)), (0, 0.0));
+        task.samplers[trains.0 as usize] = Some((sampler, 1));
+        assert!(task.cost(trains) > 0.0);
     }
 }
