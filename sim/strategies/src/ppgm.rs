@@ -16,6 +16,8 @@
 //!
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
 //! noise, SimGNN, GMN, GraphSim, MGMN and H2MN run in the same protocol; what leaves a device there is what [`matcher`] says of each.
+//! The noise of SGNN_LDP is drawn anew for every vector that is sent, so wherever a model is measured, and not in training, where
+//! nothing is sent.
 //!
 //! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out
 //! while its sender still waits for a score; a match without one after `deployment.patience_s` is lost.

@@ -57,7 +57,7 @@ pub(crate) fn read_function_graphs(
     if here.len() < 2 {
         let rule = format!(
             "holds {} of the {} binaries of the set, such as `{}`; with fewer than 2 no function has a variant and all graphs \
-             have one property",
+             have one property; copy the others beside it",
             here.len(),
             options.binaries.len(),
             options.binaries[0].file

@@ -179,6 +179,7 @@ mod tests {
         };
         assert_eq!(Message::Exchange(exchange).encoded_len(), 3200 + 12);
         assert_eq!(Message::Model(vec![0.0; 223_300].into()).encoded_len(), 893_200);
+        assert_eq!(Message::Invite { id, retries: 2 }.encoded_len(), 8);
         let data = vec![0.0; 100];
         assert_eq!(Message::Result { id, data }.encoded_len(), 400 + 8);
         assert_eq!(Message::Score { id, score: 0.5 }.encoded_len(), 4 + 8);

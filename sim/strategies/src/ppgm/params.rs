@@ -126,7 +126,8 @@ pub enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Deployment {
-    /// How many matches a device begins on average, at least 0 and at most 100000. Default 1.
+    /// How many matches a device begins on average if it is never away, at least 0 and at most 100000. Default 1. One that is away
+    /// begins none, and does not catch up.
     pub matches_per_client: f64,
     /// For how long devices begin matches, seconds, greater than 0, within 1e-3..=1e9. Default 86400.
     pub duration_s: f64,
