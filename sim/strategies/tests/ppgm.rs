@@ -19,6 +19,8 @@ use folkmoot_strategies::rounds::Protocol;
 use folkmoot_strategies::settings::Settings;
 use std::sync::Arc;
 
+#[path = "ppgm/ablations.rs"]
+mod ablations;
 #[path = "ppgm/absence.rs"]
 mod absence;
 #[path = "ppgm/refusals.rs"]
@@ -265,44 +267,6 @@ fn a_dry_run_sends_the_same_and_learns_nothing() {
         assert_eq!(format!("{:?}", dry.ledger), format!("{:?}", wet.ledger), "{model:?}");
         assert_eq!(find(&dry, "similarity_auc"), None);
     }
-}
-
-/// What is begun is scored or lost; the more often a device tries, the less is lost.
-#[test]
-fn absence_costs_scores_and_retries_win_some_back() {
-    let dataset = functions(20, 1.0, 2);
-    let world = World {
-        availability: AvailabilitySpec::OnOff {
-            mean_on_s: 30.0,
-            mean_off_s: 20.0,
-        }
-        .build(),
-        ..World::ideal()
-    };
-    let lost = |retries| {
-        let params = Params {
-            training: Training {
-                epochs: 0,
-                ..Training::default()
-            },
-            deployment: Deployment {
-                matches_per_client: 20.0,
-                retries,
-                timeout_ms: 5_000.0,
-                ..Deployment::default()
-            },
-            ..params(Model::Ppgm)
-        };
-        let outcome = play_in(&world, &dataset, &params, Options::default());
-        let [begun, scored, lost] =
-            ["matches_begun", "matches_scored", "matches_lost"].map(|name| number(&outcome, name));
-        assert_eq!(begun, scored + lost);
-        assert_eq!(number(&outcome, "exchanges_repeated") > 0.0, retries > 0);
-        assert!(number(&outcome, "score_latency_p99_s") >= number(&outcome, "score_latency_median_s"));
-        lost / begun
-    };
-    let [never, often] = [0, 6].map(lost);
-    assert!(never > 0.2 && often < 0.5 * never, "{never} and {often}");
 }
 
 #[test]
