@@ -70,6 +70,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/codes",
     "ppgm/federated",
     "ppgm/ffmpeg",
+    "ppgm/forms",
     "ppgm/matching-day",
     "ppgm/noise",
     "ppgm/openssl",
