@@ -98,6 +98,8 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
     /// (x, low, high) where an interval is known.
     pub(crate) band: Vec<(f64, f64, f64)>,
+    /// (y, low, high) where the interval of an x is known.
+    pub(crate) across: Vec<(f64, f64, f64)>,
     pub(crate) path: Path,
 }
 
@@ -120,6 +122,7 @@ impl Series {
             role,
             points,
             band: Vec::new(),
+            across: Vec::new(),
             path: Path::Joined,
         }
     }

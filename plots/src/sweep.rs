@@ -359,6 +359,7 @@ impl<'a> View<'a> {
             .enumerate()
             .map(|(index, ((value, x), (_, y)))| Series {
                 band: y.interval.map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
+                across: x.interval.map(|(lo, hi)| (y.mean, lo, hi)).into_iter().collect(),
                 path: Path::Scattered,
                 ..Series::new(*value, Role::Data(index), vec![(x.mean, y.mean)])
             })

@@ -363,7 +363,7 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }
 
-/// Of a sweep over words with two headlines, each word is a point, with its interval upwards.
+/// Of a sweep over words with two headlines, each word is a point, with its intervals upwards and across.
 #[test]
 fn two_headlines_over_words_are_drawn_against_each_other() {
     let temp = TempDir::new();
@@ -389,6 +389,10 @@ fn two_headlines_over_words_are_drawn_against_each_other() {
             panic!("{series:?}");
         };
         assert!(x == at && (0.9..1.0).contains(&x) && low < y && y < high, "{series:?}");
+        let &[(at, low, high)] = &series.across[..] else {
+            panic!("{series:?}");
+        };
+        assert!(y == at && low < x && x < high, "{series:?}");
     }
     assert_eq!(lines.series[3].label, "SimGnn");
     assert!(!stems(&drawn("\"similarity_auc\"")).contains(&"scatter"));

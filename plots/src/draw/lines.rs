@@ -27,6 +27,7 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
             xs.push(x);
             ys.push(y);
         }
+        xs.extend(series.across.iter().flat_map(|&(_, lo, hi)| [lo, hi]));
     }
     let x = Scale::fit(&lines.x, &xs, 6);
     let mut y = Scale::fit(&lines.y, &ys, 6);
@@ -78,7 +79,10 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point) -> f64 {
     }
     y_axis(scene, &area);
     let mut y = x_axis(scene, &x_scale, (left, top), (right, bottom));
-    lines.series.iter().for_each(|series| area.band(scene, series));
+    lines.series.iter().for_each(|series| {
+        area.band(scene, series);
+        area.across(scene, series);
+    });
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
     // Theory over the curves, so that a perfect match shows both; markers over all.
     let (data, theory): (Vec<&Series>, Vec<&Series>) = lines
@@ -211,6 +215,20 @@ impl Area<'_> {
             let high = edges.iter().rev().map(|&(x, _, hi)| (x, hi));
             if edges.len() > 1 {
                 scene.polygon(low.chain(high).collect(), color, 0.22);
+            }
+        }
+    }
+
+    /// The bars of intervals along x.
+    fn across(&self, scene: &mut Scene, series: &Series) {
+        let (color, ..) = stroke(series);
+        for &(at, lo, hi) in &series.across {
+            let (Some(lo), Some(hi)) = (self.place((lo, at)), self.place((hi, at))) else {
+                continue;
+            };
+            scene.line(vec![lo, hi], color, THEORY_WIDTH);
+            for (x, y) in [lo, hi] {
+                scene.line(vec![(x, y - MARKER), (x, y + MARKER)], color, THEORY_WIDTH);
             }
         }
     }
