@@ -1,7 +1,7 @@
 //! The shape of a card: every field, its default, range and unit.
 
-use folkmoot_strategies::engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, DropoutSpec, NetworkSpec};
-use folkmoot_strategies::graphs::{DatasetSpec, PartitionSpec};
+use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, DropoutSpec, NetworkSpec};
+use folkmoot_graphs::{DatasetSpec, PartitionSpec};
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

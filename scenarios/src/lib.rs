@@ -14,5 +14,3 @@ pub mod scenario;
 pub mod summary;
 pub mod sweep;
 pub mod text;
-
-pub use folkmoot_strategies::{engine, graphs, metrics};

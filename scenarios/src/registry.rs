@@ -1,10 +1,10 @@
 //! Every strategy there is, by name. The only place that knows them all.
 
 use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
-use folkmoot_strategies::engine::prelude::*;
-use folkmoot_strategies::engine::run::{Observer, Outcome};
-use folkmoot_strategies::graphs::{Dataset, Partition};
-use folkmoot_strategies::metrics::{Ledger, MessageRow};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::{Observer, Outcome};
+use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_metrics::{Ledger, MessageRow};
 use folkmoot_strategies::settings::Settings;
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
 use ron::extensions::Extensions;
@@ -152,7 +152,7 @@ pub trait TableObserver: Send {
     /// A message ends the run.
     fn rounds_done(
         &mut self,
-        rounds: &[folkmoot_strategies::metrics::RoundRow],
+        rounds: &[folkmoot_metrics::RoundRow],
         messages: &mut dyn FnMut() -> Vec<MessageRow>,
     ) -> Result<(), String>;
 }
@@ -240,7 +240,7 @@ struct Tables<'a, T> {
 impl<T: Fn(&Ledger) -> Vec<MessageRow> + Sync> Observer for Tables<'_, T> {
     fn rounds_done(
         &mut self,
-        rounds: &[folkmoot_strategies::metrics::RoundRow],
+        rounds: &[folkmoot_metrics::RoundRow],
         ledger: &mut dyn FnMut() -> Ledger,
     ) -> Result<(), String> {
         self.observer.rounds_done(rounds, &mut || (self.table)(&ledger()))

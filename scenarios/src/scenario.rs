@@ -3,9 +3,9 @@
 use crate::file::ScenarioFile;
 use crate::registry::{Chosen, Registry};
 use crate::text::{Problems, Source, axes_of, check_axes, quoted_part, recover, suggest};
-use folkmoot_strategies::engine::prelude::*;
-use folkmoot_strategies::engine::world::Breach;
-use folkmoot_strategies::graphs::{DatasetSpec, PartitionSpec};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::Breach;
+use folkmoot_graphs::{DatasetSpec, PartitionSpec};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;

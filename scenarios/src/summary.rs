@@ -1,7 +1,7 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
 use crate::registry::Finished;
-use folkmoot_strategies::metrics::{Cell, Direction, DropReason};
+use folkmoot_metrics::{Cell, Direction, DropReason};
 use std::collections::BTreeMap;
 
 /// The summary of a finished run.

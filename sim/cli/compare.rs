@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::output::print;
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Exit> {
-    match folkmoot_scenarios::metrics::compare::compare(&args.a, &args.b)? {
+    match folkmoot_metrics::compare::compare(&args.a, &args.b)? {
         None => print("no difference"),
         Some(difference) => {
             print(&difference.to_string())?;

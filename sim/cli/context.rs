@@ -2,9 +2,9 @@
 
 use crate::args::{CardArgs, DataArgs, EngineArgs};
 use crate::exit::Exit;
+use folkmoot_engine::prelude::Options;
+use folkmoot_graphs::DataDirs;
 use folkmoot_scenarios::cards;
-use folkmoot_scenarios::engine::prelude::Options;
-use folkmoot_scenarios::graphs::DataDirs;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};

@@ -1,7 +1,7 @@
 //! How the program ends, and what it says then.
 
+use folkmoot_engine::prelude::RunError;
 use folkmoot_plots::PlotError;
-use folkmoot_scenarios::engine::prelude::RunError;
 use folkmoot_scenarios::run::Failure;
 use folkmoot_scenarios::text::Problems;
 use std::io::{IsTerminal, Write};
@@ -89,8 +89,8 @@ impl From<PlotError> for Exit {
     }
 }
 
-impl From<folkmoot_scenarios::metrics::ReadError> for Exit {
-    fn from(error: folkmoot_scenarios::metrics::ReadError) -> Self {
+impl From<folkmoot_metrics::ReadError> for Exit {
+    fn from(error: folkmoot_metrics::ReadError) -> Self {
         Exit::usage(format!("error: {error}"))
     }
 }

@@ -3,8 +3,8 @@
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
+use folkmoot_graphs::{DatasetSpec, PartitionSpec};
 use folkmoot_scenarios::cards::CARDS;
-use folkmoot_scenarios::graphs::{DatasetSpec, PartitionSpec};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;

@@ -3,7 +3,7 @@
 use crate::args::PlotArgs;
 use crate::exit::Exit;
 use crate::output::print;
-use folkmoot_scenarios::metrics::sweep_dir::SWEEP;
+use folkmoot_metrics::sweep_dir::SWEEP;
 
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
     let files = match args.dir.join(SWEEP).is_file() {

@@ -5,10 +5,10 @@ use crate::context;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::{sweep, text};
+use folkmoot_metrics::run_dir::MANIFEST;
+use folkmoot_metrics::sweep_dir::SWEEP;
+use folkmoot_metrics::{RunDir, SweepDir};
 use folkmoot_scenarios::cards::CARDS;
-use folkmoot_scenarios::metrics::run_dir::MANIFEST;
-use folkmoot_scenarios::metrics::sweep_dir::SWEEP;
-use folkmoot_scenarios::metrics::{RunDir, SweepDir};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
@@ -94,7 +94,7 @@ fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
         Err(problems) if is_known(&args.what) => Err(problems.into()),
         Err(_) => {
             let cards: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
-            let datasets: Vec<&str> = folkmoot_scenarios::graphs::DatasetSpec::catalogue()
+            let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
                 .iter()
                 .map(|entry| entry.name)
                 .collect();
@@ -111,6 +111,6 @@ fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
 /// Whether a data set is called so, whatever follows in brackets.
 fn is_known(what: &str) -> bool {
     let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
-    let known = folkmoot_scenarios::graphs::DatasetSpec::catalogue();
+    let known = folkmoot_graphs::DatasetSpec::catalogue();
     known.iter().any(|entry| name(entry.name) == name(what))
 }

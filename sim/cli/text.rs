@@ -1,6 +1,6 @@
 //! Tables and numbers for people.
 
-use folkmoot_scenarios::metrics::{Cell, MessageRow};
+use folkmoot_metrics::{Cell, MessageRow};
 use std::collections::BTreeMap;
 
 /// A table with a header; the first `n_left` columns are flush left, the others flush right.

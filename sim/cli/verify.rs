@@ -5,8 +5,8 @@ use crate::context;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::watch::Stopwatch;
-use folkmoot_scenarios::metrics::sweep_dir::SWEEP;
-use folkmoot_scenarios::metrics::{RunDir, SweepDir, SweepWriter};
+use folkmoot_metrics::sweep_dir::SWEEP;
+use folkmoot_metrics::{RunDir, SweepDir, SweepWriter};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, load, run_into};
 use folkmoot_scenarios::scenario::check;
@@ -72,7 +72,7 @@ fn verify_one(args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<Str
     if report.fingerprint == fingerprint {
         return Ok(None);
     }
-    let difference = folkmoot_scenarios::metrics::compare::compare(dir, &scratch.0)?;
+    let difference = folkmoot_metrics::compare::compare(dir, &scratch.0)?;
     let what = difference.map_or_else(|| "but no table does".to_owned(), |difference| difference.to_string());
     Ok(Some(format!("the fingerprints differ; first {what}")))
 }

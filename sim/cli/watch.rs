@@ -1,6 +1,6 @@
 //! The wall clock and progress: the one place that looks at either.
 
-use folkmoot_scenarios::metrics::TimingRow;
+use folkmoot_metrics::TimingRow;
 use folkmoot_scenarios::run::Watcher;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

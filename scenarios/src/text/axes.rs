@@ -1,6 +1,6 @@
 //! The axes of a sweep: reading them off a card, and everything that can be wrong with them.
 //!
-//! Laying the points out belongs to the sweep directory, [`folkmoot_strategies::metrics::SweepManifest::points`]. Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
+//! Laying the points out belongs to the sweep directory, [`folkmoot_metrics::SweepManifest::points`]. Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
 //! from the text: the author decides which axis is the slowest, and thereby how the points are numbered.
 
 use std::collections::BTreeSet;

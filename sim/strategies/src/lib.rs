@@ -22,8 +22,3 @@ pub mod npy;
 pub mod ppgm;
 pub mod rounds;
 pub mod settings;
-
-// Whoever uses strategies needs these too, and gets them here: the crates above this one have no other way down.
-pub use folkmoot_engine as engine;
-pub use folkmoot_graphs as graphs;
-pub use folkmoot_metrics as metrics;
