@@ -3,7 +3,6 @@
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
-//! - [`scores`]: how good predictions, clusterings and embeddings are.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
 //! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
@@ -26,7 +25,6 @@ pub mod ids;
 pub mod ledger;
 pub mod records;
 pub mod run_dir;
-pub mod scores;
 pub mod sweep_dir;
 pub mod table;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Classical heads: support vectors, logistic regression, nearest neighbours and k-means.
 
-use folkmoot_learning::classical::{KMeans, Svm};
-use folkmoot_learning::evaluation::{LogisticRegression, knn_precomputed};
+use folkmoot_scores::classical::{KMeans, Svm};
+use folkmoot_scores::evaluation::{LogisticRegression, knn_precomputed};
 use serde::Deserialize;
 
 use super::compare::{Got, Mismatch};

@@ -1,6 +1,6 @@
 //! Scores of predictions, clusterings and embeddings.
 
-use folkmoot_metrics::scores;
+use folkmoot_scores as scores;
 use serde::Deserialize;
 
 use super::compare::{Got, Mismatch};

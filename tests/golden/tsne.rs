@@ -1,6 +1,6 @@
 //! The pieces of t-SNE: probabilities from distances, and divergence and gradient at a given map.
 
-use folkmoot_learning::classical::{joint_probabilities, map_divergence};
+use folkmoot_scores::classical::{joint_probabilities, map_divergence};
 use serde::Deserialize;
 
 use super::compare::{Got, Mismatch};

@@ -22,6 +22,7 @@
 
 mod data_dirs;
 mod dataset;
+mod embeddings;
 mod features;
 mod gamma;
 mod generators;
@@ -39,6 +40,7 @@ mod tasks;
 
 pub use data_dirs::{DataDirs, DataError};
 pub use dataset::{Dataset, SplitError, Splits};
+pub use embeddings::Embeddings;
 pub use features::{Features, SparseRows};
 pub use graph::{Cleaned, Graph, GraphBuilder, GraphError};
 pub use labels::{LabelError, Labels};

@@ -16,10 +16,9 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph};
-use folkmoot_learning::Embeddings;
-use folkmoot_learning::evaluation::{NodeClassification, RatioScores};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Embeddings, Graph};
 use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
+use folkmoot_scores::evaluation::{NodeClassification, RatioScores};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

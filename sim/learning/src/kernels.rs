@@ -4,34 +4,27 @@
 //! into an element of a matrix is one ascending chain; a sum over a row runs over [`LANES`] partial sums that are folded in one
 //! order, whatever the width of the registers. Nothing here allocates, draws or knows what its numbers mean.
 
-mod dense;
 pub(crate) mod elementwise;
 pub(crate) mod functions;
-mod logistic;
 pub(crate) mod moments;
 pub(crate) mod product;
 pub(crate) mod recurrent;
 pub(crate) mod row;
 mod skip_gram;
 pub(crate) mod sparse;
-mod tsne;
 
-pub(crate) use dense::{add_scaled, dot, rotate};
-pub(crate) use logistic::{add_scaled_rows, row_products};
 pub(crate) use skip_gram::{MAX_OUTPUTS, Output, Scratch, Step, add, step};
-pub(crate) use tsne::{FAR, Forces, forces};
 
 /// How many partial sums a sum of products has: element `i` goes to partial sum `i % LANES`.
 pub(crate) const LANES: usize = 16;
 
 /// The sum of the partial sums, halves first.
 #[inline(always)]
-fn fold<T: Copy + std::ops::AddAssign>(mut sums: [T; LANES]) -> T {
+fn fold(mut sums: [f32; LANES]) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
-            let other = sums[lane + width];
-            sums[lane] += other;
+            sums[lane] += sums[lane + width];
         }
         width /= 2;
     }

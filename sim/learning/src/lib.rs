@@ -1,11 +1,9 @@
-//! Learning on graphs: a reverse-mode tape, graph layers, losses and optimisers; skip-gram, and what its vectors are good for.
+//! Learning on graphs: a reverse-mode tape, graph layers, losses and optimisers, and skip-gram.
 //!
 //! - [`Layout`] says what a model's flat vector of numbers means, [`Tape`] computes with it and differentiates, [`Csr`] is what
 //!   graph layers propagate with, and [`Batch`] makes several graphs one.
 //! - [`layers`]: the layers of graph networks; [`Optimiser`] moves a model, [`Average`] takes the mean of several.
-//! - [`skip_gram`]: trains [`Embeddings`] from walks.
-//! - [`evaluation`]: what the vectors know: labels of nodes by logistic regression and by nearest neighbours, and links.
-//! - [`classical`]: support vector machines, clusters and maps, from distances, kernels and vectors.
+//! - [`skip_gram`]: trains [`Embeddings`](folkmoot_graphs::Embeddings) from walks.
 //! - [`losses`]: what skip-gram minimises, as plain functions with gradients; the losses of models are methods of the tape.
 //!
 //! ```
@@ -46,11 +44,8 @@
 
 mod average;
 mod batch;
-pub mod classical;
 mod csr;
 mod dense;
-mod embeddings;
-pub mod evaluation;
 mod init;
 mod kernels;
 pub mod layers;
@@ -64,7 +59,6 @@ pub use average::Average;
 pub use batch::Batch;
 pub use csr::{Csr, CsrError, DegreeRule};
 pub use dense::normalise_dense;
-pub use embeddings::Embeddings;
 pub use init::Init;
 pub use layout::{Layout, Parameter, Slot};
 pub use optim::{Adam, Decay, Moments, Optimiser, OptimiserError, Sgd};

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use corpus::Corpus;
 pub use pairs::{n_window_pairs, window_pairs};
 
-use crate::Embeddings;
+use folkmoot_graphs::Embeddings;
 
 /// What a vertex learns to predict the centre with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use crate::npy::npy_f32;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
+use folkmoot_graphs::Embeddings;
 use folkmoot_graphs::{Dataset, Graph, GraphBuilder, Labels};
-use folkmoot_learning::Embeddings;
-use folkmoot_learning::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
+use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

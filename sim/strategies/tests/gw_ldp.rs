@@ -6,7 +6,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{AvailabilitySpec, DropoutSpec, NetworkSpec};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
-use folkmoot_learning::classical::SvmGrid;
+use folkmoot_scores::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
 use folkmoot_strategies::gw_ldp::{
     ChooseBy, Collect, Epsilon, Evaluation, Method, Metric, Params, Release, Sampled, SvmChoice,

@@ -8,8 +8,8 @@ use super::alias::Alias;
 use super::huffman::Huffman;
 use super::unit::{Piece, Shared, Unit};
 use super::{Corpus, OutputLayer, SkipGram, TrainError};
-use crate::Embeddings;
 use crate::kernels;
+use folkmoot_graphs::Embeddings;
 
 /// The most centres of a unit.
 const UNIT_CENTRES: usize = 64;

@@ -4,7 +4,7 @@ use super::Classifier;
 use super::data::{Part, Shard};
 use crate::rounds::Score;
 use folkmoot_learning::Tape;
-use folkmoot_metrics::scores;
+use folkmoot_scores as scores;
 use rayon::prelude::*;
 
 /// A model's answers on one part of one shard.

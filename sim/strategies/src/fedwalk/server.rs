@@ -8,7 +8,7 @@ use super::{Done, FedWalk, Message, Rows, Work};
 use crate::node_embedding::Embedding;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
-use folkmoot_learning::Embeddings;
+use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use super::step::Step;
 use crate::rounds::Score;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
-use folkmoot_metrics::scores;
+use folkmoot_scores as scores;
 use rayon::prelude::*;
 
 const INFERENCE: Purpose = Purpose(*b"fg-infer");

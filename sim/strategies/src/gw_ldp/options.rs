@@ -1,7 +1,7 @@
 //! The choices that GW-LDP's parameters offer.
 
 use folkmoot_engine::world::Breach;
-use folkmoot_learning::classical::SvmGrid;
+use folkmoot_scores::classical::SvmGrid;
 use folkmoot_similarity::gw;
 use serde::{Deserialize, Serialize};
 

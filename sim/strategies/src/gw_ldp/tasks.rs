@@ -5,8 +5,8 @@ use super::options::{ChooseBy, SvmChoice};
 use super::subjects::Subject;
 use crate::classifier::Part;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::classical::{Comparison, Split, SvmGrid, splits, stratified_folds};
-use folkmoot_learning::evaluation::knn_precomputed;
+use folkmoot_scores::classical::{Comparison, Split, SvmGrid, splits, stratified_folds};
+use folkmoot_scores::evaluation::knn_precomputed;
 
 /// The places of subjects in a matrix that train, validate and test, and the class of each.
 pub(super) struct Labelled {

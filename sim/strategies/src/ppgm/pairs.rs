@@ -86,7 +86,7 @@ impl<'a> Deployed<'a> {
     pub fn auc(&self, graphs: &[Input], pairs: &[Pair]) -> Option<f64> {
         let scores = self.observe(graphs, pairs, |_, seen| f64::from(seen.score));
         let matches: Vec<bool> = pairs.iter().map(|pair| pair.matches).collect();
-        folkmoot_metrics::scores::auc(&matches, &scores).ok()
+        folkmoot_scores::auc(&matches, &scores).ok()
     }
 
     fn begin<'g>(&self, ids: &[u32], input: impl Fn(u32) -> &'g Input) -> Begun<'g> {

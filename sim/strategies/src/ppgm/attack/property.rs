@@ -184,7 +184,7 @@ impl<'a> Attacker<'a> {
             .flat_map(|&class| (0..self.n_classes as u32).map(move |other| other == class))
             .collect();
         let labelled = vec![true; positive.len()];
-        let areas = folkmoot_metrics::scores::masked_auc(&positive, &labelled, &scores, self.n_classes).ok()?;
+        let areas = folkmoot_scores::masked_auc(&positive, &labelled, &scores, self.n_classes).ok()?;
         areas.mean
     }
 }

@@ -43,5 +43,5 @@ fn link_auc(graph: &Input, nodes: &Matrix) -> Option<f64> {
             scores.push(if norm > 0.0 { dot(rows[u], rows[v]) / norm } else { 0.0 });
         }
     }
-    folkmoot_metrics::scores::auc(&linked, &scores).ok()
+    folkmoot_scores::auc(&linked, &scores).ok()
 }

@@ -1,9 +1,11 @@
-//! Scores of predictions, clusterings and embeddings, as plain functions over slices.
+//! What vectors and predictions are worth: scores, and the classical heads that read vectors, distances and kernels.
 //!
 //! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks.
 //! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual labels.
 //! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.
+//! - [`evaluation`]: what vectors of nodes know: labels by logistic regression and by nearest neighbours, and links.
+//! - [`classical`]: support vector machines, clusters and maps.
 //!
 //! Matrices are row-major slices. Counts stay integers until the last division and floats are added in ascending index,
 //! so a score has the same bits everywhere. Conventions are those of scikit-learn; a score that its definition leaves
@@ -12,7 +14,10 @@
 
 mod auc;
 mod classes;
+pub mod classical;
 mod clustering;
+pub mod evaluation;
+mod kernels;
 mod labels;
 mod neighbours;
 

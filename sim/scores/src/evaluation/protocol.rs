@@ -1,13 +1,12 @@
 //! Node classification: shuffles, training ratios, decisions and F1.
 
-use folkmoot_graphs::Labels;
+use folkmoot_graphs::{Embeddings, Labels};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::logistic::Rows;
 use super::{EvaluationError, LogisticRegression, finite, require, same_length, shuffle};
-use crate::Embeddings;
 
 /// How scores become labels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,8 +23,8 @@ pub enum Decision {
 /// the rest is predicted.
 ///
 /// ```
-/// use folkmoot_graphs::Labels;
-/// use folkmoot_learning::{Embeddings, evaluation::NodeClassification};
+/// use folkmoot_graphs::{Embeddings, Labels};
+/// use folkmoot_scores::evaluation::NodeClassification;
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
 /// let labels = Labels::from_single(2, &(0..40).map(|v| Some(v % 2)).collect::<Vec<_>>())?;

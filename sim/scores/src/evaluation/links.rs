@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::knn::{direction, dot};
 use super::{EvaluationError, below, require, shuffle};
-use crate::Embeddings;
+use folkmoot_graphs::Embeddings;
 
 /// Links of a graph, divided for link prediction.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{EvaluationError, require, same_length};
-use crate::Embeddings;
+use folkmoot_graphs::Embeddings;
 
 /// The majority class of the `k` nearest of `y.len()` training items, for each row of `distances`, of shape `(n_test, y.len())`.
 ///
