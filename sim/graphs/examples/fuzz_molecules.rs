@@ -15,8 +15,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use folkmoot_graphs::smiles::Molecule;
 use folkmoot_graphs::{DataDirs, DatasetSpec, Invalid};
+use folkmoot_molecules::Molecule;
 use rand::RngExt;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 

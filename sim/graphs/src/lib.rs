@@ -18,7 +18,7 @@
 //!
 //! Promises: any file, however damaged, gives a message and never a panic; nothing is dropped without a note that counts it;
 //! equal content has an equal [`Dataset::fingerprint`]; generators and partitioners depend on their stream alone and on no
-//! system library. This crate knows nothing of the engine, of metrics or of any other crate of the project.
+//! system library. This crate knows nothing of the engine, of metrics or of any other crate of the project but molecules.
 
 mod data_dirs;
 mod dataset;
@@ -34,7 +34,6 @@ mod partition;
 mod properties;
 mod readers;
 mod scaling;
-pub mod smiles;
 mod spec;
 mod tasks;
 

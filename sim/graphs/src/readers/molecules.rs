@@ -8,7 +8,8 @@ mod rows;
 
 use std::path::Path;
 
-use crate::smiles::Molecule;
+use folkmoot_molecules::Molecule;
+
 use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
 
 use features::N_FEATURES;

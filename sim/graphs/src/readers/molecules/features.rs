@@ -13,7 +13,7 @@
 //! The elements are those of AttentiveFP (Z. Xiong et al. Pushing the Boundaries of Molecular Representation for Drug
 //! Discovery with the Graph Attention Mechanism. Journal of Medicinal Chemistry 63, 2020, Table 1).
 
-use crate::smiles::{Atom, Hybridisation};
+use folkmoot_molecules::{Atom, Hybridisation};
 
 /// How many features an atom has.
 pub(super) const N_FEATURES: u32 = 43;

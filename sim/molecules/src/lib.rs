@@ -1,4 +1,4 @@
-//! Molecules as graphs, read from SMILES texts.
+//! Molecules as atoms and bonds, read from SMILES texts.
 //!
 //! The grammar is that of OpenSMILES 1.0 (Blue Obelisk, <http://opensmiles.org>): the organic subset, brackets with isotope,
 //! chirality, hydrogens, charge and atom map, rings as `1`, `%12` and `%(123)`, branches, dots, all bond symbols. Marks of
@@ -7,10 +7,11 @@
 //! The graph is the one that RDKit's `MolFromSmiles` gives, atom by atom and bond by bond: hydrogens written as atoms are counted
 //! at their heavy neighbour; nitro groups and their like are written with charges; lower-case rings are checked by finding
 //! a Kekulé structure; every valence is checked; and aromaticity is perceived anew, so that a Kekulé text and a lower-case
-//! one of the same molecule give the same graph. Each step is one file below this one.
+//! one of the same molecule give the same graph. Each step is one file. This crate knows nothing of
+//! graphs of other kinds, nor of any other crate of the project.
 //!
 //! ```
-//! use folkmoot_graphs::smiles::{BondKind, Molecule};
+//! use folkmoot_molecules::{BondKind, Molecule};
 //!
 //! let phenol = Molecule::from_smiles("OC1=CC=CC=C1")?;
 //! assert_eq!((phenol.atoms().len(), phenol.bonds().len()), (7, 7));
@@ -18,7 +19,7 @@
 //! assert_eq!(phenol.atoms()[0].hydrogens, 1);
 //! let error = Molecule::from_smiles("CN(C)(C)C").unwrap_err();
 //! assert_eq!(error.to_string(), "column 2: N has valence 4, but at most 3 is allowed with charge 0");
-//! # Ok::<(), folkmoot_graphs::smiles::SmilesError>(())
+//! # Ok::<(), folkmoot_molecules::SmilesError>(())
 //! ```
 
 mod aromatic;
