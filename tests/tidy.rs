@@ -230,16 +230,18 @@ fn crates_know_only_whom_the_architecture_lets_them() {
     let house: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("metrics", [].as_slice()),
         ("plots", &["metrics"]),
-        ("sim/engine", &["metrics"]),
-        ("sim/graphs", &["molecules"]),
-        ("sim/learning", &["graphs"]),
+        ("sim/draws", &["metrics"]),
+        ("sim/engine", &["draws", "metrics"]),
+        ("sim/graphs", &["draws", "molecules"]),
+        ("sim/learning", &["draws", "graphs"]),
         ("sim/molecules", &[]),
-        ("sim/privacy", &[]),
-        ("sim/scores", &["graphs"]),
-        ("sim/similarity", &["graphs"]),
+        ("sim/privacy", &["draws"]),
+        ("sim/scores", &["draws", "graphs"]),
+        ("sim/similarity", &["draws", "graphs"]),
         (
             "sim/strategies",
             &[
+                "draws",
                 "engine",
                 "graphs",
                 "learning",
@@ -249,7 +251,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
                 "similarity",
             ],
         ),
-        ("scenarios", &["engine", "graphs", "metrics", "strategies"]),
+        ("scenarios", &["draws", "engine", "graphs", "metrics", "strategies"]),
         (".", &["engine", "graphs", "metrics", "plots", "scenarios"]),
     ]);
     let root_manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
@@ -300,6 +302,7 @@ fn every_crate_denies_what_the_workspace_denies() {
         "metrics",
         "plots",
         "scenarios",
+        "sim/draws",
         "sim/engine",
         "sim/graphs",
         "sim/learning",

@@ -1,6 +1,7 @@
 //! Every strategy there is, by name. The only place that knows them all.
 
 use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_graphs::{Dataset, Partition};

@@ -4,6 +4,7 @@ use crate::registry::{Job, TableObserver};
 use crate::scenario::Scenario;
 use crate::summary::summarise;
 use crate::text::Problems;
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};

@@ -2,8 +2,8 @@
 
 use crate::core::{Account, Content, Core, Entry, Env, Fault, next_seq};
 use crate::queue::EventKey;
-use crate::rng::{Purpose, SimRng};
 use crate::strategy::{Strategy, TimerId};
+use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, ScoreRow, SimSpan, SimTime};
 use std::ops::{Deref, DerefMut};
 

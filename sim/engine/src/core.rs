@@ -6,11 +6,11 @@
 
 use crate::job::{Helpers, Job, Shared};
 use crate::queue::{EventKey, Queue, QueuedEvent};
-use crate::rng::{Purpose, StreamName, Streams};
 use crate::store::Store;
 use crate::strategy::{Absence, Setup, Strategy, StrategyError, TimerId};
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
+use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -56,7 +56,6 @@ mod core;
 mod job;
 mod part;
 pub mod queue;
-pub mod rng;
 pub mod run;
 mod store;
 pub mod strategy;
@@ -71,7 +70,6 @@ pub use world::World;
 /// What an implementation of a strategy needs.
 pub mod prelude {
     pub use crate::context::{Context, RoundReport, ServerContext};
-    pub use crate::rng::{Purpose, SimRng, Streams};
     pub use crate::run::{Options, RunError, Unobserved, run};
     pub use crate::strategy::{
         Absence, Clients, Event, MechanismInfo, Report, Scores, Setup, State, Strategy, StrategyError, TimerId,

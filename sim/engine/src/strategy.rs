@@ -1,9 +1,9 @@
 //! What a federated system implements to be simulated.
 
 use crate::context::{Context, ServerContext};
-use crate::rng::{SimRng, Streams};
 use crate::wire::Wire;
 use crate::world::World;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::{ClientId, Direction, DropReason, Kind, Ledger, Party, Round, RoundRow, ScoreRow, SimSpan};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! The engine on a strategy that uses all of it: relays between clients, jobs, timers, counters, absences and retries.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
@@ -176,7 +176,7 @@ impl Strategy for Relay {
             }
             Event::Done((0, value)) => cx.send(Party::Server, Message::Report { value }),
             Event::Done((hops, value)) => {
-                let to = rng::index(&mut cx.rng(HOP), cx.n_clients() as usize) as u32;
+                let to = index(&mut cx.rng(HOP), cx.n_clients() as usize) as u32;
                 cx.spend(0, 0.5);
                 cx.send(Party::Client(ClientId(to)), Message::Token { hops: hops - 1, value });
             }

@@ -1,5 +1,6 @@
 //! Jobs: who does them, and what becomes of one that fails.
 
+use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -24,7 +24,6 @@ mod data_dirs;
 mod dataset;
 mod embeddings;
 mod features;
-mod gamma;
 mod generators;
 mod graph;
 mod labels;

@@ -1,7 +1,6 @@
 //! How parameters start.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
+use folkmoot_draws::{SimRng, normals_f32, unit_f32};
 
 /// The start of a matrix of shape `(n_in, n_out)`, as weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +23,7 @@ pub enum Init {
 
 impl Init {
     /// Writes the start of a matrix.
-    pub(crate) fn fill(self, rows: usize, columns: usize, rng: &mut ChaCha8Rng, values: &mut [f32]) {
+    pub(crate) fn fill(self, rows: usize, columns: usize, rng: &mut SimRng, values: &mut [f32]) {
         match self {
             Init::Zeros => values.fill(0.0),
             Init::Ones => values.fill(1.0),
@@ -32,31 +31,14 @@ impl Init {
             Init::Uniform(bound) => uniform(bound, rng, values),
             Init::Glorot => uniform((6.0 / (rows + columns) as f32).sqrt(), rng, values),
             Init::FanIn(n) => uniform(1.0 / (n.max(1) as f32).sqrt(), rng, values),
-            Init::Normal(deviation) => normal(deviation, rng, values),
+            Init::Normal(deviation) => normals_f32(rng, deviation, values),
         }
     }
 }
 
-/// In `[0, 1)`, on a grid of 2^24.
-fn unit(rng: &mut ChaCha8Rng) -> f32 {
-    (rng.next_u32() >> 8) as f32 / 16_777_216.0
-}
-
-fn uniform(bound: f32, rng: &mut ChaCha8Rng, values: &mut [f32]) {
+fn uniform(bound: f32, rng: &mut SimRng, values: &mut [f32]) {
     for value in values {
-        *value = bound * (2.0 * unit(rng) - 1.0);
-    }
-}
-
-/// By G. Box and M. Muller 1958: two uniform numbers give two normal ones.
-fn normal(deviation: f32, rng: &mut ChaCha8Rng, values: &mut [f32]) {
-    for pair in values.chunks_mut(2) {
-        // Of 1 minus a number below 1 there is a logarithm.
-        let radius = (-2.0 * libm::log(1.0 - f64::from(unit(rng)))).sqrt();
-        let angle = std::f64::consts::TAU * f64::from(unit(rng));
-        for (value, part) in pair.iter_mut().zip([libm::cos(angle), libm::sin(angle)]) {
-            *value = deviation * (radius * part) as f32;
-        }
+        *value = bound * (2.0 * unit_f32(rng) - 1.0);
     }
 }
 
@@ -67,7 +49,7 @@ mod tests {
 
     fn drawn(init: Init) -> Vec<f32> {
         let mut values = vec![0.0; 100 * 60];
-        init.fill(100, 60, &mut ChaCha8Rng::seed_from_u64(3), &mut values);
+        init.fill(100, 60, &mut SimRng::seed_from_u64(3), &mut values);
         values
     }
 

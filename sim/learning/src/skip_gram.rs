@@ -18,7 +18,6 @@
 //!   not see stays small; hierarchical softmax has its root in every step, hence one unit a round and no parallel speed-up.
 //! - The sigmoid is a polynomial with an error below 2e-7 and is never cut off at ±6.
 
-mod alias;
 mod corpus;
 mod huffman;
 mod pairs;

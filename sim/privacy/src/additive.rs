@@ -7,7 +7,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
-use crate::uniform::uniform;
+use folkmoot_draws::unit;
 
 /// Adds independent noise, uniform in `-radius..radius`, to every value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Mechanism for Additive {
     /// Draws one `u64` for each value, in index order. Values must be finite.
     fn release(&self, values: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(values)?;
-        let noise = |rng: &mut ChaCha8Rng| self.radius * (2.0 * uniform(rng) - 1.0);
+        let noise = |rng: &mut ChaCha8Rng| self.radius * (2.0 * unit(rng) - 1.0);
         Ok(values.iter().map(|value| value + noise(rng)).collect())
     }
 
@@ -51,7 +51,7 @@ impl Mechanism for Additive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn value_stability() {

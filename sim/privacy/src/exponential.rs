@@ -9,7 +9,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use crate::uniform::uniform;
+use folkmoot_draws::unit;
 
 /// The exponential mechanism over the indices of a list of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,7 +150,7 @@ impl Mechanism for Exponential {
     /// Draws one `u64`; candidates fill the unit interval in index order.
     fn release(&self, scores: &[f64], rng: &mut ChaCha8Rng) -> Result<usize, ReleaseError> {
         let weights: Vec<f64> = self.exponents(scores)?.into_iter().map(libm::exp).collect();
-        let mut left = uniform(rng) * weights.iter().sum::<f64>();
+        let mut left = unit(rng) * weights.iter().sum::<f64>();
         let mut chosen = 0;
         for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             // Rounding may leave a rest after the last candidate, which then keeps it.
@@ -176,7 +176,7 @@ impl Mechanism for Exponential {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     fn calibrated(epsilon: f64, sensitivity: f64) -> Exponential {
         Exponential::calibrated(epsilon, sensitivity, "one input").unwrap()

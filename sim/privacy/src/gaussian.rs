@@ -97,7 +97,7 @@ impl Mechanism for Gaussian {
         all_finite(values)?;
         Ok(values
             .iter()
-            .map(|value| value + self.std * normal::sample(rng))
+            .map(|value| value + self.std * folkmoot_draws::normal(rng))
             .collect())
     }
 
@@ -116,7 +116,7 @@ impl Mechanism for Gaussian {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     fn calibrated(epsilon: f64, delta: f64) -> Gaussian {
         Gaussian::calibrated(epsilon, delta, 1.0, "one row").unwrap()

@@ -3,7 +3,6 @@
 //! The textbook sampler on floating-point numbers leaks through the low bits of its output (Mironov 2012). That is of no
 //! concern to a simulation, which needs the law; a deployment would need a discrete sampler.
 
-use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 
@@ -111,11 +110,7 @@ impl Laplace {
 
     /// A draw. Takes one `u64` from `rng`.
     pub fn sample(&self, rng: &mut ChaCha8Rng) -> f64 {
-        let word = rng.next_u64();
-        // 53 bits for the size, in (0, 1], and another one for the sign.
-        let size = ((word >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
-        let magnitude = -self.scale * libm::log(size);
-        if word & 1 == 0 { magnitude } else { -magnitude }
+        self.scale * folkmoot_draws::laplace(rng)
     }
 }
 
@@ -123,7 +118,7 @@ impl Laplace {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn value_stability() {

@@ -34,7 +34,6 @@ pub mod noisy_counts;
 mod normal;
 pub mod randomised_response;
 pub mod renyi;
-mod uniform;
 
 pub use additive::Additive;
 pub use exponential::Exponential;

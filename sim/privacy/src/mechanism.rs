@@ -179,7 +179,7 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{Rng, SeedableRng};
+    use rand_chacha::rand_core::{Rng, SeedableRng};
 
     #[test]
     fn no_privacy_gives_the_input_and_draws_nothing() {

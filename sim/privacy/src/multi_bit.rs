@@ -15,7 +15,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use crate::uniform::uniform;
+use folkmoot_draws::unit;
 
 /// The budget at which one sampled entry more pays: `m* = max(1, min(width, floor(epsilon / 2.18)))`.
 const EPSILON_PER_ENTRY: f64 = 2.18;
@@ -188,9 +188,9 @@ impl Mechanism for MultiBit {
             let mut wanted = self.n_sampled;
             for (at, &x) in group.iter().enumerate() {
                 let left = (group.len() - at) as f64;
-                if uniform(rng) * left < wanted as f64 {
+                if unit(rng) * left < wanted as f64 {
                     wanted -= 1;
-                    encoded.push(if uniform(rng) < self.probability(x) { 1 } else { -1 });
+                    encoded.push(if unit(rng) < self.probability(x) { 1 } else { -1 });
                 } else {
                     encoded.push(0);
                 }
@@ -212,7 +212,7 @@ impl Mechanism for MultiBit {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     fn encoder(entries: Entries, epsilon: f64, n_rows: usize, width: usize) -> MultiBit {
         MultiBit::new(entries, epsilon, n_rows, width).unwrap()

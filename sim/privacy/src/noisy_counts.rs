@@ -68,7 +68,7 @@ impl Mechanism for NoisyCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn value_stability() {

@@ -1,19 +1,7 @@
-//! The normal law: draws, and how well one tells two shifted ones apart.
-
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
+//! The normal law: how well one tells two shifted ones apart.
 
 /// `1 / sqrt(2 π)`.
 const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
-
-/// A draw with mean 0 and variance 1 (Box and Muller 1958). Takes two `u64`. At most 8.58 in size, beyond which lies a
-/// mass of 1e-17.
-pub(crate) fn sample(rng: &mut ChaCha8Rng) -> f64 {
-    let unit = 1.0 / (1u64 << 53) as f64;
-    let size = ((rng.next_u64() >> 11) + 1) as f64 * unit;
-    let angle = std::f64::consts::TAU * ((rng.next_u64() >> 11) as f64 * unit);
-    (-2.0 * libm::log(size)).sqrt() * libm::cos(angle)
-}
 
 /// `exp(x² / 2) P[X > x]` for a standard normal X and `x >= 0`, to a relative error of 1e-13: neither underflows.
 fn scaled_tail(x: f64) -> f64 {
@@ -83,7 +71,6 @@ fn bisect(mut good: f64, mut bad: f64, holds: impl Fn(f64) -> bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
 
     fn close(got: f64, expected: f64, tolerance: f64) {
         assert!((got / expected - 1.0).abs() < tolerance, "{got}, not {expected}");
@@ -126,25 +113,5 @@ mod tests {
             }
         }
         assert_eq!(least_epsilon(0.01, 0.1), 0.0);
-    }
-
-    /// Moments and the distribution function within 4 standard errors.
-    #[test]
-    fn draws_are_normal() {
-        let mut rng = ChaCha8Rng::seed_from_u64(8);
-        let n = 100_000;
-        let draws: Vec<f64> = (0..n).map(|_| sample(&mut rng)).collect();
-        let mean = |f: &dyn Fn(f64) -> f64| draws.iter().map(|&x| f(x)).sum::<f64>() / f64::from(n);
-        for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
-            let error = 4.0 * (variance / f64::from(n)).sqrt();
-            assert!((mean(&|x| x.powi(power)) - expected).abs() < error, "{power}");
-        }
-        for x in [0.0, 0.5, 1.0, 2.0, 3.0] {
-            let p = scaled_tail(x) * libm::exp(-0.5 * x * x);
-            for side in [1.0, -1.0] {
-                let above = mean(&|draw| f64::from(u8::from(side * draw > x)));
-                assert!((above - p).abs() < 4.0 * (p * (1.0 - p) / f64::from(n)).sqrt(), "{x}");
-            }
-        }
     }
 }

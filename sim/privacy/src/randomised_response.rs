@@ -10,7 +10,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use crate::uniform::{below, bernoulli};
+use folkmoot_draws::{bernoulli, index};
 
 /// Randomised response over the values `0..n_values`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,10 +105,10 @@ impl Mechanism for RandomisedResponse {
                 value: f64::from(value),
             });
         }
-        if !bernoulli(self.n_others() * self.other_probability(), rng) {
+        if !bernoulli(rng, self.n_others() * self.other_probability()) {
             return Ok(value);
         }
-        let other = below(self.n_values - 1, rng);
+        let other = index(rng, self.n_values as usize - 1) as u32;
         Ok(if other < value { other } else { other + 1 })
     }
 
@@ -130,7 +130,7 @@ impl Mechanism for RandomisedResponse {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand_chacha::rand_core::SeedableRng;
 
     fn response(epsilon: f64, n_values: u32) -> RandomisedResponse {
         RandomisedResponse::new(epsilon, n_values, "one label").unwrap()

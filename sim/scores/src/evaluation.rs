@@ -104,15 +104,3 @@ fn finite(input: &'static str, values: &[f32]) -> Result<(), EvaluationError> {
         Some(index) => Err(EvaluationError::NotFinite { input, index }),
     }
 }
-
-/// Puts `items` in a random order (Fisher and Yates), one 32-bit word an item.
-pub(crate) fn shuffle(items: &mut [u32], rng: &mut rand_chacha::ChaCha8Rng) {
-    for i in (1..items.len()).rev() {
-        items.swap(i, below(i + 1, rng));
-    }
-}
-
-/// A number below `bound`, which fits in 32 bits; the probabilities differ from each other by at most 2^−32.
-fn below(bound: usize, rng: &mut rand_chacha::ChaCha8Rng) -> usize {
-    ((u64::from(rand_chacha::rand_core::Rng::next_u32(rng)) * bound as u64) >> 32) as usize
-}

@@ -5,8 +5,8 @@
 //! `sim/learning/benches/fedavg_pyg.py`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_strategies::classifier::{Split, Training};
 use folkmoot_strategies::fed_avg::Params;
@@ -22,7 +22,7 @@ fn data(n_graphs: u32) -> Arc<Dataset> {
     let mut graph = || {
         let mut edges: Vec<(u32, u32)> = Vec::new();
         while edges.len() < 40 {
-            let (u, v) = (rng::index(&mut rng, 20) as u32, rng::index(&mut rng, 20) as u32);
+            let (u, v) = (index(&mut rng, 20) as u32, index(&mut rng, 20) as u32);
             if u < v && !edges.contains(&(u, v)) {
                 edges.push((u, v));
             }

@@ -3,6 +3,7 @@
 //! `cargo bench -p folkmoot-strategies --bench fedwalk`
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph};
 use folkmoot_strategies::fedwalk::{Encoder, FedWalk, Params, Pool, Rows};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// A random graph of mean degree 60, without loops.
 fn graph(n: u32) -> Arc<Dataset> {
     let mut rng = Streams::new(1).global(Purpose(*b"bench   "));
-    let mut draw = || folkmoot_engine::rng::index(&mut rng, n as usize) as u32;
+    let mut draw = || index(&mut rng, n as usize) as u32;
     let edges: Vec<(u32, u32)> = (0..30 * n).map(|_| (draw(), draw())).filter(|(u, v)| u != v).collect();
     let graph = Graph::from_edges(n, &edges, false).expect("ids are below n");
     Arc::new(Dataset::of_graph("bench", graph))

@@ -4,8 +4,8 @@
 //! `cargo bench -p folkmoot-strategies --bench fgcl`; the same loop in PyTorch is `sim/strategies/benches/fgcl_torch.py`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_strategies::classifier::{Encoder, Split};
 use folkmoot_strategies::fgcl::{Fgcl, Params, Setting};
@@ -19,11 +19,9 @@ const N_FEATURES: u32 = 43;
 fn data() -> Dataset {
     let mut rng = Streams::new(1).global(Purpose(*b"bench   "));
     let graphs = (0..N_GRAPHS).map(|_| {
-        let mut edges: Vec<(u32, u32)> = (1..N_NODES)
-            .map(|v| (rng::index(&mut rng, v as usize) as u32, v))
-            .collect();
+        let mut edges: Vec<(u32, u32)> = (1..N_NODES).map(|v| (index(&mut rng, v as usize) as u32, v)).collect();
         while edges.len() < N_NODES as usize + 2 {
-            let mut node = || rng::index(&mut rng, N_NODES as usize) as u32;
+            let mut node = || index(&mut rng, N_NODES as usize) as u32;
             let (u, v) = (node(), node());
             if u < v && !edges.contains(&(u, v)) {
                 edges.push((u, v));
@@ -33,7 +31,7 @@ fn data() -> Dataset {
     });
     let graphs = graphs.collect();
     let rows: Vec<[(u32, f32); 1]> = (0..N_GRAPHS * N_NODES)
-        .map(|_| [(rng::index(&mut rng, N_FEATURES as usize) as u32, 1.0)])
+        .map(|_| [(index(&mut rng, N_FEATURES as usize) as u32, 1.0)])
         .collect();
     Dataset {
         name: "bench".to_owned(),

@@ -3,11 +3,10 @@
 //!
 //! Set `RAYON_NUM_THREADS` for the number of threads.
 
+use folkmoot_draws::{Purpose, SimRng, Streams, index, unit};
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::Pair;
 use folkmoot_learning::{Csr, DegreeRule};
 use folkmoot_strategies::ppgm::matcher::{self, Input};
@@ -21,13 +20,13 @@ const N_EDGES: usize = 135;
 fn graph(rng: &mut SimRng) -> Input {
     let mut arcs: Vec<(u32, u32)> = Vec::new();
     while arcs.len() < 2 * N_EDGES {
-        let (u, v) = (rng::index(rng, N_NODES) as u32, rng::index(rng, N_NODES) as u32);
+        let (u, v) = (index(rng, N_NODES) as u32, index(rng, N_NODES) as u32);
         if u != v && !arcs.contains(&(u, v)) {
             arcs.extend([(u, v), (v, u)]);
         }
     }
     let csr = Csr::from_arcs(N_NODES as u32, &arcs, None).expect("ids are below the number of nodes");
-    let features = (0..N_NODES * 6).map(|_| 2.0 * rng::unit(rng) as f32 - 1.0).collect();
+    let features = (0..N_NODES * 6).map(|_| 2.0 * unit(rng) as f32 - 1.0).collect();
     Input::from_csr(csr.with_self_loops().normalised(DegreeRule::Masked), features)
 }
 

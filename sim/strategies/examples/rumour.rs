@@ -5,8 +5,8 @@
 //! `cargo run --release -p folkmoot-strategies --example rumour`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{DataDirs, Dataset, Partition};
 use folkmoot_metrics::{MessageRow, RoundRow};
@@ -161,7 +161,7 @@ impl Strategy for Rumour {
             cx.send(Party::Server, Message::Heard);
             let mut rng = cx.rng(TELL);
             for _ in 0..self.fanout {
-                let to = rng::index(&mut rng, cx.n_clients() as usize) as u32;
+                let to = index(&mut rng, cx.n_clients() as usize) as u32;
                 cx.send(Party::Client(ClientId(to)), Message::Rumour { hops: hops + 1 });
             }
         }

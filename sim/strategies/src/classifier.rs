@@ -27,6 +27,7 @@ pub use rows::{GraphRows, NodeRows};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
 
 use data::Shard;
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Optimiser;

@@ -16,8 +16,8 @@
 
 use crate::node_embedding::{Embedding, Evaluation, Walked};
 use crate::settings::Settings;
+use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Partition};
 use folkmoot_learning::skip_gram::Corpus;
@@ -184,7 +184,7 @@ pub fn walks(graph: &Graph, walk_length: u32, walks_per_node: u32, key: [u8; 32]
         let mut order: Vec<u32> = (0..n as u32).collect();
         let mut rng = stream(first);
         for i in (1..n).rev() {
-            order.swap(i, rng::index(&mut rng, i + 1));
+            order.swap(i, index(&mut rng, i + 1));
         }
         let from = |&start: &u32| {
             let mut rng = stream(first + 1 + u64::from(start));
@@ -193,7 +193,7 @@ pub fn walks(graph: &Graph, walk_length: u32, walks_per_node: u32, key: [u8; 32]
             walk.push(at);
             while walk.len() < length && graph.degree(at) > 0 {
                 let neighbours = graph.neighbours(at);
-                at = neighbours[rng::index(&mut rng, neighbours.len())];
+                at = neighbours[index(&mut rng, neighbours.len())];
                 walk.push(at);
             }
             walk

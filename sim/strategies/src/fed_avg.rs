@@ -17,6 +17,7 @@
 use crate::classifier::{Classifier, Inputs, Model, Split, Training};
 use crate::rounds::{End, Protocol, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};

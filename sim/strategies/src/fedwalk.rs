@@ -53,6 +53,7 @@ use crate::settings::Settings;
 use audit::Recovery;
 use clustering::Published;
 use dictionary::Dictionary;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Embeddings, Partition};

@@ -47,6 +47,7 @@ pub use step::{add_contrast, contrastive_loss};
 use crate::rounds::{End, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
 use data::Data;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};

@@ -43,6 +43,7 @@ pub use release::{Embedding, Epsilon, Release, Sampled, Sent};
 use crate::classifier::{Classifier, GraphRows};
 use crate::rounds::{Charge, End, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
+use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};

@@ -1,6 +1,7 @@
 //! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
 
 use crate::npy::npy_f32;
+use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::Embeddings;
@@ -196,7 +197,7 @@ impl Evaluation {
             .filter(|&v| labels.single(v).is_some())
             .collect();
         for i in (1..nodes.len()).rev() {
-            nodes.swap(i, folkmoot_engine::rng::index(rng, i + 1));
+            nodes.swap(i, index(rng, i + 1));
         }
         let (train, test) = nodes.split_at((ratio * nodes.len() as f64) as usize);
         let class_of = |v: &u32| labels.single(*v).unwrap_or_default();

@@ -45,6 +45,7 @@ pub use server::Server;
 
 use crate::settings::Settings;
 use data::Data;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};

@@ -43,6 +43,7 @@ pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
 
+use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What makes a strategy known to cards.
 
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};

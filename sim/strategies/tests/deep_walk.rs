@@ -1,6 +1,7 @@
 //! DeepWalk as a run: what it sends, what it learns, and that nothing else decides.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::AvailabilitySpec;

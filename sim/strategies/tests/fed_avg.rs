@@ -1,6 +1,7 @@
 //! FedAvg as a run: against a plain loop, on its own message table, with every encoder, and with data that are wrong.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec};

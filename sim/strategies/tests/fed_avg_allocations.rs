@@ -6,6 +6,7 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DatasetSpec, Partition};
 use folkmoot_strategies::classifier::{Classifier, Encoder, Inputs, LocalOptimiser, Model, Split, Training};

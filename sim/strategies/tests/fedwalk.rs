@@ -1,6 +1,7 @@
 //! FedWalk against its theory, a plain-loop reference, and its own message table.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};

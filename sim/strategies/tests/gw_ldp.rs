@@ -1,6 +1,7 @@
 //! GW-LDP as a run: what the server can tell, what drops out, and that nothing depends on how it is run.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};

@@ -2,6 +2,7 @@
 //! something to learn and where there is nothing, and data that are wrong.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::AvailabilitySpec;

@@ -4,10 +4,10 @@ use super::{Outcome, Run, RunError, merged_ledger};
 use crate::context::Spent;
 use crate::core::{Account, Content, Core, EPSILON_UNITS};
 use crate::queue::QueuedEvent;
-use crate::rng::Purpose;
 use crate::strategy::{Clients, MechanismInfo, Report, Scores, Strategy};
 use crate::wire::Wire;
 use crate::world::{Presence, PresenceCursor};
+use folkmoot_draws::Purpose;
 use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 

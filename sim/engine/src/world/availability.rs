@@ -1,9 +1,9 @@
 //! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
 
 use super::Breach;
-use crate::rng::{self, Purpose, Streams};
+use folkmoot_draws::{Purpose, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
-use rand::Rng;
+use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 const PURPOSE: Purpose = Purpose(*b"presence");
@@ -183,7 +183,7 @@ impl OnOff {
         }
         let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
         if cursor.toggles == 0 {
-            let online = rng::unit(&mut rng) * (self.mean_on_s + self.mean_off_s) < self.mean_on_s;
+            let online = unit(&mut rng) * (self.mean_on_s + self.mean_off_s) < self.mean_on_s;
             // The equilibrium: an exponential span has no memory, so the first one is drawn like any other.
             cursor.online = !online;
         }
@@ -194,7 +194,7 @@ impl OnOff {
             cursor.toggles += 1;
             let mean = if cursor.online { self.mean_on_s } else { self.mean_off_s };
             // One nanosecond at least, so that time moves.
-            cursor.until = start + SimSpan::from_secs(mean * rng::exponential(&mut rng)).max(SimSpan(1));
+            cursor.until = start + SimSpan::from_secs(mean * exponential(&mut rng)).max(SimSpan(1));
             if cursor.online {
                 passed += cursor.until.min(at) - start;
             }

@@ -1,7 +1,7 @@
 //! Cohorts: whom the server asks to take part in a round.
 
 use super::Breach;
-use crate::rng::{self, Purpose, Streams};
+use folkmoot_draws::{Purpose, Streams, draw_first};
 use folkmoot_metrics::{ClientId, Round};
 use serde::{Deserialize, Serialize};
 
@@ -93,10 +93,7 @@ impl CohortSpec {
         let asked = self.asked(n_clients) as usize;
         let mut rng = streams.party(Purpose(*b"cohort  "), folkmoot_metrics::Party::Server, round);
         let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
-        for i in 0..asked {
-            let j = i + rng::index(&mut rng, ids.len() - i);
-            ids.swap(i, j);
-        }
+        draw_first(&mut rng, &mut ids, asked);
         ids.truncate(asked);
         ids.sort_unstable();
         ids

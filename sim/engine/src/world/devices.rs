@@ -1,7 +1,7 @@
 //! Devices: how long a client's work takes. Time = work / speed, one task after the other.
 
 use super::{Breach, Dist};
-use crate::rng::{Purpose, Streams};
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Distributions of positive quantities: latencies, rates, speeds, delays.
 
 use super::Breach;
-use crate::rng::{self, SimRng};
+use folkmoot_draws::{SimRng, exponential, normal_by_exponential, unit};
 use serde::{Deserialize, Serialize};
 
 /// A distribution of a positive quantity; its unit is that of the field that holds it.
@@ -42,9 +42,9 @@ impl Dist {
     pub fn draw(&self, rng: &mut SimRng) -> f64 {
         match *self {
             Dist::Constant(value) => value,
-            Dist::Uniform { low, high } => low + (high - low) * rng::unit(rng),
-            Dist::Exponential { mean, min } => min + (mean - min) * rng::exponential(rng),
-            Dist::LogNormal { median, sigma, min } => (median * libm::exp(sigma * rng::normal(rng))).max(min),
+            Dist::Uniform { low, high } => low + (high - low) * unit(rng),
+            Dist::Exponential { mean, min } => min + (mean - min) * exponential(rng),
+            Dist::LogNormal { median, sigma, min } => (median * libm::exp(sigma * normal_by_exponential(rng))).max(min),
         }
     }
 
@@ -119,7 +119,7 @@ impl Dist {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use folkmoot_draws::{Purpose, Streams};
 
     #[test]
     fn draws_stay_above_the_minimum_and_keep_their_mean() {

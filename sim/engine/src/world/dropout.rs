@@ -1,7 +1,7 @@
 //! Dropout in mid-round: a client that has joined a round leaves it, and comes back with a later one.
 
 use super::{Breach, Dist};
-use crate::rng::{self, Purpose, Streams};
+use folkmoot_draws::{Purpose, Streams, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ impl DropoutSpec {
             return SimTime::NEVER;
         }
         let mut rng = streams.party(Purpose(*b"dropout "), Party::Client(client), round);
-        match rng::unit(&mut rng) < self.prob {
+        match unit(&mut rng) < self.prob {
             true => joined + SimSpan::from_millis(self.after_ms.draw(&mut rng)),
             false => SimTime::NEVER,
         }

@@ -1,7 +1,7 @@
 //! The network: how long a message takes, and whether it arrives.
 
 use super::{Breach, Dist};
-use crate::rng::{self, Purpose, StreamName, Streams};
+use folkmoot_draws::{Purpose, StreamName, Streams, unit};
 use folkmoot_metrics::{Bytes, ClientId, Direction, Party, Round, SimSpan};
 use serde::{Deserialize, Serialize};
 
@@ -217,7 +217,7 @@ impl Network for Links {
         let latency = class.latency_ms.draw(&mut rng);
         let mut attempts = 1;
         if class.loss_prob > 0.0 {
-            while rng::unit(&mut rng) < class.loss_prob {
+            while unit(&mut rng) < class.loss_prob {
                 if attempts > self.0.max_retries {
                     return Verdict { attempts, after: None };
                 }

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use folkmoot_draws::dirichlet;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::Dataset;
-use crate::gamma::dirichlet;
 
 /// Sizes that differ by at most 1, the larger ones first.
 pub(super) fn even_sizes(n_items: usize, n_clients: usize) -> Vec<usize> {
@@ -45,7 +45,7 @@ pub(super) fn skewed_sizes(
     min_size: usize,
     rng: &mut ChaCha8Rng,
 ) -> Vec<usize> {
-    let mut sizes = apportion(&dirichlet(alpha, n_clients, rng), n_items);
+    let mut sizes = apportion(&dirichlet(rng, alpha, n_clients), n_items);
     fill_up(&mut sizes, min_size, |_, _| {});
     sizes
 }
@@ -105,7 +105,7 @@ pub(super) fn by_class(
         let mut rest = items.as_slice();
         for (shard, size) in shards
             .iter_mut()
-            .zip(apportion(&dirichlet(alpha, n_clients, rng), items.len()))
+            .zip(apportion(&dirichlet(rng, alpha, n_clients), items.len()))
         {
             let (part, left) = rest.split_at(size);
             shard.extend_from_slice(part);

@@ -4,11 +4,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use super::alias::Alias;
 use super::huffman::Huffman;
 use super::unit::{Piece, Shared, Unit};
 use super::{Corpus, OutputLayer, SkipGram, TrainError};
 use crate::kernels;
+use folkmoot_draws::{Alias, unit_f32};
 use folkmoot_graphs::Embeddings;
 
 /// The most centres of a unit.
@@ -37,8 +37,7 @@ impl Model {
         let mut rows = vec![0.0; n_rows * stride];
         for row in rows.chunks_exact_mut(stride).take(n_vertices) {
             for value in &mut row[..dim] {
-                let unit = (rng.next_u32() >> 8) as f32 / 16_777_216.0;
-                *value = (unit - 0.5) / dim as f32;
+                *value = (unit_f32(&mut rng) - 0.5) / dim as f32;
             }
         }
         Model {

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 
 use super::SkipGram;
-use super::alias::Alias;
 use super::huffman::Huffman;
 use crate::kernels::{self, MAX_OUTPUTS, Output, Scratch, Step};
+use folkmoot_draws::{Alias, index_by_word};
 
 /// What all units read.
 pub(super) struct Shared<'a> {
@@ -82,7 +81,7 @@ impl Unit {
         }
         let n_inputs = self.ids.len();
         for centre in piece.centres.clone() {
-            let reach = 1 + ((u64::from(rng.next_u32()) * window as u64) >> 32) as usize;
+            let reach = 1 + index_by_word(rng, window);
             let (at, end) = (centre - first, (centre + reach + 1).min(last) - first);
             self.contexts.clear();
             self.contexts

@@ -1,8 +1,9 @@
 //! Folds for cross-validation.
 
+use folkmoot_draws::shuffle_by_words;
 use rand_chacha::ChaCha8Rng;
 
-use crate::evaluation::{EvaluationError, require, shuffle};
+use crate::evaluation::{EvaluationError, require};
 
 /// Which items train and which are predicted, each in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub fn stratified_folds(y: &[u32], n_folds: usize, rng: &mut ChaCha8Rng) -> Resu
         format!("must lie in 2..={} (items), got {n_folds}", y.len())
     })?;
     let mut order: Vec<u32> = (0..y.len() as u32).collect();
-    shuffle(&mut order, rng);
+    shuffle_by_words(rng, &mut order);
     order.sort_by_key(|&item| y[item as usize]);
     // Dealing the classes one after the other without a new start keeps the folds even as well as the classes.
     let mut folds = vec![0; y.len()];

@@ -3,8 +3,8 @@
 //! S. P. Lloyd. Least Squares Quantization in PCM. 1982; D. Arthur and S. Vassilvitskii. k-means++: The Advantages of Careful Seeding.
 //! SODA 2007.
 
+use folkmoot_draws::unit;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::finite;
@@ -128,8 +128,7 @@ impl Points<'_> {
         let mut centres = Vec::with_capacity(n_clusters * self.dim);
         let mut nearest = vec![1.0; self.n()];
         for rank in 0..n_clusters {
-            let unit = (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-            let mut left = unit * nearest.iter().sum::<f64>();
+            let mut left = unit(rng) * nearest.iter().sum::<f64>();
             // Rounding may leave a rest after the last point with a chance, which then keeps it. Without any, all points are centres.
             let mut chosen = 0;
             for (point, &chance) in nearest.iter().enumerate().filter(|(_, chance)| **chance > 0.0) {

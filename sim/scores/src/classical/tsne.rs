@@ -5,8 +5,8 @@
 //!
 //! Exact: all pairs of points act on each other, for up to a few thousand points. Left out: the approximations by trees and grids.
 
+use folkmoot_draws::normal_polar;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -233,14 +233,12 @@ fn padded_rows(p: &[f64], n: usize) -> Vec<f64> {
     padded
 }
 
-/// Points normally distributed around 0 (Box and Muller), of shape `(n_points, 2)`.
+/// Points normally distributed around 0, of shape `(n_points, 2)`.
 fn start(n_points: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut places = Vec::with_capacity(2 * n_points);
     for _ in 0..n_points {
-        let scale = 1.0 / (1u64 << 53) as f64;
-        let size = ((rng.next_u64() >> 11) + 1) as f64 * scale;
-        let angle = std::f64::consts::TAU * ((rng.next_u64() >> 11) as f64 * scale);
-        let radius = START_STD * (-2.0 * libm::log(size)).sqrt();
+        let (radius, angle) = normal_polar(rng);
+        let radius = START_STD * radius;
         places.extend([radius * libm::cos(angle), radius * libm::sin(angle)]);
     }
     places

@@ -3,7 +3,8 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::knn::{direction, dot};
-use super::{EvaluationError, below, require, shuffle};
+use super::{EvaluationError, require};
+use folkmoot_draws::{index_by_word, shuffle_by_words};
 use folkmoot_graphs::Embeddings;
 
 /// Links of a graph, divided for link prediction.
@@ -62,7 +63,7 @@ pub fn hold_out_links(
         )
     })?;
     let mut order: Vec<u32> = (0..links.len() as u32).collect();
-    shuffle(&mut order, rng);
+    shuffle_by_words(rng, &mut order);
     let mut held_out = vec![false; links.len()];
     order[..n_held_out].iter().for_each(|&i| held_out[i as usize] = true);
     let part = |out: bool| {
@@ -77,8 +78,8 @@ pub fn hold_out_links(
     let mut non_links = Vec::with_capacity(n_held_out);
     while non_links.len() < n_held_out {
         let pair = ascending((
-            below(n_vertices as usize, rng) as u32,
-            below(n_vertices as usize, rng) as u32,
+            index_by_word(rng, n_vertices as usize) as u32,
+            index_by_word(rng, n_vertices as usize) as u32,
         ));
         if pair.0 != pair.1 && taken.binary_search(&pair).is_err() && drawn.insert(pair) {
             non_links.push(pair);

@@ -1,12 +1,13 @@
 //! Node classification: shuffles, training ratios, decisions and F1.
 
+use folkmoot_draws::shuffle_by_words;
 use folkmoot_graphs::{Embeddings, Labels};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::logistic::Rows;
-use super::{EvaluationError, LogisticRegression, finite, require, same_length, shuffle};
+use super::{EvaluationError, LogisticRegression, finite, require, same_length};
 
 /// How scores become labels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,7 +126,7 @@ impl NodeClassification {
         let orders: Vec<Vec<u32>> = (0..self.n_shuffles)
             .map(|_| {
                 let mut order = nodes.clone();
-                shuffle(&mut order, rng);
+                shuffle_by_words(rng, &mut order);
                 order
             })
             .collect();

@@ -4,7 +4,7 @@ use super::GwError;
 use super::barycentre::{Alternation, barycentre, resized};
 use super::pairs::between;
 use super::space::Space;
-use rand_chacha::rand_core::Rng;
+use folkmoot_draws::{SimRng, draw_first};
 
 /// How many clusters, and when to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct Clusters {
 ///
 /// # Determinism
 /// Draws `n_clusters` numbers from `rng`; the rest does not depend on the number of threads.
-pub fn k_means(spaces: &[Space], settings: &KMeans, rng: &mut impl Rng) -> Result<Clusters, GwError> {
+pub fn k_means(spaces: &[Space], settings: &KMeans, rng: &mut SimRng) -> Result<Clusters, GwError> {
     let (n, k) = (spaces.len(), settings.n_clusters);
     settings.alternation.check()?;
     if !(1..=n).contains(&k) {
@@ -114,13 +114,9 @@ fn mean_size<'a>(spaces: impl ExactSizeIterator<Item = &'a Space>) -> usize {
 }
 
 /// `k` different numbers below `n`, by the first steps of a shuffle.
-fn sample(n: usize, k: usize, rng: &mut impl Rng) -> Vec<usize> {
+fn sample(n: usize, k: usize, rng: &mut SimRng) -> Vec<usize> {
     let mut all: Vec<usize> = (0..n).collect();
-    for at in 0..k {
-        // The product of a random fraction with n: its bias is below n / 2^64.
-        let drawn = (u128::from(rng.next_u64()) * (n - at) as u128) >> 64;
-        all.swap(at, at + drawn as usize);
-    }
+    draw_first(rng, &mut all, k);
     all.truncate(k);
     all
 }

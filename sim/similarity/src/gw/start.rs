@@ -2,7 +2,8 @@
 
 use super::space::Space;
 use crate::transport::kernels::{columns_times, rows_times};
-use rand_chacha::{ChaCha8Rng, rand_core::Rng, rand_core::SeedableRng};
+use folkmoot_draws::unit;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Sums this close to the weights are right.
 const BALANCED: f64 = 1e-15;
@@ -18,7 +19,7 @@ pub(super) fn disturbed(a: &Space, b: &Space, jitter: f64, seed: u64, attempt: u
     plan.resize(n * stride, 0.0);
     for (row, p) in plan.chunks_exact_mut(stride).zip(a.weights()) {
         for (value, q) in row.iter_mut().zip(b.weights()) {
-            let uniform = (rng.next_u64() >> 11) as f64 * (2.0 / (1u64 << 53) as f64) - 1.0;
+            let uniform = 2.0 * unit(&mut rng) - 1.0;
             *value = p * q * (1.0 + jitter * uniform);
         }
     }

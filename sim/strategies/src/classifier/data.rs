@@ -1,8 +1,8 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
 use super::{Encoder, Inputs, Split};
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition};
 use folkmoot_learning::{Batch, Csr};
 use rayon::prelude::*;
@@ -240,7 +240,7 @@ impl Source<'_> {
         };
         let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
         for i in (1..items.len()).rev() {
-            items.swap(i, rng::index(&mut rng, i + 1));
+            items.swap(i, index(&mut rng, i + 1));
         }
         let n = items.len();
         let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);

@@ -2,7 +2,7 @@
 
 use super::conv::Conv;
 use super::{Encoder, Model};
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::{Gcn, Linear, Mode, Readout};
 use folkmoot_learning::{Batch, Layout, Tape, Var};
 

@@ -2,8 +2,8 @@
 
 use super::Classifier;
 use super::data::{Part, Shard, View};
+use folkmoot_draws::{SimRng, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_learning::{Batch, Moments, Tape};
 use std::cell::Cell;
 
@@ -94,7 +94,7 @@ impl Classifier {
         order.clear();
         order.extend(0..shard.n_train() as u32);
         for i in (1..order.len()).rev() {
-            order.swap(i, rng::index(rng, i + 1));
+            order.swap(i, index(rng, i + 1));
         }
         for items in order.chunks(size) {
             // The batch is filled anew while no tape looks at it.

@@ -1,8 +1,7 @@
 //! What the server could learn of the edges, and how far noise moves dissimilarities: read-only, beside the protocol.
 
 use super::dictionary::Dictionary;
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
+use folkmoot_draws::{SimRng, index};
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::dtw::{Metric, dtw};
 use folkmoot_similarity::vector::l1;
@@ -126,8 +125,8 @@ pub fn dissimilarity_gap(
     };
     let mut gaps = Vec::with_capacity(SAMPLED_PAIRS);
     for _ in 0..SAMPLED_PAIRS {
-        let u = rng::index(rng, n) as u32;
-        let v = (u + 1 + rng::index(rng, n - 1) as u32) % n as u32;
+        let u = index(rng, n) as u32;
+        let v = (u + 1 + index(rng, n - 1) as u32) % n as u32;
         // The dissimilarity of a vertex without neighbours is undefined.
         if graph.degree(u) == 0 || graph.degree(v) == 0 {
             continue;

@@ -4,6 +4,7 @@ use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::walking::Held;
 use super::{Done, FedWalk, Message, Work, mechanism};
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_privacy::Laplace;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::dictionary::Dictionary;
 use super::encoder::{Audit, Law};
 use super::options::{Encoder, Pool};
 use super::scores::{DegreeIndex, PairScores};
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};

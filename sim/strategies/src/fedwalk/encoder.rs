@@ -9,8 +9,7 @@
 
 use super::options::Encoder;
 use super::scores::PairScores;
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
+use folkmoot_draws::{SimRng, index, unit};
 use folkmoot_privacy::Exponential;
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -82,8 +81,8 @@ impl Law {
     pub(super) fn draw(&self, u: u32, scores: PairScores<'_>, rng: &mut SimRng) -> u32 {
         if self.by_rejection {
             loop {
-                let v = rng::index(rng, scores.n()) as u32;
-                if rng::unit(rng) < libm::exp(self.scale * scores.score(u, v)) {
+                let v = index(rng, scores.n()) as u32;
+                if unit(rng) < libm::exp(self.scale * scores.score(u, v)) {
                     return v;
                 }
             }
@@ -92,7 +91,7 @@ impl Law {
         match &*table.candidates {
             [only] => *only,
             candidates => {
-                let at = rng::unit(rng) * table.total();
+                let at = unit(rng) * table.total();
                 let i = table.cumulative.partition_point(|&sum| sum <= at);
                 candidates[i.min(candidates.len() - 1)]
             }

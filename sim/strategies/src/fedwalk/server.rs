@@ -6,8 +6,8 @@ use super::dictionary::{self, Dictionary};
 use super::message::{Budget, published_bytes, row_bytes};
 use super::{Done, FedWalk, Message, Rows, Work};
 use crate::node_embedding::Embedding;
+use folkmoot_draws::{Purpose, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
 use rand_chacha::rand_core::Rng;
@@ -121,7 +121,7 @@ impl Server {
     /// A1: everybody learns the bins.
     fn announce(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
         let mut rng = cx.rng(PLAN);
-        let bins = dictionary::group_plan(system.n_nodes(), self.n_bins, |n| rng::index(&mut rng, n));
+        let bins = dictionary::group_plan(system.n_nodes(), self.n_bins, |n| index(&mut rng, n));
         self.plan = bins.into();
         to_all(system, cx, |_| Message::GroupPlan(Arc::clone(&self.plan)));
         self.set_timer(cx);

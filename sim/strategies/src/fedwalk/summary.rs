@@ -7,6 +7,7 @@ use super::server::Server;
 use super::{FedWalk, counter, theory};
 use crate::node_embedding::true_pair_share;
 use crate::npy::{npy_f32, npy_u32};
+use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 
 /// Dissimilarities are left for reading for at most this many vertices: 50 MB.

@@ -4,8 +4,8 @@ use super::client::{Client, Cx};
 use super::message::{Budget, Walk};
 use super::options::{Absent, Encoder, Pool, Rows, SelfHop};
 use super::{FedWalk, Message, counter, mechanism};
+use folkmoot_draws::{Purpose, SimRng, index, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_privacy::Mechanism;
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +135,7 @@ impl Client {
                         cx.send(Party::Server, Message::Sequence(held.sequence));
                         return;
                     }
-                    Next::Entry(neighbours[rng::index(&mut draws.hops, neighbours.len())])
+                    Next::Entry(neighbours[index(&mut draws.hops, neighbours.len())])
                 }
                 Next::Entry(u) => {
                     let entry = self.encode(system, u, &mut draws.encoding, cx);
@@ -148,7 +148,7 @@ impl Client {
                         return;
                     }
                     let predicts =
-                        held.budget.left > 2 && rng::unit(&mut draws.hops) < f64::from(held.budget.predictor_prob);
+                        held.budget.left > 2 && unit(&mut draws.hops) < f64::from(held.budget.predictor_prob);
                     if !predicts {
                         let left = held.budget.left - 1;
                         cx.send(client(u), held.sent_on(left));
@@ -246,7 +246,7 @@ impl Client {
         };
         let (counter, next) = match pool.is_empty() {
             true => (counter::EMPTY_POOLS, None),
-            false => (counter::PREDICTED_HOPS, Some(pool[rng::index(rng, pool.len())])),
+            false => (counter::PREDICTED_HOPS, Some(pool[index(rng, pool.len())])),
         };
         cx.count(counter, 1);
         if let Some(next) = next {
@@ -276,7 +276,7 @@ impl Client {
             cx.count(counter::GIVEN_UP, 1);
             return;
         }
-        let u = known[rng::index(&mut draws.hops, known.len())];
+        let u = known[index(&mut draws.hops, known.len())];
         let entry = self.encode(system, u, &mut draws.encoding, cx);
         walk.sequence.pop();
         walk.sequence.push(entry);

@@ -2,8 +2,8 @@
 
 use super::Params;
 use crate::classifier::{Encoder, Split, features, n_features, starts};
+use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::{Dataset, Partition, TaskLabels};
 use folkmoot_learning::Csr;
 use rayon::prelude::*;
@@ -184,7 +184,7 @@ fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> 
         (Split::Shares { train, validation }, _) => {
             let mut rng = streams.global(SPLIT);
             for i in (1..items.len()).rev() {
-                items.swap(i, rng::index(&mut rng, i + 1));
+                items.swap(i, index(&mut rng, i + 1));
             }
             let n = items.len();
             let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);

@@ -2,7 +2,7 @@
 
 use super::options::Model;
 use crate::classifier::Conv;
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::{Linear, Mode, Readout};
 use folkmoot_learning::{Adjacency, Layout, Tape, Var};
 

@@ -3,7 +3,7 @@
 use super::data::{Item, self_loops};
 use super::options::{DegreeRule, Draws};
 use crate::classifier::Encoder;
-use folkmoot_engine::prelude::*;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::normalise_dense;
 use folkmoot_privacy::Laplace;
 
@@ -99,6 +99,7 @@ fn propagation(self_loops: Option<bool>, rule: DegreeRule, n: usize, table: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::{Purpose, Streams};
     use folkmoot_learning::Csr;
 
     fn path(n: u32) -> Item {

@@ -6,6 +6,7 @@
 use super::options::{Draws, Views};
 use super::{Fgcl, Params};
 use crate::rounds::Charge;
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_privacy::{Laplace, NoisyCounts, PrivacyLedger};
 use rayon::prelude::*;

@@ -1,8 +1,7 @@
 //! The views of earlier graphs, from which negatives are drawn.
 
 use super::options::Order;
-use folkmoot_engine::prelude::SimRng;
-use folkmoot_engine::rng;
+use folkmoot_draws::{SimRng, index};
 use std::collections::VecDeque;
 
 /// A view that is kept: the graph, and its matrix if it is noisy.
@@ -75,11 +74,11 @@ impl Queue {
         }
         if n < k {
             chosen.extend_from_slice(candidates);
-            chosen.extend((n..k).map(|_| candidates[rng::index(rng, n)]));
+            chosen.extend((n..k).map(|_| candidates[index(rng, n)]));
             return;
         }
         for i in 0..k {
-            candidates.swap(i, i + rng::index(rng, n - i));
+            candidates.swap(i, i + index(rng, n - i));
         }
         chosen.extend_from_slice(&candidates[..k]);
     }
@@ -88,7 +87,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_engine::prelude::{Purpose, Streams};
+    use folkmoot_draws::{Purpose, Streams};
 
     fn items(queue: &Queue) -> Vec<u32> {
         queue.views.iter().map(|kept| kept.item).collect()

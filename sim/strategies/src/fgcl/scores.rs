@@ -4,6 +4,7 @@ use super::Fgcl;
 use super::data::Labels;
 use super::step::Step;
 use crate::rounds::Score;
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
 use folkmoot_scores as scores;

@@ -3,7 +3,7 @@
 use super::Fgcl;
 use super::data::{Item, Labels};
 use super::options::{Contrast, Supervised};
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::{Adjacency, Batch, Tape, Var};
 
 /// Graphs below each other: noisy ones as dense blocks, others as arcs.

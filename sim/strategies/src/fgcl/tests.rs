@@ -4,6 +4,7 @@ use super::data::{Item, Labels};
 use super::step::Step;
 use super::*;
 use crate::classifier::Encoder;
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
 use folkmoot_learning::{Adjacency, Tape, Var};
 

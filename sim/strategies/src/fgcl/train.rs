@@ -4,8 +4,8 @@ use super::Fgcl;
 use super::options::Views;
 use super::queue::Queue;
 use super::step::Step;
+use folkmoot_draws::{Purpose, SimRng, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_learning::{Moments, Tape};
 use std::cell::Cell;
 
@@ -127,7 +127,7 @@ impl Fgcl {
         scratch.order.clear();
         scratch.order.extend_from_slice(shard);
         for i in (1..shard.len()).rev() {
-            scratch.order.swap(i, rng::index(&mut draws.order, i + 1));
+            scratch.order.swap(i, index(&mut draws.order, i + 1));
         }
         let order = std::mem::take(&mut scratch.order);
         for items in order.chunks(self.params.training.batch_size as usize) {

@@ -6,8 +6,8 @@
 use super::GwLdp;
 use super::distances::spaces;
 use crate::classifier::GraphRows;
+use folkmoot_draws::{Purpose, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::gw::{self, Space};
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub(super) fn all(system: &GwLdp, parameters: &[f32], n_times: u32) -> Result<Ve
         let mut changes = Vec::new();
         for _ in 0..n_times {
             if graph.n_edges() > 0 {
-                let lost = rng::index(&mut rng, graph.n_edges());
+                let lost = index(&mut rng, graph.n_edges());
                 let edges: Vec<(u32, u32)> = graph
                     .edges()
                     .enumerate()
@@ -74,7 +74,7 @@ pub(super) fn all(system: &GwLdp, parameters: &[f32], n_times: u32) -> Result<Ve
                 changes.push(system.change(Lost::Edge, graph, inputs, &changed, inputs, parameters)?);
             }
             if graph.n_nodes() > 1 {
-                let lost = rng::index(&mut rng, graph.n_nodes());
+                let lost = index(&mut rng, graph.n_nodes());
                 let stay: Vec<u32> = (0..graph.n_nodes() as u32)
                     .filter(|node| *node as usize != lost)
                     .collect();

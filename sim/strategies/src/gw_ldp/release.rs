@@ -1,6 +1,7 @@
 //! How an embedding leaves its device.
 
 use crate::classifier::GraphRows;
+use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_privacy::multi_bit::recommended_entries;
@@ -284,6 +285,7 @@ fn finite(values: &[f32]) -> Result<(), ReleaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::{Purpose, Streams};
 
     fn rows(n_nodes: usize, width: u32) -> GraphRows {
         GraphRows {

@@ -17,6 +17,7 @@ use super::{Embedding, GwLdp, Kept};
 use crate::classifier::{GraphRows, Part};
 use crate::npy::npy_f32;
 use crate::rounds::{End, Score};
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_scores::classical::Tsne;
 use folkmoot_scores::{adjusted_rand, normalised_mutual_info, silhouette};

@@ -4,7 +4,7 @@ use super::distances::Distances;
 use super::options::{ChooseBy, SvmChoice};
 use super::subjects::Subject;
 use crate::classifier::Part;
-use folkmoot_engine::prelude::*;
+use folkmoot_draws::SimRng;
 use folkmoot_scores::classical::{Comparison, Split, SvmGrid, splits, stratified_folds};
 use folkmoot_scores::evaluation::knn_precomputed;
 
@@ -122,6 +122,8 @@ pub(super) struct SvmScore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::{Purpose, Streams};
+    use folkmoot_metrics::ClientId;
 
     /// Class 1 lies beyond 10; a subject in ten validates, one tests.
     fn subjects() -> (Vec<Subject>, Distances) {

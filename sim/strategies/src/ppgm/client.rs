@@ -4,8 +4,8 @@ use super::matcher::{Held, Matrix};
 use super::message::{Exchange, MatchId};
 use super::pairs::disturb;
 use super::{Done, Message, Ppgm, Work, counter, mechanism};
+use folkmoot_draws::{Purpose, exponential, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl Client {
             return;
         }
         let mean_s = deployment.duration_s / deployment.matches_per_client;
-        let after = SimSpan::from_secs(mean_s * rng::exponential(&mut cx.rng(WHEN)));
+        let after = SimSpan::from_secs(mean_s * exponential(&mut cx.rng(WHEN)));
         if cx.now().as_secs() + after.as_secs() <= deployment.duration_s {
             cx.timer(after, NEXT);
         }
@@ -158,7 +158,7 @@ impl Client {
     fn begin(&mut self, system: &Ppgm, me: ClientId, cx: Cx<'_, '_, '_>) {
         let mut rng = cx.rng(WHOM);
         let others = cx.n_clients() as usize - 1;
-        let drawn = rng::index(&mut rng, others) as u32;
+        let drawn = index(&mut rng, others) as u32;
         let other = ClientId(drawn + u32::from(drawn >= me.0));
         let id = MatchId {
             initiator: me.0,
@@ -188,7 +188,7 @@ impl Client {
             return false;
         };
         let mut rng = cx.rng(Purpose(*b"pp-graph"));
-        let graph = shard[rng::index(&mut rng, shard.len())];
+        let graph = shard[index(&mut rng, shard.len())];
         self.n_timers += 1;
         cx.timer(patience(system), TimerId(self.n_timers));
         self.open.push(Open {

@@ -3,6 +3,7 @@
 use super::matcher::Input;
 use super::options::Form;
 use super::params::Split;
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Pair, PairError, PairSampler, Splits};
 

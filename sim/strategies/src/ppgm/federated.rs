@@ -12,6 +12,7 @@ use super::train::Trainer;
 use super::{Params as Central, Ppgm, scores};
 use crate::rounds::{End, Protocol, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, PairSampler, Partition};
@@ -244,6 +245,7 @@ impl RoundStrategy for Federated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::Purpose;
     use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec};
 
     #[test]

@@ -5,6 +5,7 @@ use super::attack::{Intercept, reconstruct};
 use super::pairs::{Deployed, SCORED};
 use super::params::Choice;
 use super::train::Trainer;
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -21,7 +21,7 @@ pub use codes::{Ablation, Codes};
 pub use encoder::Input;
 
 use super::options::{Form, Model, Size};
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::{Layout, Tape, Var};
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 use super::matcher::{Exchanged, Held, Input, Matcher, Matrix, Stages};
 use super::options::Padding;
+use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
 use folkmoot_privacy::Laplace;

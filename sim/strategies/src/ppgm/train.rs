@@ -4,6 +4,7 @@ use super::matcher::{Input, Matcher, Range, Side, exchange};
 use super::options::{Form, Padding, Targets};
 use super::pairs::{distinct, padded};
 use super::params::Training;
+use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
 use folkmoot_learning::{Adam, Moments, Optimiser, Tape, Var};

@@ -2,6 +2,7 @@
 
 use super::secure::{Secrets, SecureMessage, SharesOf, fixed_point, mask};
 use super::{Charge, Message, RoundStrategy, Rounds, Trained, Update, Work};
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -4,8 +4,8 @@ mod buffered;
 mod secure;
 
 use super::{Message, RoundStrategy, Rounds, ServerMoments, ServerOptimiser, Update};
+use folkmoot_draws::{Purpose, SimRng, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use folkmoot_learning::Average;
 use secure::Session;
 use serde::{Deserialize, Serialize};
@@ -389,7 +389,7 @@ fn drop_surplus(updates: &mut Vec<Received>, needed: usize, rng: &mut SimRng) ->
     updates.truncate(n_before + n_tied);
     let tied = &mut updates[n_before..];
     for i in 0..needed - n_before {
-        let j = i + rng::index(rng, tied.len() - i);
+        let j = i + index(rng, tied.len() - i);
         tied.swap(i, j);
     }
     updates.truncate(needed);

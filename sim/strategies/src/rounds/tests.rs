@@ -1,6 +1,7 @@
 //! Rounds of a task small enough to follow by hand: each client moves every number by its own constant.
 
 use super::*;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};

@@ -1,6 +1,7 @@
 //! What is refused, and with which words: settings, data that do not suit, and training that leaves no numbers.
 
 use super::{functions, one_each, params, system};
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Properties};
 use folkmoot_strategies::ppgm::Params;

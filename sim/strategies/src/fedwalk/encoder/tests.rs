@@ -3,6 +3,7 @@
 use super::super::dictionary::Dictionary;
 use super::super::scores::DegreeIndex;
 use super::*;
+use folkmoot_draws::SimRng;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};

@@ -5,8 +5,7 @@ use crate::ppgm::data::Data;
 use crate::ppgm::matcher::{Matcher, Matrix};
 use crate::ppgm::pairs::{Deployed, OVERHEARD, Observed};
 use crate::ppgm::params::Choice;
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
+use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_graphs::Pair;
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape, Var};
@@ -45,8 +44,8 @@ impl Attack {
             let property = |pair: &Pair| data.properties[pair.first as usize];
             pairs.iter().map(property).collect()
         });
-        let coins = [shadow.len(), targets.len()]
-            .map(|n| -> Vec<bool> { (0..n).map(|_| rng::index(&mut rng, 2) == 0).collect() });
+        let coins =
+            [shadow.len(), targets.len()].map(|n| -> Vec<bool> { (0..n).map(|_| index(&mut rng, 2) == 0).collect() });
         let exchanges = deployed.matcher.n_exchanges() > 0;
         let allowed = Intercept::ALL
             .into_iter()
@@ -136,7 +135,7 @@ impl<'a> Attacker<'a> {
         let mut best: Option<(f64, Vec<f32>)> = None;
         for _ in 0..self.attack.epochs {
             for i in (1..order.len()).rev() {
-                order.swap(i, rng::index(rng, i + 1));
+                order.swap(i, index(rng, i + 1));
             }
             for batch in order.chunks(self.attack.batch as usize) {
                 let row = |&i: &u32| self.scaling.apply(&self.shadow.rows[i as usize]);
@@ -195,7 +194,7 @@ fn by_class(pairs: &[Pair], classes: &[u32], rng: &mut SimRng) -> Vec<Pair> {
     let n_classes = pairs.iter().map(class).max().map_or(0, |most| most + 1);
     let mut places: Vec<usize> = (0..n_classes).collect();
     for i in (1..n_classes).rev() {
-        places.swap(i, rng::index(rng, i + 1));
+        places.swap(i, index(rng, i + 1));
     }
     let mut sorted = pairs.to_vec();
     sorted.sort_by_key(|pair| places[class(pair)]);
@@ -205,7 +204,7 @@ fn by_class(pairs: &[Pair], classes: &[u32], rng: &mut SimRng) -> Vec<Pair> {
 /// Of each graph's two pairs one, by a fair coin, for the first `n` graphs of a list of pairs.
 fn one_of_two(pairs: &[Pair], n: usize, rng: &mut SimRng) -> Vec<Pair> {
     let (pairs, _) = pairs.as_chunks::<2>();
-    pairs.iter().take(n).map(|two| two[rng::index(rng, 2)]).collect()
+    pairs.iter().take(n).map(|two| two[index(rng, 2)]).collect()
 }
 
 /// What left the device of a pair's first graph.

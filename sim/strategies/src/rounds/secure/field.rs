@@ -1,9 +1,7 @@
 //! The field of 2^61 − 1 elements: key agreement, and Shamir's secret sharing.
 //!
 //! A. Shamir. How to Share a Secret. CACM 22 (1979).
-
-use folkmoot_engine::prelude::SimRng;
-use folkmoot_engine::rng;
+use folkmoot_draws::{SimRng, index};
 
 /// The order of the field, a Mersenne prime.
 pub(crate) const ORDER: u64 = (1 << 61) - 1;
@@ -41,7 +39,7 @@ fn inverse(a: u64) -> u64 {
 
 /// A secret: any element but 0.
 pub(crate) fn draw(rng: &mut SimRng) -> u64 {
-    1 + rng::index(rng, ORDER as usize - 1) as u64
+    1 + index(rng, ORDER as usize - 1) as u64
 }
 
 /// The public key of a secret one.
@@ -58,7 +56,7 @@ pub(crate) fn agree(secret: u64, public: u64) -> u64 {
 /// `threshold − 1` coefficients.
 pub(crate) fn share(secret: u64, threshold: usize, ids: &[u32], rng: &mut SimRng) -> Vec<u64> {
     let mut coefficients = vec![secret];
-    coefficients.extend((1..threshold).map(|_| rng::index(rng, ORDER as usize) as u64));
+    coefficients.extend((1..threshold).map(|_| index(rng, ORDER as usize) as u64));
     let value = |id: &u32| {
         let x = u64::from(*id) + 1;
         let horner = |sum, c: &u64| add(multiply(sum, x), *c);
@@ -97,7 +95,7 @@ impl Lagrange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_engine::prelude::*;
+    use folkmoot_draws::{Purpose, Streams};
 
     fn rng() -> SimRng {
         Streams::new(1).global(Purpose(*b"test    "))

@@ -1,7 +1,7 @@
 //! Masks, and what takes them off again.
 
 use super::field::{self, Lagrange};
-use folkmoot_engine::prelude::SimRng;
+use folkmoot_draws::SimRng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ impl Lagrange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_engine::prelude::*;
+    use folkmoot_draws::{Purpose, Streams};
 
     const IDS: [u32; 5] = [2, 3, 7, 11, 40];
 

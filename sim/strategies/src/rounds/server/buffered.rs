@@ -5,8 +5,8 @@
 
 use super::super::{Aggregation, Message, RoundStrategy, Rounds};
 use super::{LOST, Server};
+use folkmoot_draws::{Purpose, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
 use std::sync::Arc;
 
 const PICK: Purpose = Purpose(*b"rd-pick ");
@@ -115,7 +115,7 @@ impl<C: State> Server<C> {
         }
         let mut rng = cx.rng(PICK);
         while self.training.len() < cx.asked() as usize && !self.idle.is_empty() {
-            let at = rng::index(&mut rng, self.idle.len());
+            let at = index(&mut rng, self.idle.len());
             let id = self.idle.swap_remove(at);
             self.ask(rounds, id, cx);
         }

@@ -1,11 +1,7 @@
-//! Named random streams, and draws from them that are the same on every machine.
-//!
-//! A stream is derived from its name whenever it is needed and never stored or shared, so adding a consumer moves nobody
-//! else's numbers. The transcendental functions come from the `libm` crate: the system's differ between machines, and
-//! `rand_distr` takes the system's as soon as any crate in the build turns on `num-traits/std`.
+//! Streams by name: a seed, a purpose, a party, a round and a counter.
 
 use folkmoot_metrics::{Party, Round};
-use rand::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 
 /// The generator behind every stream.
 pub type SimRng = rand_chacha::ChaCha8Rng;
@@ -85,44 +81,11 @@ impl StreamName {
     }
 }
 
-/// A uniform number in `[0, 1)` with 53 random bits.
-#[inline]
-pub fn unit(rng: &mut SimRng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-}
-
-/// A uniform index in `0..n` without bias (Lemire 2019, by rejection). `n` must be positive.
-#[inline]
-pub fn index(rng: &mut SimRng, n: usize) -> usize {
-    let n = n as u64;
-    debug_assert!(n > 0);
-    let mut wide = u128::from(rng.next_u64()) * u128::from(n);
-    if (wide as u64) < n {
-        let threshold = n.wrapping_neg() % n;
-        while (wide as u64) < threshold {
-            wide = u128::from(rng.next_u64()) * u128::from(n);
-        }
-    }
-    (wide >> 64) as usize
-}
-
-/// An exponential draw with mean 1, by inversion.
-#[inline]
-pub fn exponential(rng: &mut SimRng) -> f64 {
-    -libm::log1p(-unit(rng))
-}
-
-/// A standard normal draw, by the Box–Muller transform (one of its two values; no state is kept).
-#[inline]
-pub fn normal(rng: &mut SimRng) -> f64 {
-    let radius = libm::sqrt(2.0 * exponential(rng));
-    radius * libm::cos(2.0 * std::f64::consts::PI * unit(rng))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use folkmoot_metrics::ClientId;
+    use rand_chacha::rand_core::Rng;
 
     const TEST: Purpose = Purpose(*b"testtest");
 
@@ -158,33 +121,5 @@ mod tests {
         firsts.sort_unstable();
         firsts.dedup();
         assert_eq!(firsts.len(), 7);
-    }
-
-    /// Means and variances within 4 standard errors of theory.
-    #[test]
-    fn draws_have_their_moments() {
-        let mut rng = Streams::new(5).global(TEST);
-        let n = 100_000;
-        let mut check = |draw: fn(&mut SimRng) -> f64, mean: f64, variance: f64, fourth: f64| {
-            let draws: Vec<f64> = (0..n).map(|_| draw(&mut rng)).collect();
-            let got_mean = draws.iter().sum::<f64>() / f64::from(n);
-            let got_variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / f64::from(n);
-            assert!((got_mean - mean).abs() < 4.0 * (variance / f64::from(n)).sqrt());
-            assert!((got_variance - variance).abs() < 4.0 * ((fourth - variance * variance) / f64::from(n)).sqrt());
-        };
-        check(unit, 0.5, 1.0 / 12.0, 1.0 / 80.0);
-        check(exponential, 1.0, 1.0, 9.0);
-        check(normal, 0.0, 1.0, 3.0);
-    }
-
-    #[test]
-    fn every_index_is_drawn_equally_often() {
-        let mut rng = Streams::new(5).global(TEST);
-        let mut counts = [0u32; 7];
-        for _ in 0..70_000 {
-            counts[index(&mut rng, 7)] += 1;
-        }
-        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
-        assert!(chi2 < 22.5, "chi² of 6 degrees of freedom: {chi2}"); // 99.9 % quantile
     }
 }
