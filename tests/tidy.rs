@@ -236,7 +236,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("sim/learning", &["draws", "graphs"]),
         ("sim/molecules", &[]),
         ("sim/privacy", &["draws"]),
-        ("sim/scores", &["draws", "graphs"]),
+        ("sim/scores", &["draws", "graphs", "metrics"]),
         ("sim/similarity", &["draws", "graphs"]),
         (
             "sim/strategies",

@@ -3,6 +3,7 @@
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
+//! - [`Spread`]: mean, deviation and interval of what several runs say.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
 //! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
@@ -25,6 +26,7 @@ pub mod ids;
 pub mod ledger;
 pub mod records;
 pub mod run_dir;
+mod spread;
 pub mod sweep_dir;
 pub mod table;
 #[cfg(test)]
@@ -34,5 +36,6 @@ pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
+pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;

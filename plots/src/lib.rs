@@ -25,7 +25,6 @@ mod render;
 mod run;
 mod scale;
 mod scene;
-mod stats;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::figure::{Axis, Figure, Lines, Panel, Role, Series};
 use crate::file_part;
 use crate::names::words;
-use crate::stats::mean;
+use folkmoot_metrics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ending of the metric that is the standard deviation of another one's value within a run.
@@ -109,11 +109,11 @@ fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) 
                 summary.iter().find(|(name, _)| is_it(name)).map(|(_, value)| *value)
             };
             let values: Vec<f64> = arm.runs.iter().filter_map(|summary| find(metric, summary)).collect();
-            let mean = mean(&values);
+            let mean = Spread::of(&values);
             curve.points.push((at, mean.mean));
             let spread = match arm.runs.as_slice() {
                 [run] => find(&format!("{metric}{STD}"), run).map(|std| (mean.mean - std, mean.mean + std)),
-                _ => mean.interval,
+                _ => mean.interval_95(),
             };
             if let Some((lo, hi)) = spread {
                 curve.band.push((at, lo, hi));

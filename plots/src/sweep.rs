@@ -5,9 +5,8 @@ use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Seri
 use crate::file_part;
 use crate::names::{heading, minus, words};
 use crate::profile::{self, MAX_CURVES};
-use crate::stats::{Mean, mean};
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, PointRow};
-use folkmoot_metrics::{ReadError, RunDir, SweepDir};
+use folkmoot_metrics::{ReadError, RunDir, Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a metric's name and that of a prediction for it.
@@ -223,7 +222,7 @@ impl<'a> View<'a> {
             let label = format!("{} {}", words(parameter).0.to_lowercase(), minus(&value.to_string()));
             let curve = means.iter().map(|(x, mean)| (at(x), mean.mean)).collect();
             let band = means.iter().filter_map(|(x, mean)| {
-                let (lo, hi) = mean.interval?;
+                let (lo, hi) = mean.interval_95()?;
                 Some((at(x), lo, hi))
             });
             Series {
@@ -313,14 +312,17 @@ impl<'a> View<'a> {
     }
 
     /// The values of the main axis in their order, each with the mean of `name` over its points.
-    fn means(&self, points: &[&PointRow], name: &str) -> Vec<(&'a str, Mean)> {
+    fn means(&self, points: &[&PointRow], name: &str) -> Vec<(&'a str, Spread)> {
         let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
         for value in &self.sweep.manifest.axes[self.main].values {
             let at = points.iter().filter(|point| point.values[self.main] == *value);
             // A number that is not finite has no place on an axis, nor has a mean that contains it: a gap.
             values.push((value, at.filter_map(|point| point.summary.get(name).copied()).collect()));
         }
-        let mut means: Vec<_> = values.iter().map(|(value, numbers)| (*value, mean(numbers))).collect();
+        let mut means: Vec<_> = values
+            .iter()
+            .map(|(value, numbers)| (*value, Spread::of(numbers)))
+            .collect();
         if self.numeric {
             means.sort_by(|a, b| number(a.0).unwrap_or(0.0).total_cmp(&number(b.0).unwrap_or(0.0)));
         }
@@ -358,8 +360,8 @@ impl<'a> View<'a> {
         let series: Vec<Series> = placed
             .enumerate()
             .map(|(index, ((value, x), (_, y)))| Series {
-                band: y.interval.map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
-                across: x.interval.map(|(lo, hi)| (y.mean, lo, hi)).into_iter().collect(),
+                band: y.interval_95().map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
+                across: x.interval_95().map(|(lo, hi)| (y.mean, lo, hi)).into_iter().collect(),
                 path: Path::Scattered,
                 ..Series::new(*value, Role::Data(index), vec![(x.mean, y.mean)])
             })
@@ -390,7 +392,7 @@ impl<'a> View<'a> {
             };
             let curve = means.iter().map(|(value, mean)| (at(value), mean.mean)).collect();
             let band = means.iter().map(|(value, mean)| {
-                let (lo, hi) = mean.interval.unwrap_or((f64::NAN, f64::NAN));
+                let (lo, hi) = mean.interval_95().unwrap_or((f64::NAN, f64::NAN));
                 (at(value), lo, hi)
             });
             series.push(Series {
@@ -463,8 +465,8 @@ impl<'a> View<'a> {
     fn bars(&self, metric: &str) -> Panel {
         let arms = self.arms();
         let references = self.references(metric);
-        let per_arm: Vec<Vec<(&str, Mean)>> = arms.iter().map(|(_, points)| self.means(points, metric)).collect();
-        let predicted: Vec<Vec<Vec<(&str, Mean)>>> = arms
+        let per_arm: Vec<Vec<(&str, Spread)>> = arms.iter().map(|(_, points)| self.means(points, metric)).collect();
+        let predicted: Vec<Vec<Vec<(&str, Spread)>>> = arms
             .iter()
             .map(|(_, points)| references.iter().map(|(name, _)| self.means(points, name)).collect())
             .collect();
@@ -478,7 +480,7 @@ impl<'a> View<'a> {
                     let references = predicted[arm].iter().map(|means| Some(means[at].1.mean)).collect();
                     Bar {
                         value: (!mean.mean.is_nan()).then_some(mean.mean),
-                        interval: mean.interval,
+                        interval: mean.interval_95(),
                         references,
                     }
                 };

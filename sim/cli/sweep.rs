@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
 use crate::watch::{Stopwatch, bar};
-use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::sweep_dir::PointRow;
+use folkmoot_metrics::{Spread, SweepDir};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::sweep::{Done, Plan, plan, sweep_into};
 use std::path::Path;
@@ -189,16 +189,12 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
 }
 
 fn mean_and_deviation(numbers: &[f64], with_deviation: bool) -> String {
-    let n = numbers.len() as f64;
-    if numbers.is_empty() {
-        return String::new();
+    let spread = Spread::of(numbers);
+    match numbers.len() {
+        0 => String::new(),
+        n if n < 2 || !with_deviation => text::number(spread.mean),
+        _ => format!("{} ± {}", text::number(spread.mean), text::number(spread.sample_std())),
     }
-    let mean = numbers.iter().sum::<f64>() / n;
-    if !with_deviation || numbers.len() < 2 {
-        return text::number(mean);
-    }
-    let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    format!("{} ± {}", text::number(mean), text::number(variance.sqrt()))
 }
 
 fn json(dir: &Path, sweep: &SweepDir) -> String {

@@ -89,7 +89,7 @@ fn score(out: &Path, name: &str) -> Result<(), Box<dyn Error>> {
     };
     println!("{name}: micro {}", line(|score| score.micro.mean));
     println!("{name}: macro {}", line(|score| score.macro_mean.mean));
-    println!("{name}: std of micro {}", line(|score| score.micro.std));
+    println!("{name}: std of micro {}", line(|score| score.micro.sample_std()));
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub fn auc(positive: &[bool], scores: &[f64]) -> Result<f64, ScoreError> {
 }
 
 /// The area for items `(score, positive)` without NaN; `None` if one class is missing.
-fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
+pub(crate) fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
     items.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let n_positive = items.iter().filter(|item| item.1).count() as u128;
     let n_negative = items.len() as u128 - n_positive;

@@ -19,7 +19,7 @@ use std::fmt;
 pub use knn::{knn_cosine, knn_precomputed};
 pub use links::{LinkSplit, hold_out_links, link_auc};
 pub use logistic::{Logistic, LogisticRegression};
-pub use protocol::{Decision, MeanStd, NodeClassification, RatioScores};
+pub use protocol::{Decision, NodeClassification, RatioScores};
 
 /// Why there is no score. Nothing was changed; the caller may try again with other input.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,10 +16,10 @@ pub struct F1 {
 
 /// True positives, false positives and false negatives of one label.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    hits: u64,
-    false_alarms: u64,
-    misses: u64,
+pub(crate) struct Counts {
+    pub(crate) hits: u64,
+    pub(crate) false_alarms: u64,
+    pub(crate) misses: u64,
 }
 
 impl Counts {
@@ -33,7 +33,7 @@ impl Counts {
 
 impl F1 {
     /// The scores of one or more labels' counts.
-    fn of(counts: &[Counts]) -> F1 {
+    pub(crate) fn of(counts: &[Counts]) -> F1 {
         let total = counts.iter().fold(Counts::default(), |sum, label| Counts {
             hits: sum.hits + label.hits,
             false_alarms: sum.false_alarms + label.false_alarms,

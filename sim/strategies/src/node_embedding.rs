@@ -154,9 +154,9 @@ impl Evaluation {
                 let split = format!("train_ratio={}", ratio.train_ratio);
                 let readings = [
                     ("micro_f1", ratio.micro.mean),
-                    ("micro_f1_std", ratio.micro.std),
+                    ("micro_f1_std", ratio.micro.sample_std()),
                     ("macro_f1", ratio.macro_mean.mean),
-                    ("macro_f1_std", ratio.macro_mean.std),
+                    ("macro_f1_std", ratio.macro_mean.sample_std()),
                 ];
                 for (metric, value) in readings {
                     put(&mut scores, &split, metric, value, ratio.by_shuffle.len());

@@ -1,11 +1,12 @@
 //! The choice of an SVM's `C` and kernel width by cross-validation on a matrix of distances.
 
+use folkmoot_metrics::Spread;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Split, Svm, clip_negative, finite, splits, stratified_folds};
-use crate::evaluation::{EvaluationError, MeanStd, require, same_length};
+use crate::evaluation::{EvaluationError, require, same_length};
 
 /// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most distances between graphs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,7 +88,7 @@ pub struct CrossValidated {
     /// The class that each item was given by the model that had not seen it.
     pub predictions: Vec<u32>,
     /// The share of right ones over the folds, in 0..=1.
-    pub accuracy: MeanStd,
+    pub accuracy: Spread,
     /// That share in each fold.
     pub by_fold: Vec<f64>,
     /// What each fold's training items chose.
@@ -211,7 +212,7 @@ impl SvmGrid {
         }
         Ok(CrossValidated {
             predictions,
-            accuracy: MeanStd::of(&by_fold),
+            accuracy: Spread::of(&by_fold),
             by_fold,
             choices,
             n_stopped: predicted.iter().map(|predicted| u32::from(predicted.stopped)).sum(),

@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::knn::{direction, dot};
 use super::{EvaluationError, require};
+use crate::auc::rank_auc;
 use folkmoot_draws::{index_by_word, shuffle_by_words};
 use folkmoot_graphs::Embeddings;
 
@@ -113,16 +114,7 @@ pub fn link_auc(vectors: &Embeddings, links: &[(u32, u32)], non_links: &[(u32, u
             scores.push((cosine(pair)?, linked));
         }
     }
-    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Counted in halves, so that ties stay integers.
-    let (mut halves, mut below) = (0u64, 0u64);
-    for tied in scores.chunk_by(|a, b| a.0 == b.0) {
-        let positive = tied.iter().filter(|(_, linked)| *linked).count() as u64;
-        let negative = tied.len() as u64 - positive;
-        halves += positive * (2 * below + negative);
-        below += negative;
-    }
-    Ok(halves as f64 / 2.0 / (links.len() as f64 * non_links.len() as f64))
+    Ok(rank_auc(scores).expect("there are pairs of both kinds"))
 }
 
 fn ascending((a, b): (u32, u32)) -> (u32, u32) {

@@ -2,12 +2,14 @@
 
 use folkmoot_draws::shuffle_by_words;
 use folkmoot_graphs::{Embeddings, Labels};
+use folkmoot_metrics::Spread;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::logistic::Rows;
 use super::{EvaluationError, LogisticRegression, finite, require, same_length};
+use crate::labels::{Counts, F1};
 
 /// How scores become labels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,29 +60,6 @@ impl Default for NodeClassification {
     }
 }
 
-/// A mean and the standard deviation of a sample, 0 for a single value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeanStd {
-    /// The mean.
-    pub mean: f64,
-    /// The square root of the sum of squared deviations over `n − 1`.
-    pub std: f64,
-}
-
-impl MeanStd {
-    pub(crate) fn of(values: &[f64]) -> MeanStd {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        let std = if values.len() > 1 {
-            (squares / (n - 1.0)).sqrt()
-        } else {
-            0.0
-        };
-        MeanStd { mean, std }
-    }
-}
-
 /// The scores at one training ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatioScores {
@@ -91,9 +70,9 @@ pub struct RatioScores {
     /// How many nodes are predicted.
     pub n_test: usize,
     /// Micro-F1 over the shuffles, in 0..=1.
-    pub micro: MeanStd,
+    pub micro: Spread,
     /// Macro-F1 over the shuffles, in 0..=1.
-    pub macro_mean: MeanStd,
+    pub macro_mean: Spread,
     /// (micro, macro) of each shuffle.
     pub by_shuffle: Vec<(f64, f64)>,
 }
@@ -148,8 +127,8 @@ impl NodeClassification {
                 train_ratio,
                 n_train: n_train(train_ratio, nodes.len()),
                 n_test: nodes.len() - n_train(train_ratio, nodes.len()),
-                micro: MeanStd::of(&scores.iter().map(|score| score.0).collect::<Vec<f64>>()),
-                macro_mean: MeanStd::of(&scores.iter().map(|score| score.1).collect::<Vec<f64>>()),
+                micro: Spread::of(&scores.iter().map(|score| score.0).collect::<Vec<f64>>()),
+                macro_mean: Spread::of(&scores.iter().map(|score| score.1).collect::<Vec<f64>>()),
                 by_shuffle: scores.to_vec(),
             })
             .collect())
@@ -218,14 +197,8 @@ impl NodeClassification {
                 counts[class as usize].misses += 1;
             }
         }
-        let sum = |part: fn(&Counts) -> u64| counts.iter().map(part).sum();
-        let all = Counts {
-            hits: sum(|c| c.hits),
-            false_alarms: sum(|c| c.false_alarms),
-            misses: sum(|c| c.misses),
-        };
-        let mean = counts.iter().map(Counts::f1).sum::<f64>() / counts.len() as f64;
-        (all.f1(), mean)
+        let f1 = F1::of(&counts);
+        (f1.micro, f1.macro_mean)
     }
 
     /// The labels of test node `i`, which really has `n_labels`.
@@ -249,23 +222,6 @@ impl NodeClassification {
 
 fn n_train(ratio: f64, n_nodes: usize) -> usize {
     (ratio * n_nodes as f64) as usize
-}
-
-/// True positives, false positives and false negatives of one label.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    hits: u64,
-    false_alarms: u64,
-    misses: u64,
-}
-
-impl Counts {
-    fn f1(&self) -> f64 {
-        match 2 * self.hits + self.false_alarms + self.misses {
-            0 => 0.0,
-            all => (2 * self.hits) as f64 / all as f64,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::npy::npy_f32;
 use crate::rounds::{End, Score};
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::Spread;
 use folkmoot_scores::classical::Tsne;
 use folkmoot_scores::{adjusted_rand, normalised_mutual_info, silhouette};
 use folkmoot_similarity::gw::{self, KMeans, Solver, Space};
@@ -365,11 +366,12 @@ impl GwLdp {
                     );
                     continue;
                 }
-                let n = values.len() as f64;
-                let mean = values.iter().sum::<f64>() / n;
-                let square = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
-                sheet.put(name, mean);
-                sheet.put(metric.named(&format!("std_change_{}", lost.name())), square.sqrt());
+                let spread = Spread::of(&values);
+                sheet.put(name, spread.mean);
+                sheet.put(
+                    metric.named(&format!("std_change_{}", lost.name())),
+                    spread.population_std(),
+                );
             }
         }
         sheet.artifact("changes.csv".to_owned(), table.into_bytes());
