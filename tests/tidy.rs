@@ -232,7 +232,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("plots", &["metrics"]),
         ("sim/draws", &["metrics"]),
         ("sim/engine", &["draws", "metrics"]),
-        ("sim/graphs", &["draws", "molecules"]),
+        ("sim/graphs", &["draws", "metrics", "molecules"]),
         ("sim/learning", &["draws", "graphs"]),
         ("sim/molecules", &[]),
         ("sim/privacy", &["draws"]),

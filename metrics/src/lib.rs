@@ -4,6 +4,7 @@
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
+//! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
 //! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
@@ -24,6 +25,7 @@
 pub mod compare;
 pub mod ids;
 pub mod ledger;
+pub mod npy;
 pub mod records;
 pub mod run_dir;
 mod spread;

@@ -3,13 +3,14 @@
 //! | artifact | form | figure |
 //! |---|---|---|
 //! | `map*.csv` | columns x and y, and class or cluster | a marker for each point, by class and by cluster |
-//! | `distances*.npy` | `<f4`, square, at most 40 rows | a cell for each pair |
+//! | `distances*.npy` | `f32`, square, at most 40 rows | a cell for each pair |
 //! | `changes.csv` | columns lost, then a number each | the distribution of each column |
 //!
 //! A file of such a name in another form is somebody else's, and is left alone.
 
 use crate::figure::{Axis, Figure, Heat, Lines, Panel, Path, Role, Series};
 use crate::names::{Unit, words};
+use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_metrics::{ReadError, RunDir};
 use std::collections::BTreeMap;
 
@@ -162,24 +163,11 @@ fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
     Ok(panels)
 }
 
-/// A square array of `f32` in NumPy's format 1.0; nothing if it is anything else.
+/// A square array of `f32`; nothing if it is anything else.
 fn square(bytes: &[u8]) -> Option<(usize, Vec<f64>)> {
-    let head = bytes.strip_prefix(b"\x93NUMPY\x01\x00")?;
-    let len = usize::from(u16::from_le_bytes([*head.first()?, *head.get(1)?]));
-    let header = std::str::from_utf8(head.get(2..2 + len)?).ok()?;
-    let is_plain = header.contains("'<f4'") && header.contains("'fortran_order': False");
-    let shape = header.split_once("'shape': (")?.1.split_once(')')?.0;
-    let sides: Vec<usize> = shape
-        .split(',')
-        .filter(|side| !side.trim().is_empty())
-        .map(|side| side.trim().parse().ok())
-        .collect::<Option<_>>()?;
-    let data = head.get(2 + len..)?;
-    match sides[..] {
-        [n, m] if is_plain && n == m && n.checked_mul(n)?.checked_mul(4)? == data.len() => {
-            let value = |bytes: &[u8]| f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-            Some((n, data.chunks_exact(4).map(value).collect()))
-        }
+    let Array { shape, values } = Array::parse(bytes).ok()?;
+    match (&shape[..], values) {
+        ([n, m], Values::Floats(values)) if n == m => Some((*n, values.into_iter().map(f64::from).collect())),
         _ => None,
     }
 }
@@ -232,6 +220,7 @@ fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_metrics::npy::{npy_f32, npy_u32};
 
     #[test]
     fn names_are_known_by_stem_and_ending() {
@@ -246,30 +235,14 @@ mod tests {
 
     #[test]
     fn only_square_matrices_are_read() {
-        let array = |shape: &str, n: usize| {
-            let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
-            while (10 + header.len() + 1) % 64 != 0 {
-                header.push(' ');
-            }
-            header.push('\n');
-            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-            bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
-            bytes.extend_from_slice(header.as_bytes());
-            (0..n).for_each(|i| bytes.extend_from_slice(&(i as f32).to_le_bytes()));
-            bytes
-        };
-        assert_eq!(square(&array("2, 2,", 4)), Some((2, vec![0.0, 1.0, 2.0, 3.0])));
-        for (shape, n) in [
-            ("2, 3,", 6),
-            ("4,", 4),
-            ("2, 2,", 3),
-            ("99999999999, 99999999999,", 1),
-            ("x, 2,", 4),
-        ] {
-            assert_eq!(square(&array(shape, n)), None, "{shape}");
-        }
-        let whole = array("2, 2,", 4);
-        (0..whole.len()).for_each(|cut| assert_eq!(square(&whole[..cut]), None, "{cut}"));
+        assert_eq!(
+            square(&npy_f32(&[0.0, 1.0, 2.0, 3.0], &[2, 2])),
+            Some((2, vec![0.0, 1.0, 2.0, 3.0]))
+        );
+        assert_eq!(square(&npy_f32(&[0.0; 6], &[2, 3])), None);
+        assert_eq!(square(&npy_f32(&[0.0; 4], &[4])), None);
+        assert_eq!(square(&npy_f32(&[0.0; 3], &[2, 2])), None, "a value is missing");
+        assert_eq!(square(&npy_u32(&[0; 4], &[2, 2])), None);
     }
 
     #[test]

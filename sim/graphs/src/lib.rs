@@ -18,7 +18,7 @@
 //!
 //! Promises: any file, however damaged, gives a message and never a panic; nothing is dropped without a note that counts it;
 //! equal content has an equal [`Dataset::fingerprint`]; generators and partitioners depend on their stream alone and on no
-//! system library. This crate knows nothing of the engine, of metrics or of any other crate of the project but molecules.
+//! system library. This crate knows nothing of the engine or of who uses it.
 
 mod data_dirs;
 mod dataset;

@@ -8,7 +8,6 @@ mod function_graphs;
 mod karate;
 mod mat;
 mod molecules;
-mod npy;
 mod npz;
 mod text;
 mod tudataset;

@@ -18,7 +18,6 @@ pub mod fedwalk;
 pub mod fgcl;
 pub mod gw_ldp;
 pub mod node_embedding;
-pub mod npy;
 pub mod ppgm;
 pub mod rounds;
 pub mod settings;

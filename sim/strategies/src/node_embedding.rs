@@ -1,12 +1,12 @@
 //! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
 
-use crate::npy::npy_f32;
 use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::Embeddings;
 use folkmoot_graphs::{Dataset, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
+use folkmoot_metrics::npy::npy_f32;
 use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

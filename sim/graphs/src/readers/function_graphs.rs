@@ -10,9 +10,9 @@ mod line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use folkmoot_metrics::npy::Array;
 use ndarray::Array2;
 
-use super::npy::Array;
 use super::read_bytes;
 use crate::measures::components;
 use crate::{DataError, Dataset, Features, Graph, Properties, Splits};
@@ -213,7 +213,7 @@ fn hash(graph: &Graph, counts: &[f32]) -> [u8; 32] {
 /// The order numbers functions by first appearance in an unstated order of files; ours is that of their names.
 fn published_split(dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
     let refuse = |message: String| DataError::format(path, message);
-    let order = Array::parse(read_bytes(path)?).map_err(refuse)?;
+    let order = Array::parse(&read_bytes(path)?).map_err(refuse)?;
     let order = order.integers(ORDER).map_err(refuse)?;
     if order.len() != dataset.n_classes {
         dataset.notes.push(format!(

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
+use folkmoot_metrics::npy::{Array, Values};
 use zip::ZipArchive;
 
-use super::npy::Array;
 use super::{MAX_NODES, MAX_UNPACKED, note_cleaned, read_bytes};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
 
@@ -83,7 +83,7 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
         add_labels(&mut dataset, &labels.integers("labels")?, n_nodes)?;
     }
     let mask = |name: &str| match members.arrays.get(name) {
-        Some(array) => array.mask(name, n_nodes).map(Some),
+        Some(array) => node_mask(array, name, n_nodes).map(Some),
         None => Ok(None),
     };
     dataset.splits = match (mask("train_mask")?, mask("val_mask")?, mask("test_mask")?) {
@@ -215,12 +215,24 @@ fn open(bytes: Vec<u8>) -> Result<Members, String> {
         if content.len() as u64 > MAX_UNPACKED {
             return Err(format!("member `{known}` unpacks to more than {MAX_UNPACKED} bytes"));
         }
-        let array = Array::parse(content).map_err(|message| format!("member `{known}`: {message}"))?;
+        let array = Array::parse(&content).map_err(|message| format!("member `{known}`: {message}"))?;
         if members.arrays.insert(known, array).is_some() {
             return Err(format!("member `{known}` occurs twice"));
         }
     }
     Ok(members)
+}
+
+/// The values of an array as a mask over the nodes.
+fn node_mask(array: &Array, name: &str, n_nodes: u32) -> Result<Vec<bool>, String> {
+    match &array.values {
+        Values::Bools(values) if values.len() == n_nodes as usize => Ok(values.clone()),
+        Values::Bools(values) => Err(format!(
+            "`{name}` must have one entry per node ({n_nodes}), got {}",
+            values.len()
+        )),
+        _ => Err(format!("`{name}` must hold bools")),
+    }
 }
 
 impl Members {

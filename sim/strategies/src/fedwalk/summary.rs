@@ -6,9 +6,9 @@ use super::options::SelfHop;
 use super::server::Server;
 use super::{FedWalk, counter, theory};
 use crate::node_embedding::true_pair_share;
-use crate::npy::{npy_f32, npy_u32};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::npy::{npy_f32, npy_u32};
 
 /// Dissimilarities are left for reading for at most this many vertices: 50 MB.
 const MAX_WRITTEN_NODES: usize = 5_000;

@@ -185,17 +185,10 @@ fn folders_without_two_binaries_or_any_fitting_function_are_refused() {
     assert_eq!((set.graphs.len(), set.n_classes), (1, 1));
 }
 
-/// A `.npy` file of 64-bit integers, as NumPy writes it.
+/// A `.npy` file of 64-bit integers.
 fn npy(values: &[i64]) -> Vec<u8> {
-    let header = format!(
-        "{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}\n",
-        values.len()
-    );
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-    bytes
+    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    folkmoot_metrics::npy::npy("<i8", &[values.len()], &data)
 }
 
 #[test]
