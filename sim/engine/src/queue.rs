@@ -182,6 +182,11 @@ impl Queue {
         self.pop_before(SimTime::NEVER)
     }
 
+    /// The time of the last event taken; the start before there is one.
+    pub fn now(&self) -> SimTime {
+        SimTime(self.now)
+    }
+
     /// Moves the earliest events into the empty front, sorted.
     fn refill(&mut self) {
         self.bucket_min = None;

@@ -220,8 +220,8 @@ fn play<'scope, S: Strategy>(
     };
     let mut run = Run::new(&env)?;
     run.start();
-    run.drive(options, observer)?;
-    run.finish()
+    let end = run.drive(options, observer)?;
+    run.finish(end)
 }
 
 fn threads(n: usize) -> Result<rayon::ThreadPool, RunError> {
@@ -236,8 +236,6 @@ struct Run<'a, 'env, 'scope, S: Strategy> {
     env: &'a Env<'env, 'scope, S>,
     server: ServerPart<S>,
     parts: Vec<ClientPart<S>>,
-    /// The time of the last event handled or window begun.
-    now: SimTime,
     rounds_seen: usize,
 }
 
@@ -275,7 +273,6 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             env,
             server,
             parts,
-            now: SimTime::ZERO,
             rounds_seen: 0,
         })
     }
@@ -293,38 +290,32 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
         }
     }
 
-    /// Handles windows until the end.
-    fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<(), RunError> {
+    /// Handles windows until the end: the time when the server finished, or the horizon.
+    fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
         let mut was_quiet = false;
         loop {
             // What happens within one latency of the server's end could not have known of it, so it still happens.
-            let stop = self
-                .server
-                .record
-                .finished_at
-                .map_or(SimTime::NEVER, |at| at + self.env.lookahead);
+            let finished_at = self.server.record.finished_at;
+            let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             let next = self.next_at();
             if next >= stop.min(horizon) {
-                if next == SimTime::NEVER && stop == SimTime::NEVER && self.now < horizon {
-                    if std::mem::replace(&mut was_quiet, true) {
-                        return Err(RunError::Stalled {
-                            at: self.now,
-                            round: self.server.record.round,
-                        });
-                    }
-                    self.server.quiet(self.env, self.now);
-                    self.exchange();
-                    self.after_window(observer)?;
-                    continue;
+                match finished_at {
+                    Some(end) => return Ok(end),
+                    None if next != SimTime::NEVER => return Ok(horizon),
+                    None => {}
                 }
-                if next >= horizon && stop == SimTime::NEVER {
-                    self.now = horizon;
+                let at = self.now();
+                if std::mem::replace(&mut was_quiet, true) {
+                    let round = self.server.record.round;
+                    return Err(RunError::Stalled { at, round });
                 }
-                return Ok(());
+                self.server.quiet(self.env, at);
+                self.exchange();
+                self.after_window(observer)?;
+                continue;
             }
             was_quiet = false;
-            self.now = next;
             let end = (next + self.env.lookahead).min(stop).min(horizon);
             match options.windows {
                 true => self.window(end),
@@ -333,6 +324,12 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             self.exchange();
             self.after_window(observer)?;
         }
+    }
+
+    /// The time of the last event taken by any part, however windows lie.
+    fn now(&mut self) -> SimTime {
+        let times = self.cores_mut().map(|core| core.queue.now());
+        times.fold(SimTime::ZERO, SimTime::max)
     }
 
     fn next_at(&mut self) -> SimTime {

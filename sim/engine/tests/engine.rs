@@ -359,6 +359,92 @@ fn threads_windows_and_encoding_change_nothing() {
     }
 }
 
+/// A world drawn at random whose links lose messages, so that a round without a deadline may end only because nothing is
+/// under way any more.
+fn lossy_world(rng: &mut SimRng) -> World {
+    let mut unit = || rng::unit(&mut *rng);
+    let mut latency_ms = || match (unit() * 4.0) as u32 {
+        0 => Dist::Constant(1.0 + 50.0 * unit()),
+        1 => Dist::Uniform {
+            low: 10.0 * unit(),
+            high: 20.0 + 200.0 * unit(),
+        },
+        2 => Dist::Exponential {
+            mean: 30.0,
+            min: 20.0 * unit(),
+        },
+        _ => Dist::LogNormal {
+            median: 40.0,
+            sigma: unit(),
+            min: 20.0 * unit(),
+        },
+    };
+    let [uplink, downlink, peer] = [latency_ms(), latency_ms(), latency_ms()];
+    let mut class = |latency_ms| LinkClass {
+        latency_ms,
+        loss_prob: 0.3 * unit(),
+    };
+    let links = LinksSpec {
+        uplink: class(uplink),
+        downlink: class(downlink),
+        peer: class(peer),
+        up_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
+        down_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
+        max_retries: (unit() * 3.0) as u32,
+        retry_after_ms: 100.0 * unit(),
+    };
+    let availability = match (unit() * 3.0) as u32 {
+        0 => AvailabilitySpec::Bernoulli { online_prob: 0.8 },
+        1 => AvailabilitySpec::OnOff {
+            mean_on_s: 0.5,
+            mean_off_s: 0.2,
+        },
+        _ => AvailabilitySpec::Always,
+    };
+    let prob = if unit() < 0.3 { 0.2 } else { 0.0 };
+    let after_ms = Dist::Constant(100.0);
+    World {
+        network: NetworkSpec::Links(links).build(),
+        devices: DeviceSpec::Constant { ops_per_s: 1e4 }.build(),
+        availability: availability.build(),
+        dropout: DropoutSpec { prob, after_ms },
+        horizon: if unit() < 0.2 {
+            SimSpan::from_millis(400.0)
+        } else {
+            SimSpan::FOREVER
+        },
+        ..World::ideal()
+    }
+}
+
+#[test]
+fn a_lossy_world_without_a_deadline_ends_its_rounds_at_the_same_instant_with_windows_on_and_off() {
+    let mut rng = Streams::new(23).global(Purpose(*b"worlds  "));
+    for i in 0..120 {
+        let world = lossy_world(&mut rng);
+        let absence = [Absence::GiveUp, Absence::Wait, RELAY.absence][i % 3];
+        let strategy = Relay {
+            absence,
+            hops: 3,
+            ..RELAY
+        };
+        let play = |windows, threads| {
+            let options = Options {
+                windows,
+                threads,
+                ..Options::default()
+            };
+            run(&strategy, 3 + i as u32 % 20, &world, i as u64, options, &mut Unobserved).map(|outcome| print(&outcome))
+        };
+        let one_by_one = play(false, 1);
+        assert!(one_by_one == play(true, 1), "world {i} differs with windows on");
+        assert!(
+            one_by_one == play(true, 3),
+            "world {i} differs with windows on and three threads"
+        );
+    }
+}
+
 #[test]
 fn every_fate_appears_and_every_row_balances() {
     let outcome = play(
