@@ -106,12 +106,14 @@ pub enum RunError {
         /// Why.
         fault: Fault,
     },
-    /// Nothing is under way, and the server waits for something.
+    /// Nothing more happens, and the server waits for something.
     Stalled {
         /// Since when.
         at: SimTime,
         /// In which round.
         round: Round,
+        /// How many events are due only at the end of time.
+        never_due: usize,
     },
     /// The observer gave up.
     Observer(String),
@@ -140,12 +142,22 @@ impl fmt::Display for RunError {
                     }
                 }
             }
-            RunError::Stalled { at, round } => write!(
-                f,
-                "the run stalls in round {} at {} s of virtual time: nothing is under way, and the server goes on waiting",
-                round.0,
-                at.as_secs()
-            ),
+            RunError::Stalled { at, round, never_due } => {
+                write!(
+                    f,
+                    "the run stalls in round {} at {} s of virtual time: ",
+                    round.0,
+                    at.as_secs()
+                )?;
+                match never_due {
+                    0 => f.write_str("nothing is under way, and the server goes on waiting"),
+                    n => write!(
+                        f,
+                        "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and \
+                         the server goes on waiting; lower the latencies and spans of the card, or set deadline_ms"
+                    ),
+                }
+            }
             RunError::Observer(why) => f.write_str(why),
             RunError::Unbalanced { kind, round } => {
                 write!(
@@ -293,29 +305,32 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
     /// Handles windows until the end: the time when the server finished, or the horizon.
     fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
-        let mut was_quiet = false;
+        // What the server had caused when it was last told that all is quiet.
+        let mut caused_before = None;
         loop {
             // What happens within one latency of the server's end could not have known of it, so it still happens.
             let finished_at = self.server.record.finished_at;
             let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             let next = self.next_at();
             if next >= stop.min(horizon) {
+                let never_due = self.cores_mut().map(|core| core.queue.len()).sum();
+                // What is due at the end of time, as after a saturated latency, is past any horizon but never comes.
+                let is_quiet = next == SimTime::NEVER && (never_due == 0 || horizon == SimTime::NEVER);
                 match finished_at {
                     Some(end) => return Ok(end),
-                    None if next != SimTime::NEVER => return Ok(horizon),
+                    None if !is_quiet => return Ok(horizon),
                     None => {}
                 }
                 let at = self.now();
-                if std::mem::replace(&mut was_quiet, true) {
-                    let round = self.server.record.round;
-                    return Err(RunError::Stalled { at, round });
+                let (seq, round) = (self.server.account.seq, self.server.record.round);
+                if caused_before.replace((seq, round)) == Some((seq, round)) {
+                    return Err(RunError::Stalled { at, round, never_due });
                 }
                 self.server.quiet(self.env, at);
                 self.exchange();
                 self.after_window(observer)?;
                 continue;
             }
-            was_quiet = false;
             let end = (next + self.env.lookahead).min(stop).min(horizon);
             match options.windows {
                 true => self.window(end),

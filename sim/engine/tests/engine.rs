@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::rng;
+use folkmoot_engine::rng::{self, StreamName};
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
+use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, LinksSpec, Network, Verdict};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
 use serde::{Deserialize, Serialize};
 
@@ -445,6 +445,65 @@ fn a_lossy_world_without_a_deadline_ends_its_rounds_at_the_same_instant_with_win
     }
 }
 
+/// A network in which nothing arrives before time ends.
+struct Endless;
+
+impl Network for Endless {
+    fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
+        Verdict {
+            attempts: 1,
+            after: Some(SimSpan::FOREVER),
+        }
+    }
+
+    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
+        AccessRates::default()
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        SimSpan(1)
+    }
+}
+
+#[test]
+fn messages_that_take_longer_than_time_lasts_are_in_flight() {
+    for horizon in [SimSpan::FOREVER, SimSpan::from_secs(1e9)] {
+        let world = World {
+            network: Box::new(Endless),
+            horizon,
+            ..World::ideal()
+        };
+        let outcome = play(&RELAY, &world, Options::default());
+        let total = outcome.ledger.total();
+        assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
+        // With a horizon the run ends there; without one, each round ends as soon as nothing can come any more.
+        let expected = if horizon == SimSpan::FOREVER {
+            (4, SimTime::ZERO)
+        } else {
+            (0, SimTime::ZERO + horizon)
+        };
+        assert_eq!((outcome.rounds.len(), outcome.end), expected);
+    }
+}
+
+#[test]
+fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
+    let lost = LinkClass {
+        loss_prob: 1.0,
+        ..LinkClass::default()
+    };
+    let links = LinksSpec {
+        downlink: lost,
+        ..LinksSpec::default()
+    };
+    let world = World {
+        network: NetworkSpec::Links(links).build(),
+        ..World::ideal()
+    };
+    let outcome = play(&RELAY, &world, Options::default());
+    assert_eq!(outcome.rounds.len(), 4);
+}
+
 #[test]
 fn every_fate_appears_and_every_row_balances() {
     let outcome = play(
@@ -573,8 +632,19 @@ fn a_stalled_run_is_an_error_that_says_so() {
         stalled,
         Some(RunError::Stalled {
             at: SimTime(1),
-            round: Round(0)
+            round: Round(0),
+            never_due: 0
         })
+    );
+    let world = World {
+        network: Box::new(Endless),
+        ..World::ideal()
+    };
+    let stalled = run(&Waits, 1, &world, 1, Options::default(), &mut Unobserved).err();
+    let message = stalled.map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        message.contains("what is under way (1 in number) would take longer"),
+        "{message}"
     );
     let failed = run(&Waits, 2, &World::ideal(), 1, Options::default(), &mut Unobserved)
         .err()
