@@ -119,6 +119,11 @@ fn a_dry_run_sends_the_same_messages() {
     temp.run(&run_args(ROUGH, "dry", &["--dry-run"])).done();
     let dry = RunDir::open(&temp.join("dry")).unwrap();
     assert_eq!(dry.messages, rough().run.messages);
+    // Here predicted hops are drawn from pools that are read off a tree.
+    temp.run(&run_args(&["karate"], "karate", &["--dry-run"])).done();
+    let dry = RunDir::open(&temp.join("karate")).unwrap();
+    assert_eq!(dry.messages, karate().run.messages);
+    assert_eq!(dry.rounds, karate().run.rounds);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct Options {
     /// Deliver `decode(encode(message))`.
     pub wire_check: bool,
     /// Tell the strategy to simulate every message and leave out what only learning needs. The one choice that changes
-    /// what is learned; the messages are the same.
+    /// what is learned; the messages and their times are the same.
     pub dry_run: bool,
 }
 
