@@ -37,10 +37,10 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
         )));
     }
     let run = RunDir::open(dir)?;
-    let state = if run.manifest.finished {
-        "finished"
-    } else {
-        "not finished"
+    let state = match (run.manifest.finished, run.manifest.dry_run) {
+        (true, false) => "finished",
+        (true, true) => "finished, a dry run",
+        (false, _) => "not finished",
     };
     let fingerprint = run.manifest.result_fingerprint.as_deref().unwrap_or("none");
     Ok(format!(
