@@ -2,14 +2,14 @@
 
 use crate::file::ScenarioFile;
 use crate::registry::{Chosen, Registry};
-use crate::text::{Problems, Source, axes_of, check_axes, quoted_part, recover, suggest};
+use crate::text::{MAX_AXES, Problems, Source, axes_of, check_axes, quoted_part, recover, suggest};
 use folkmoot_strategies::engine::prelude::*;
 use folkmoot_strategies::engine::world::Breach;
 use folkmoot_strategies::graphs::{DatasetSpec, PartitionSpec};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A card in which every value is legal. Made by [`check`] alone.
 pub struct Scenario {
@@ -71,6 +71,9 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let (Some(dataset), Some(strategy)) = (file.dataset.clone(), strategy) else {
         return Err(problems);
     };
+    if axes.len() > MAX_AXES {
+        return Err(problems); // Their names may be as many.
+    }
     for (axis, why) in check_names(&axes, &file.sweep.names) {
         problems.push_at(&format!("sweep.names.{}", quoted_part(&axis)), why);
     }
@@ -117,8 +120,8 @@ fn on_one_line(value: &str) -> String {
 
 /// The first text that stands in the list before.
 fn first_twice(texts: &[String]) -> Option<&String> {
-    let at = (1..texts.len()).find(|at| texts[..*at].contains(&texts[*at]))?;
-    Some(&texts[at])
+    let mut seen = BTreeSet::new();
+    texts.iter().find(|text| !seen.insert(text.as_str()))
 }
 
 /// Everything wrong with the names of axes' values.
