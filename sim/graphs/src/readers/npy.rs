@@ -13,8 +13,9 @@ pub(super) enum Array {
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 impl Array {
-    /// Parses a whole `.npy` file. The values must fill what the header announces exactly.
-    pub(super) fn parse(content: Vec<u8>) -> Result<Array, String> {
+    /// Parses a whole `.npy` file. The values must fill what the header announces exactly; more than `most` are
+    /// refused before they are widened, since each takes eight times the memory of a small one in the file.
+    pub(super) fn parse(content: Vec<u8>, most: usize) -> Result<Array, String> {
         let rest = content.strip_prefix(MAGIC).ok_or("not an .npy array")?;
         let (header_len, rest) = match rest {
             [1, _, low, high, rest @ ..] => (usize::from(u16::from_le_bytes([*low, *high])), rest),
@@ -28,12 +29,22 @@ impl Array {
             return Err("the values must be stored row by row".to_string());
         }
         let count = shape.iter().try_fold(1_usize, |count, &side| count.checked_mul(side));
+        let count = count.ok_or("the shape is too large")?;
         let descr = field(header, "descr")?;
         let descr = descr
             .get(1..)
             .and_then(|rest| rest.split(['\'', '"']).next())
             .unwrap_or_default();
-        decode(descr, data, count.ok_or("the shape is too large")?)
+        decode(descr, data, (count, most))
+    }
+
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Array::Bools(values) => values.len(),
+            Array::Integers(values) => values.len(),
+            Array::Floats(values) => values.len(),
+        }
     }
 
     /// The values as integers; floats and bools are refused.
@@ -90,7 +101,7 @@ fn shape(header: &str) -> Result<Vec<usize>, String> {
     sides.collect()
 }
 
-fn decode(descr: &str, data: &[u8], count: usize) -> Result<Array, String> {
+fn decode(descr: &str, data: &[u8], (count, most): (usize, usize)) -> Result<Array, String> {
     let big = descr.starts_with('>');
     let kind = descr.trim_start_matches(['<', '>', '=', '|']);
     let width = match kind.as_bytes() {
@@ -106,6 +117,11 @@ fn decode(descr: &str, data: &[u8], count: usize) -> Result<Array, String> {
         return Err(format!(
             "{count} values of {width} bytes are announced, but {} bytes are stored",
             data.len()
+        ));
+    }
+    if count > most {
+        return Err(format!(
+            "{count} values are stored, and no more than {most} can be taken"
         ));
     }
     // Every number is widened to eight little-endian bytes, whatever its size and order.
