@@ -115,6 +115,13 @@ pub enum RunError {
         /// How many events are due only at the end of time.
         never_due: usize,
     },
+    /// Clients come and go too often to be followed this far.
+    Unaffordable {
+        /// How far they can be followed.
+        until: SimTime,
+        /// In which round.
+        round: Round,
+    },
     /// The observer gave up.
     Observer(String),
     /// A row of the ledger does not balance: a bug of the engine.
@@ -158,6 +165,13 @@ impl fmt::Display for RunError {
                     ),
                 }
             }
+            RunError::Unaffordable { until, round } => write!(
+                f,
+                "availability: clients come and go too often to be followed past {} s of virtual time, which round {} \
+                 reaches; lengthen mean_on_s and mean_off_s, or end the run before with horizon_s",
+                until.as_secs(),
+                round.0
+            ),
             RunError::Observer(why) => f.write_str(why),
             RunError::Unbalanced { kind, round } => {
                 write!(
@@ -305,6 +319,7 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
     /// Handles windows until the end: the time when the server finished, or the horizon.
     fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
+        let affordable = self.env.world.availability.affordable(self.env.n_clients);
         // What the server had caused when it was last told that all is quiet.
         let mut caused_before = None;
         loop {
@@ -331,7 +346,13 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
                 self.after_window(observer)?;
                 continue;
             }
-            let end = (next + self.env.lookahead).min(stop).min(horizon);
+            if next >= affordable {
+                return Err(RunError::Unaffordable {
+                    until: affordable,
+                    round: self.server.record.round,
+                });
+            }
+            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable);
             match options.windows {
                 true => self.window(end),
                 false => self.one_event(),

@@ -592,6 +592,50 @@ fn adding_a_client_leaves_the_others_draws_alone() {
     assert_eq!(access(10), access(11));
 }
 
+#[test]
+fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_there() {
+    let slow = LinkClass {
+        latency_ms: Dist::Constant(1e9),
+        loss_prob: 0.0,
+    };
+    let links = LinksSpec {
+        peer: slow,
+        ..LinksSpec::default()
+    };
+    let availability = AvailabilitySpec::OnOff {
+        mean_on_s: 0.001,
+        mean_off_s: 0.001,
+    };
+    let world = |horizon| World {
+        network: NetworkSpec::Links(links).build(),
+        availability: availability.build(),
+        cohort: CohortSpec::Size { n: 1, over_select: 1.0 },
+        horizon,
+        ..World::ideal()
+    };
+    let strategy = Relay {
+        rounds: 1,
+        absence: Absence::Wait,
+        ..RELAY
+    };
+    let play = |windows, horizon| {
+        let options = Options {
+            windows,
+            ..Options::default()
+        };
+        run(&strategy, 40, &world(horizon), 11, options, &mut Unobserved)
+    };
+    for windows in [true, false] {
+        let error = play(windows, SimSpan::FOREVER).err().unwrap();
+        assert!(matches!(error, RunError::Unaffordable { .. }), "{error}");
+        assert!(
+            error.to_string().contains("lengthen mean_on_s and mean_off_s"),
+            "{error}"
+        );
+        assert!(play(windows, SimSpan::from_secs(10.0)).is_ok());
+    }
+}
+
 /// A server that waits for what never comes.
 #[test]
 fn a_stalled_run_is_an_error_that_says_so() {
