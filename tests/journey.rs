@@ -216,6 +216,27 @@ fn an_edited_result_is_found_out_by_verify_and_placed_by_compare() {
 }
 
 #[test]
+fn equal_results_of_different_scenarios_are_told_apart() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "a");
+    karate().lay(&temp, "b");
+    let path = temp.join("b/scenario.ron");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("// karate\n", "// other\n")).unwrap();
+    assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
+    std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
+    let said = temp.run(&["compare", "a", "b"]).done();
+    assert!(
+        said.starts_with("no difference in the results, but in what was run: scenario.ron: line "),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("predictor_prob: 0.2, against predictor_prob: 0.3,\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_result_of_other_numbers_is_found_out_by_running_it_again() {
     let temp = TempDir::new();
     karate().lay(&temp, "a");
