@@ -1,6 +1,9 @@
 //! FedWalk against its theory, a plain-loop reference, and its own message table.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "fedwalk/dry_run.rs"]
+mod dry_run;
+
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
@@ -561,41 +564,6 @@ fn the_predictor_finds_neighbours_more_often_than_chance() {
     let chance = 2.0 * graph.graph().n_edges() as f64 / (200.0 * 199.0);
     let hit_rate = number(&outcome, "predictor_hit_rate");
     assert!(hit_rate > 5.0 * chance, "{hit_rate} against {chance} by chance");
-}
-
-#[test]
-fn a_dry_run_sends_the_same_messages_at_the_same_times_whatever_the_pools_are_read_off() {
-    let graph = cliques();
-    for (pool, m_upload) in [
-        (Pool::Tree, true),
-        (Pool::Tree, false),
-        (Pool::Global, true),
-        (Pool::Vector, true),
-    ] {
-        let params = Params {
-            walks_per_node: 3,
-            predictor_prob: 0.5,
-            pool,
-            m_upload,
-            ..counting()
-        };
-        let play = |dry_run| {
-            let options = Options {
-                dry_run,
-                ..Options::default()
-            };
-            play(&graph, params.clone(), &World::ideal(), options)
-        };
-        let (wet, dry) = (play(false), play(true));
-        assert!(
-            wet.ledger == dry.ledger,
-            "{pool:?}: {:?} against {:?}",
-            wet.ledger.total(),
-            dry.ledger.total()
-        );
-        assert_eq!((wet.rounds, wet.end), (dry.rounds, dry.end), "{pool:?}");
-        assert!(dry.artifacts.is_empty() && !wet.artifacts.is_empty());
-    }
 }
 
 #[test]
