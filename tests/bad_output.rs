@@ -198,6 +198,39 @@ fn folders_that_hold_no_result_or_a_damaged_one_are_refused() {
 }
 
 #[test]
+fn links_in_a_circle_pipes_and_devices_in_a_result_are_refused_at_once() {
+    use std::os::unix::fs::symlink;
+    let temp = TempDir::new();
+    karate().lay(&temp, "loop");
+    for link in ["a", "b"] {
+        symlink(".", temp.join("loop/artifacts").join(link)).unwrap();
+    }
+    karate().lay(&temp, "pipe");
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(temp.join("pipe/artifacts/p"))
+        .status();
+    assert!(pipe.unwrap().success());
+    karate().lay(&temp, "endless");
+    std::fs::remove_file(temp.join("endless/manifest.json")).unwrap();
+    symlink("/dev/zero", temp.join("endless/manifest.json")).unwrap();
+    let words = ["cannot be read: it is no plain file"];
+    for (dir, file) in [
+        ("loop", "artifacts/a"),
+        ("pipe", "artifacts/p"),
+        ("endless", "manifest.json"),
+    ] {
+        for args in [["verify", dir].as_slice(), &["compare", dir, dir]] {
+            assert!(temp.run(args).refused(&words).contains(file));
+        }
+    }
+    temp.run(&["plot", "endless"]).refused(&words);
+    // These read no artifact.
+    for args in [["show", "loop"], ["plot", "loop"], ["show", "pipe"], ["plot", "pipe"]] {
+        temp.run(&args).done();
+    }
+}
+
+#[test]
 fn arguments_out_of_range_or_unknown_are_bad_usage() {
     let temp = TempDir::new();
     let refused = |args: &[&str], words: &[&str]| {

@@ -1,6 +1,11 @@
 //! The shipped cards are legal, listed, and can be damaged in any way without a panic.
 
-use crate::support::{TempDir, root};
+use crate::support::{TempDir, karate, root, run_args};
+use folkmoot_metrics::RunDir;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::sweep::{Plan, plan};
+use folkmoot_scenarios::text::Source;
 
 /// Names and texts of the files below `scenarios/cards/`.
 fn shipped() -> Vec<(String, String)> {
@@ -41,6 +46,82 @@ fn every_card_states_its_question_and_its_headline() {
             assert!(text.contains(field), "{name} has no {field}");
         }
     }
+}
+
+/// What `show` prints of a card, written to a file of its own.
+fn shown(temp: &TempDir, card: &str) -> String {
+    let text = temp.run(&["show", card]).done();
+    let name = format!("shown/{card}.ron");
+    temp.write(&name, text);
+    name
+}
+
+#[test]
+fn every_card_that_is_shown_is_a_card_with_the_same_sweep() {
+    let temp = TempDir::new();
+    let registry = Registry::shipped();
+    for (name, text) in shipped() {
+        let path = shown(&temp, &name);
+        let plan = |source: &Source| {
+            let scenario = check("card", source, &registry).map_err(|problems| problems.to_string());
+            plan(&scenario?, "0", &registry).map_err(|problems| problems.to_string())
+        };
+        let (card, again) = (
+            Source::new(&name, &text).unwrap(),
+            Source::read(&temp.join(&path)).unwrap(),
+        );
+        let (card, again) = (plan(&card).unwrap(), plan(&again).unwrap());
+        assert_eq!(again.manifest, card.manifest, "{name}");
+        for i in 0..card.points.len() {
+            let resolved = |plan: &Plan<'_>| plan.scenario(i).unwrap().resolved();
+            assert_eq!(resolved(&again), resolved(&card), "{name}, point {i}");
+        }
+        let base = |name: &str| temp.run(&["show", name]).done();
+        assert!(base(&path).lines().count() > 20, "{name} can be shown again");
+    }
+}
+
+#[test]
+fn a_card_that_is_shown_runs_to_the_same_fingerprint() {
+    let temp = TempDir::new();
+    let path = shown(&temp, "karate");
+    temp.run(&run_args(&[&path], "out", &[])).done();
+    let again = RunDir::open(&temp.join("out")).unwrap();
+    assert_eq!(
+        again.manifest.result_fingerprint,
+        karate().run.manifest.result_fingerprint
+    );
+}
+
+#[test]
+fn a_card_is_shown_without_its_data() {
+    let temp = TempDir::new();
+    let shown = temp.run(&["show", "fedwalk/blogcatalog"]);
+    assert_eq!(shown.code, Some(0), "{shown:#?}");
+    assert!(
+        shown.stderr.contains("warning: nothing is said of the card's data"),
+        "{shown:#?}"
+    );
+    temp.write("c.ron", &shown.stdout);
+    temp.run(&["check", "c.ron"]).done();
+}
+
+/// Nothing happens before a nanosecond has gone by, but everything is built: data, shares, server and clients.
+#[test]
+fn every_card_that_needs_no_data_set_can_be_run_as_it_stands() {
+    let temp = TempDir::new();
+    let registry = Registry::shipped();
+    let mut n_run = 0;
+    for (name, text) in shipped() {
+        let scenario = check(&name, &Source::new(&name, &text).unwrap(), &registry).unwrap();
+        if !scenario.dataset().is_generated() || text.contains("n_nodes: 1000000") {
+            continue;
+        }
+        temp.run(&run_args(&[&name], &name, &["--dry-run", "--set", "horizon_s=1e-9"]))
+            .done();
+        n_run += 1;
+    }
+    assert!(n_run >= 15, "{n_run}");
 }
 
 /// A small generator of its own, so that every run of the test damages the cards alike.

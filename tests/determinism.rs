@@ -37,6 +37,34 @@ fn threads_windows_and_wire_check_change_no_byte_of_karate() {
     every_way_gives_the_same_bytes(&["karate"], karate());
 }
 
+/// Rounds without a deadline whose end nobody announces: they are over when nothing is under way any more.
+#[test]
+fn windows_change_no_byte_of_rounds_that_end_in_silence() {
+    let network = "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), \
+                   downlink: (latency_ms: LogNormal(median: 40, sigma: 0.5, min: 10)), max_retries: 0)";
+    let training: &[&str] = &["fed-avg/small", "--set", "strategy.protocol.rounds=4", "--set", network];
+    let service: &[&str] = &[
+        "ppgm/federated",
+        "--set",
+        "strategy.protocol.rounds=2",
+        "--set",
+        network,
+    ];
+    let temp = TempDir::new();
+    for (i, card) in [training, service].into_iter().enumerate() {
+        for seed in ["1", "2", "3"] {
+            let run = |out: &str, more: &[&str]| {
+                let args = [&["--dry-run", "--seed", seed, "--threads", "2"], more].concat();
+                temp.run(&run_args(card, out, &args)).done();
+                result_of(&temp.join(out))
+            };
+            let [on, off] = ["on", "off"].map(|name| format!("{name}-{i}-{seed}"));
+            let what = format!("{} with seed {seed}", card[0]);
+            assert_same(&run(&off, &["--no-windows"]), &run(&on, &[]), &what);
+        }
+    }
+}
+
 /// Observing changes two things: what was asked for stands in `scenario.ron`, and `observations.csv` answers.
 fn one_more_metric_observed_changes_nothing_else(card: &[&str], kept: &Kept) {
     let temp = TempDir::new();
@@ -91,6 +119,11 @@ fn a_dry_run_sends_the_same_messages() {
     temp.run(&run_args(ROUGH, "dry", &["--dry-run"])).done();
     let dry = RunDir::open(&temp.join("dry")).unwrap();
     assert_eq!(dry.messages, rough().run.messages);
+    // Here predicted hops are drawn from pools that are read off a tree.
+    temp.run(&run_args(&["karate"], "karate", &["--dry-run"])).done();
+    let dry = RunDir::open(&temp.join("karate")).unwrap();
+    assert_eq!(dry.messages, karate().run.messages);
+    assert_eq!(dry.rounds, karate().run.rounds);
 }
 
 #[test]

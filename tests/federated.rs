@@ -4,6 +4,18 @@ use crate::support::{TempDir, assert_same, result_of, run_args};
 use folkmoot_metrics::RunDir;
 
 #[test]
+fn a_buffer_that_all_clients_together_cannot_fill_is_refused() {
+    let temp = TempDir::new();
+    let aggregation = "strategy.protocol.aggregation=Buffered(size:4294967295)";
+    temp.run(&["run", "fed-avg/small", "--set", aggregation, "--out", "out"])
+        .refused(&[
+            "protocol.aggregation.size: must be at most",
+            "(clients), got 4294967295",
+        ]);
+    assert!(temp.names().is_empty());
+}
+
+#[test]
 fn the_small_card_learns_and_its_tables_add_up() {
     let temp = TempDir::new();
     temp.run(&run_args(&["fed-avg/small"], "out", &["--threads", "2"]))

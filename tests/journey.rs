@@ -1,6 +1,6 @@
 //! A user's journey: run a card, read what it leaves, run it again from there, compare, verify and draw.
 
-use crate::support::{TempDir, assert_golden, assert_same, files, karate, result_of, root};
+use crate::support::{Ended, TempDir, assert_golden, assert_same, files, karate, result_of, root, run_args};
 use folkmoot_metrics::RunDir;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +136,68 @@ fn verify_runs_alike_with_any_threads_and_leaves_nothing_behind() {
     assert_eq!(files(&temp.join("scratch")).len(), 0);
 }
 
+/// `verify`, with this folder for temporary files.
+fn verify_in(temp: &TempDir, scratch: &str, args: &[&str]) -> Ended {
+    let args = [&["verify"], args].concat();
+    let output = temp.command(&args).env("TMPDIR", temp.join(scratch)).output();
+    Ended::of(&args, output.unwrap())
+}
+
+#[test]
+fn verify_repeats_a_dry_run_as_a_dry_run() {
+    let temp = TempDir::new();
+    let card = ["fed-avg/small", "--set", "strategy.protocol.rounds=2"];
+    temp.run(&run_args(&card, "dry", &["--dry-run"])).done();
+    assert!(RunDir::open(&temp.join("dry")).unwrap().manifest.dry_run);
+    assert_eq!(temp.run(&["verify", "dry"]).done(), "dry: the same fingerprint again\n");
+    let shown = temp.run(&["show", "dry"]).done();
+    assert!(shown.contains("finished, a dry run"), "{shown}");
+    assert!(!karate().run.manifest.dry_run);
+}
+
+#[test]
+fn verify_removes_nothing_that_it_did_not_make() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    // What an earlier verify of the same process number may have left.
+    let script =
+        "mkdir -p t/folkmoot-verify-$$ && echo x > t/folkmoot-verify-$$/keep && TMPDIR=t exec \"$0\" verify out";
+    let args = ["-c", script, crate::support::FOLKMOOT];
+    let output = std::process::Command::new("sh")
+        .args(args)
+        .current_dir(temp.path())
+        .output();
+    Ended::of(&["verify", "out"], output.unwrap()).done();
+    let left: Vec<String> = files(&temp.join("t")).into_keys().collect();
+    assert!(matches!(left.as_slice(), [one] if one.ends_with("/keep")), "{left:?}");
+    verify_in(&temp, "nowhere", &["out"]).refused(&["no temporary folder can be made", "set TMPDIR"]);
+}
+
+#[test]
+fn verify_says_that_the_data_changed_and_repeats_with_them() {
+    let temp = TempDir::new();
+    temp.write("my data/edges.txt", "0 1\n1 2\n2 3\n3 0\n");
+    temp.write(
+        "c.ron",
+        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off, attacks: false))",
+    );
+    temp.run(&run_args(&["c.ron"], "out", &["--data", "my data"])).done();
+    let verify = ["verify", "out", "--data", "my data"];
+    temp.run(&verify).done();
+    temp.write("my data/edges.txt", "0 1\n1 2\n2 3\n");
+    let verified = temp.run(&verify);
+    assert_eq!(verified.code, Some(1), "{verified:#?}");
+    assert!(
+        verified
+            .stdout
+            .contains("out: the data set edges is not the one that was run"),
+        "{verified:#?}"
+    );
+    std::fs::remove_dir_all(temp.join("my data")).unwrap();
+    temp.run(&verify)
+        .refused(&["repeat with: folkmoot verify out --data 'my data'"]);
+}
+
 #[test]
 fn an_edited_result_is_found_out_by_verify_and_placed_by_compare() {
     let temp = TempDir::new();
@@ -151,6 +213,27 @@ fn an_edited_result_is_found_out_by_verify_and_placed_by_compare() {
     let compared = temp.run(&["compare", "a", "b"]);
     assert_eq!(compared.code, Some(1), "{compared:#?}");
     assert_eq!(compared.stdout, "rounds.csv: line 2, completed: 34 against 33\n");
+}
+
+#[test]
+fn equal_results_of_different_scenarios_are_told_apart() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "a");
+    karate().lay(&temp, "b");
+    let path = temp.join("b/scenario.ron");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("// karate\n", "// other\n")).unwrap();
+    assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
+    std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
+    let said = temp.run(&["compare", "a", "b"]).done();
+    assert!(
+        said.starts_with("no difference in the results, but in what was run: scenario.ron: line "),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("predictor_prob: 0.2, against predictor_prob: 0.3,\n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -214,3 +214,33 @@ fn a_number_that_one_arm_alone_has_does_not_apply_to_the_others() {
     let found: f64 = cells("SimGnn")[1].parse().unwrap();
     assert!(found > 0.5, "{table}");
 }
+
+#[test]
+fn as_many_points_as_are_allowed_are_checked_in_little_memory() {
+    let temp = TempDir::new();
+    let card = |sweep: String| {
+        format!("(dataset: Karate, strategy: FedWalk(embedding: Off, attacks: false), sweep: ({sweep}))")
+    };
+    let listed = |n: u32| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    temp.write("seeds.ron", card(format!("seeds: [{}]", listed(100_000))));
+    let axes = format!(
+        "\"strategy.epsilon_degree\": [{0}], \"strategy.epsilon_encoder\": [{0}]",
+        listed(100)
+    );
+    temp.write("axes.ron", card(format!("axes: {{ {axes} }}, seeds: [1]")));
+    for (name, n_points) in [("seeds.ron", "100 000"), ("axes.ron", "10 000")] {
+        // Half a gigabyte of address space, most of which the program reserves and does not use.
+        let script = "ulimit -v 500000 && exec \"$0\" check \"$1\"";
+        let args = ["-c", script, crate::support::FOLKMOOT, name];
+        let output = std::process::Command::new("sh")
+            .args(args)
+            .current_dir(temp.path())
+            .output();
+        let said = Ended::of(&["check", name], output.unwrap()).done();
+        assert!(said.contains(&format!("its sweep has {n_points} points")), "{said}");
+    }
+    let many: String = (0..20_000).map(|i| format!("\"a{i}\": [1], ")).collect();
+    temp.write("many.ron", card(format!("axes: {{ {many} }}")));
+    temp.run(&["check", "many.ron"])
+        .refused(&["has 20000 axes, at most 64 are allowed"]);
+}

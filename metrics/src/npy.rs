@@ -31,11 +31,12 @@ pub enum Values {
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 impl Array {
-    /// Parses a whole `.npy` file. The values must fill what the header announces exactly.
+    /// Parses a whole `.npy` file. The values must fill what the header announces exactly; more than `most` are refused before they
+    /// are widened, since each takes eight times the memory of a small one in the file.
     ///
     /// # Errors
-    /// A message for what is no such file, is cut short, holds values of other types, or has columns first.
-    pub fn parse(content: &[u8]) -> Result<Array, String> {
+    /// A message for what is no such file, is cut short, holds too many values or values of other types, or has columns first.
+    pub fn parse(content: &[u8], most: usize) -> Result<Array, String> {
         let rest = content.strip_prefix(MAGIC).ok_or("not an .npy array")?;
         let (header_len, rest) = match rest {
             [1, _, low, high, rest @ ..] => (usize::from(u16::from_le_bytes([*low, *high])), rest),
@@ -49,13 +50,19 @@ impl Array {
             return Err("the values must be stored row by row".to_string());
         }
         let count = shape.iter().try_fold(1_usize, |count, &side| count.checked_mul(side));
+        let count = count.ok_or("the shape is too large")?;
         let descr = field(header, "descr")?;
         let descr = descr
             .get(1..)
             .and_then(|rest| rest.split(['\'', '"']).next())
             .unwrap_or_default();
-        let values = decode(descr, data, count.ok_or("the shape is too large")?)?;
+        let values = decode(descr, data, (count, most))?;
         Ok(Array { shape, values })
+    }
+
+    /// How many values there are.
+    pub fn n_values(&self) -> usize {
+        self.shape.iter().product()
     }
 
     /// The values as integers.
@@ -137,7 +144,7 @@ pub fn npy(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
     out
 }
 
-fn decode(descr: &str, data: &[u8], count: usize) -> Result<Values, String> {
+fn decode(descr: &str, data: &[u8], (count, most): (usize, usize)) -> Result<Values, String> {
     let big = descr.starts_with('>');
     let kind = descr.trim_start_matches(['<', '>', '=', '|']);
     let width = match kind.as_bytes() {
@@ -153,6 +160,11 @@ fn decode(descr: &str, data: &[u8], count: usize) -> Result<Values, String> {
         return Err(format!(
             "{count} values of {width} bytes are announced, but {} bytes are stored",
             data.len()
+        ));
+    }
+    if count > most {
+        return Err(format!(
+            "{count} values are stored, and no more than {most} can be taken"
         ));
     }
     // Every number is widened to eight little-endian bytes, whatever its size and order.
@@ -187,6 +199,19 @@ fn decode(descr: &str, data: &[u8], count: usize) -> Result<Values, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(content: &[u8]) -> Result<Array, String> {
+        Array::parse(content, usize::MAX)
+    }
+
+    #[test]
+    fn more_values_than_can_be_taken_are_refused() {
+        let file = npy("|i1", &[100], &[1; 100]);
+        let error = Array::parse(&file, 99).unwrap_err();
+        assert_eq!(error, "100 values are stored, and no more than 99 can be taken");
+        assert!(Array::parse(&file, 100).is_ok());
+    }
+
     use proptest::prelude::*;
 
     #[test]
@@ -205,15 +230,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let array = Array::parse(&npy_f32(&[1.0, -2.0, 0.5, 4.0, 5.0, 6.0], &[2, 3])).unwrap();
+        let array = parse(&npy_f32(&[1.0, -2.0, 0.5, 4.0, 5.0, 6.0], &[2, 3])).unwrap();
         assert_eq!((array.shape.as_slice(), array.floats()[1]), (&[2, 3][..], -2.0));
-        let parsed = |descr: &str, data: &[u8]| Array::parse(&npy(descr, &[data.len() / 2], data)).unwrap().values;
+        let parsed = |descr: &str, data: &[u8]| parse(&npy(descr, &[data.len() / 2], data)).unwrap().values;
         assert_eq!(parsed("<u2", &[1, 2, 255, 255]), Values::Integers(vec![513, 65_535]));
         assert_eq!(parsed(">i2", &[1, 2, 255, 255]), Values::Integers(vec![258, -1]));
         let double = npy("<f8", &[1], &0.1f64.to_le_bytes());
-        assert_eq!(Array::parse(&double).unwrap().values, Values::Doubles(vec![0.1]));
+        assert_eq!(parse(&double).unwrap().values, Values::Doubles(vec![0.1]));
         assert_eq!(
-            Array::parse(&npy("|b1", &[2], &[0, 1])).unwrap().values,
+            parse(&npy("|b1", &[2], &[0, 1])).unwrap().values,
             Values::Bools(vec![false, true])
         );
     }
@@ -221,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_no_array_is_a_message() {
         let whole = npy_f32(&[0.0; 4], &[2, 2]);
-        (0..whole.len()).for_each(|cut| assert!(Array::parse(&whole[..cut]).is_err(), "{cut}"));
+        (0..whole.len()).for_each(|cut| assert!(parse(&whole[..cut]).is_err(), "{cut}"));
         for (shape, expected) in [
             (
                 &[3, 2][..],
@@ -233,18 +258,18 @@ mod tests {
                 "4611686018427387904 values of 4 bytes are announced, but 16 bytes are stored",
             ),
         ] {
-            assert_eq!(Array::parse(&npy("<f4", shape, &[0; 16])).unwrap_err(), expected);
+            assert_eq!(parse(&npy("<f4", shape, &[0; 16])).unwrap_err(), expected);
         }
-        assert_eq!(Array::parse(b"PK").unwrap_err(), "not an .npy array");
+        assert_eq!(parse(b"PK").unwrap_err(), "not an .npy array");
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_an_array_or_a_message(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..144, byte: u8) {
-            let _ = Array::parse(&[MAGIC, &[1, 0], &bytes].concat());
+            let _ = parse(&[MAGIC, &[1, 0], &bytes].concat());
             let mut file = npy_f32(&[1.0; 4], &[2, 2]);
             file[at] = byte;
-            let _ = Array::parse(&file);
+            let _ = parse(&file);
         }
     }
 }

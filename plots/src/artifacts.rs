@@ -165,7 +165,7 @@ fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
 
 /// A square array of `f32`; nothing if it is anything else.
 fn square(bytes: &[u8]) -> Option<(usize, Vec<f64>)> {
-    let Array { shape, values } = Array::parse(bytes).ok()?;
+    let Array { shape, values } = Array::parse(bytes, usize::MAX).ok()?;
     match (&shape[..], values) {
         ([n, m], Values::Floats(values)) if n == m => Some((*n, values.into_iter().map(f64::from).collect())),
         _ => None,

@@ -24,6 +24,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The fingerprint of each data set by its name, as a manifest keeps them.
+    pub fn fingerprints(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([(self.dataset.name.clone(), self.dataset.fingerprint())])
+    }
+
     /// The number of clients.
     pub fn n_clients(&self) -> u32 {
         self.partition.n_clients() as u32
@@ -163,7 +168,8 @@ pub fn run_into(
         version: identity.version.clone(),
         target: identity.target.clone(),
         seed: scenario.seed(),
-        data_fingerprints: BTreeMap::from([(loaded.dataset.name.clone(), loaded.dataset.fingerprint())]),
+        dry_run: options.dry_run,
+        data_fingerprints: loaded.fingerprints(),
         command: identity.command.clone(),
         notes: loaded.dataset.notes.clone(),
         warnings: identity.warnings.clone(),

@@ -1,15 +1,15 @@
 //! A checked scenario: every value legal, or every problem said at once.
 
-use crate::file::ScenarioFile;
+use crate::file::{ScenarioFile, SweepFile};
 use crate::registry::{Chosen, Registry};
-use crate::text::{Problems, Source, axes_of, check_axes, quoted_part, recover, suggest};
+use crate::text::{MAX_AXES, Problems, Source, apply, apply_axis, axes_of, check_axes, quoted_part, recover, suggest};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{DatasetSpec, PartitionSpec};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A card in which every value is legal. Made by [`check`] alone.
 pub struct Scenario {
@@ -71,6 +71,9 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let (Some(dataset), Some(strategy)) = (file.dataset.clone(), strategy) else {
         return Err(problems);
     };
+    if axes.len() > MAX_AXES {
+        return Err(problems); // Their names may be as many.
+    }
     for (axis, why) in check_names(&axes, &file.sweep.names) {
         problems.push_at(&format!("sweep.names.{}", quoted_part(&axis)), why);
     }
@@ -110,6 +113,13 @@ pub struct Swept {
     pub names: Vec<String>,
 }
 
+/// A card as this program prints it with another value for one of its fields.
+fn replaced(card: &Source, field: &str, value: &str) -> Result<Source, Problems> {
+    let line = |value: &str| format!("\n    {field}: {value},\n");
+    let old = line(card.value(field).unwrap_or_default());
+    Source::new(card.name(), &card.text().replacen(&old, &line(value), 1))
+}
+
 /// A value that is written over several lines, as a table can show it.
 fn on_one_line(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -117,8 +127,8 @@ fn on_one_line(value: &str) -> String {
 
 /// The first text that stands in the list before.
 fn first_twice(texts: &[String]) -> Option<&String> {
-    let at = (1..texts.len()).find(|at| texts[..*at].contains(&texts[*at]))?;
-    Some(&texts[at])
+    let mut seen = BTreeSet::new();
+    texts.iter().find(|text| !seen.insert(text.as_str()))
 }
 
 /// Everything wrong with the names of axes' values.
@@ -266,16 +276,63 @@ impl Scenario {
         problems.into_result(())
     }
 
+    /// The card with every default explicit and with its sweep. Running it again gives the same fingerprint, and so does every
+    /// point of its sweep.
+    ///
+    /// Where an axis varies what other defaults depend on, as a variant does, the part of the card that it lies in stands as it was
+    /// written, since defaults made explicit would stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// When the card and its sweep together are larger than a card may be.
+    pub fn shown(&self, registry: &Registry) -> Result<String, Problems> {
+        let Some(sweep) = self.source.value("sweep") else {
+            return Ok(self.text(SweepFile::default()));
+        };
+        let mut card = replaced(&Source::new(&self.name, &self.resolved())?, "sweep", sweep)?;
+        let mut kept = BTreeSet::new();
+        for axis in &self.axes {
+            let part = axis.path.split('.').next().unwrap_or_default();
+            if !kept.contains(part) && !self.is_varied_alike(&card, axis, registry) {
+                kept.insert(part);
+            }
+        }
+        for part in kept {
+            if let Some(written) = self.source.value(part) {
+                card = replaced(&card, part, written)?;
+            }
+        }
+        Ok(card.text().to_owned())
+    }
+
+    /// Whether each value of an axis makes the same scenario of `card` as of the card that this scenario was read from.
+    fn is_varied_alike(&self, card: &Source, axis: &Swept, registry: &Registry) -> bool {
+        let with = |source: &Source, value: &str| {
+            let source = apply(&apply_axis(source, &axis.path, value)?, "sweep", "()")?;
+            Ok::<_, Problems>(check(&self.name, &source, registry)?.resolved())
+        };
+        // Alone, a value may break a rule that it keeps with those of other axes.
+        let is_alike =
+            |value: &String| matches!((with(&self.source, value), with(card, value)), (Ok(a), Ok(b)) if a == b);
+        // More values would take long to try.
+        axis.values.len() <= 1000 && axis.values.iter().all(is_alike)
+    }
+
     /// The card with every default explicit and without a sweep. Running it again gives the same fingerprint.
     pub fn resolved(&self) -> String {
-        let mut file = self.file.clone();
+        self.text(SweepFile {
+            seeds: vec![self.file.seed],
+            ..SweepFile::default()
+        })
+    }
+
+    fn text(&self, sweep: SweepFile) -> String {
         let strategy = self.strategy.resolved().replace('\n', "\n    ");
-        file.strategy = RawValue::from_boxed_ron(strategy.into()).expect("resolved settings are RON");
-        file.sweep = crate::file::SweepFile {
-            axes: BTreeMap::new(),
-            names: BTreeMap::new(),
-            seeds: vec![file.seed],
-            headline: Vec::new(),
+        let strategy = RawValue::from_boxed_ron(strategy.into()).expect("resolved settings are RON");
+        let file = ScenarioFile {
+            strategy,
+            sweep,
+            ..self.file.clone()
         };
         let pretty = PrettyConfig::new().extensions(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
         let text = ron::ser::to_string_pretty(&file, pretty).expect("a card is plain data");

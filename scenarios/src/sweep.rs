@@ -3,7 +3,7 @@
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
 use crate::scenario::{Scenario, Swept, check};
-use crate::text::{Problems, apply, apply_axis};
+use crate::text::{Problems, Source, apply, apply_axis};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
@@ -13,12 +13,39 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A sweep laid out and checked: every point is a legal scenario.
-pub struct Plan {
+/// A sweep laid out and checked: every point is a legal scenario. A scenario is made when its point's turn comes, since a
+/// hundred thousand of them would take gigabytes.
+pub struct Plan<'a> {
     /// What `sweep.json` says.
     pub manifest: SweepManifest,
-    /// The points in order, each with its scenario.
-    pub points: Vec<(Point, Scenario)>,
+    /// The points in order.
+    pub points: Vec<Point>,
+    /// The card without its sweep, of which no point needs a copy.
+    card: Source,
+    axes: Vec<Swept>,
+    registry: &'a Registry,
+}
+
+impl Plan<'_> {
+    /// The scenario of the point number `i`.
+    ///
+    /// # Errors
+    ///
+    /// None that planning did not find.
+    pub fn scenario(&self, i: usize) -> Result<Scenario, Problems> {
+        let mut values = Vec::with_capacity(self.axes.len());
+        let mut arm = i / self.manifest.seeds.len();
+        for axis in self.axes.iter().rev() {
+            values.push(&axis.values[arm % axis.values.len()]);
+            arm /= axis.values.len();
+        }
+        let mut source = self.card.clone();
+        for (axis, value) in self.axes.iter().zip(values.into_iter().rev()) {
+            source = apply_axis(&source, &axis.path, value)?;
+        }
+        source = apply(&source, "seed", &self.points[i].seed.to_string())?;
+        check(&self.manifest.name, &source, self.registry)
+    }
 }
 
 /// Lays out a card's sweep.
@@ -26,7 +53,7 @@ pub struct Plan {
 /// # Errors
 ///
 /// When an axis' value makes a card that breaks a rule; the problem names the axis and the value.
-pub fn plan(scenario: &Scenario, version: &str, registry: &Registry) -> Result<Plan, Problems> {
+pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> Result<Plan<'a>, Problems> {
     let manifest = SweepManifest {
         name: scenario.name().to_owned(),
         version: version.to_owned(),
@@ -35,17 +62,29 @@ pub fn plan(scenario: &Scenario, version: &str, registry: &Registry) -> Result<P
         headline: scenario.headline().to_vec(),
         finished: false,
     };
-    let mut points = Vec::new();
-    for point in manifest.points() {
-        let mut source = scenario.source().clone();
-        for (axis, name) in scenario.axes().iter().zip(&point.values) {
-            let at = axis.names.iter().position(|other| other == name);
-            source = apply_axis(&source, &axis.path, &axis.values[at.unwrap_or_default()])?;
-        }
-        source = apply(&source, "seed", &point.seed.to_string())?;
-        points.push((point, check(scenario.name(), &source, registry)?));
+    let card = match scenario.source().value("sweep") {
+        Some(_) => apply(scenario.source(), "sweep", "()")?,
+        None => scenario.source().clone(),
+    };
+    check_arms(&manifest.name, &card, scenario.axes(), registry)?;
+    Ok(Plan {
+        points: manifest.points(),
+        manifest,
+        card,
+        axes: scenario.axes().to_vec(),
+        registry,
+    })
+}
+
+/// Checks the card with every combination of the axes' values, the last axis changing fastest. All seeds are legal.
+fn check_arms(name: &str, card: &Source, axes: &[Swept], registry: &Registry) -> Result<(), Problems> {
+    let Some((axis, inner)) = axes.split_first() else {
+        return check(name, card, registry).map(|_| ());
+    };
+    for value in &axis.values {
+        check_arms(name, &apply_axis(card, &axis.path, value)?, inner, registry)?;
     }
-    Ok(Plan { manifest, points })
+    Ok(())
 }
 
 /// An axis with the names of its values.
@@ -97,7 +136,7 @@ impl From<WriteError> for PointFailure {
 /// Each point is a run of its own: the order in which they finish changes nothing.
 pub fn sweep_into(
     dir: &Path,
-    plan: &Plan,
+    plan: &Plan<'_>,
     dirs: &DataDirs,
     options: Options,
     identity: &Identity,
@@ -106,9 +145,11 @@ pub fn sweep_into(
 ) -> Result<(), PointFailure> {
     let cache = Cache::default();
     // What is missing is said before a directory is made.
-    for (_, scenario) in &plan.points {
+    let scenario = |i| plan.scenario(i).map_err(|problems| Failure::Card(Box::new(problems)));
+    for i in 0..plan.points.len() {
+        let scenario = scenario(i)?;
         if !scenario.dataset().is_generated() {
-            load(scenario, dirs, &cache)?;
+            load(&scenario, dirs, &cache)?;
         }
     }
     let mut sweep = SweepWriter::create(dir, plan.manifest.clone())?;
@@ -123,10 +164,11 @@ pub fn sweep_into(
     let work = || {
         while failed().is_none() {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some((point, scenario)) = plan.points.get(i) else {
+            let Some(point) = plan.points.get(i) else {
                 return;
             };
-            let result = load(scenario, dirs, &cache).and_then(|loaded| {
+            let result = scenario(i).and_then(|scenario| {
+                let loaded = load(&scenario, dirs, &cache)?;
                 let command = format!("{} (point {} of the sweep)", identity.command, point.point);
                 let identity = Identity {
                     command,
@@ -134,7 +176,7 @@ pub fn sweep_into(
                 };
                 run_into(
                     &sweep.point_path(point),
-                    scenario,
+                    &scenario,
                     &loaded,
                     options,
                     &identity,
@@ -173,7 +215,7 @@ pub fn sweep_into(
     match failure {
         None => Ok(()),
         Some((i, failure)) => Err(PointFailure {
-            point: Some(plan.points[i].0.point),
+            point: Some(plan.points[i].point),
             failure,
         }),
     }

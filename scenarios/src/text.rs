@@ -39,7 +39,7 @@ mod suggest;
 mod tests;
 mod tree;
 
-pub use axes::{AxisError, MAX_POINTS, axes_of, check_axes};
+pub use axes::{AxisError, MAX_AXES, MAX_POINTS, axes_of, check_axes};
 pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;

@@ -102,7 +102,7 @@ pub(crate) fn command(verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: b
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:,".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

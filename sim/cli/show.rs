@@ -3,14 +3,14 @@
 use crate::args::ShowArgs;
 use crate::context;
 use crate::exit::Exit;
-use crate::output::print;
+use crate::output::{print, warn};
 use crate::{sweep, text};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
 use folkmoot_scenarios::cards::CARDS;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::run::{Cache, load};
+use folkmoot_scenarios::run::{Cache, Failure, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::Source;
 use std::path::Path;
@@ -37,10 +37,10 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
         )));
     }
     let run = RunDir::open(dir)?;
-    let state = if run.manifest.finished {
-        "finished"
-    } else {
-        "not finished"
+    let state = match (run.manifest.finished, run.manifest.dry_run) {
+        (true, false) => "finished",
+        (true, true) => "finished, a dry run",
+        (false, _) => "not finished",
     };
     let fingerprint = run.manifest.result_fingerprint.as_deref().unwrap_or("none");
     Ok(format!(
@@ -55,15 +55,26 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
 
 fn show_card(args: &ShowArgs) -> Result<(), Exit> {
     let (name, source) = context::source(&args.what, &args.set, None)?;
-    let scenario = check(&name, &source, &Registry::shipped())?;
-    print(&scenario.resolved())?;
-    describe_data(args, &scenario)
+    let registry = Registry::shipped();
+    let scenario = check(&name, &source, &registry)?;
+    let card = scenario.shown(&registry)?;
+    match describe_data(args, &scenario) {
+        // In comments, so that what is printed is a card.
+        Ok(table) => {
+            let lines: Vec<String> = table.lines().map(|line| format!("// {line}")).collect();
+            print(&format!("{}\n{}", card.trim_end(), lines.join("\n")))
+        }
+        Err(failure) => {
+            print(&card)?;
+            warn(&format!("warning: nothing is said of the card's data: {failure}"));
+            Ok(())
+        }
+    }
 }
 
 /// What the card's data come to, and how they are shared out.
-fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
-    let failed = |failure| Exit::failure(&failure, &format!("folkmoot show {}", args.what));
-    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default()).map_err(failed)?;
+fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure> {
+    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default())?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
         .describe()
@@ -82,14 +93,17 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
             format!("{least}, {}, {most}", text::number(mean)),
         );
     }
-    print(&text::table(&["data", ""], &rows, 2))
+    Ok(text::table(&["data", ""], &rows, 2))
 }
 
 fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
     let card = format!("(dataset: {}, strategy: FedWalk())", args.what);
     let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &Registry::shipped()));
     match parsed {
-        Ok(scenario) => describe_data(args, &scenario),
+        Ok(scenario) => {
+            let failed = |failure| Exit::failure(&failure, &format!("folkmoot show {}", context::quoted(&args.what)));
+            print(&describe_data(args, &scenario).map_err(failed)?)
+        }
         // The name is right, so the fault is in what stands in its brackets.
         Err(problems) if is_known(&args.what) => Err(problems.into()),
         Err(_) => {

@@ -15,7 +15,8 @@ use std::path::Path;
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(&args.card.set)?;
     let scenario = context::scenario(&args.card, None, &[])?;
-    let plan = plan(&scenario, context::VERSION, &Registry::shipped())?;
+    let registry = Registry::shipped();
+    let plan = plan(&scenario, context::VERSION, &registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
     let command = context::command("sweep", &args.card, None, args.dry_run);
     let identity = context::identity(command.clone());
@@ -115,7 +116,7 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
     }
 }
 
-fn progress_line(plan: &Plan, done: &Done<'_>, seconds: f64) -> String {
+fn progress_line(plan: &Plan<'_>, done: &Done<'_>, seconds: f64) -> String {
     let axes = plan.manifest.axes.iter().zip(&done.point.values);
     let axes: Vec<String> = axes
         .map(|(axis, value)| format!("{} = {value}", last_part(&axis.path)))

@@ -11,6 +11,7 @@ use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, load, run_into};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Exit> {
@@ -61,38 +62,52 @@ fn verify_one(args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<Str
     }
     let source = Source::new(&dir.join("scenario.ron").to_string_lossy(), &run.scenario)?;
     let scenario = check(&run.manifest.name, &source, &Registry::shipped())?;
-    let command = format!("folkmoot verify {}", args.dir.display());
+    let command = command(args);
     let failed = |failure| Exit::failure(&failure, &command);
     let loaded = load(&scenario, &context::data_dirs(&args.data), cache).map_err(failed)?;
-    let scratch = Scratch::new();
+    if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {
+        return Ok(Some(changed));
+    }
+    let scratch = tempfile::Builder::new().prefix("folkmoot-verify-").tempdir();
+    let scratch = scratch.map_err(|error| {
+        let folder = std::env::temp_dir();
+        Exit::usage(format!(
+            "error: no temporary folder can be made in {}: {error}; set TMPDIR to one that can be written",
+            folder.display()
+        ))
+    })?;
+    let again = scratch.path().join("run");
     let identity = context::identity(command.clone());
     let mut watcher = Stopwatch::start(scenario.strategy().rounds().map(u64::from), "rounds", false);
-    let options = context::options(&args.engine, false);
-    let report = run_into(&scratch.0, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
+    let options = context::options(&args.engine, run.manifest.dry_run);
+    let report = run_into(&again, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
     if report.fingerprint == fingerprint {
         return Ok(None);
     }
-    let difference = folkmoot_metrics::compare::compare(dir, &scratch.0)?;
+    let difference = folkmoot_metrics::compare::compare(dir, &again)?;
     let what = difference.map_or_else(|| "but no table does".to_owned(), |difference| difference.to_string());
     Ok(Some(format!("the fingerprints differ; first {what}")))
 }
 
+/// The command that verifies again.
+fn command(args: &VerifyArgs) -> String {
+    let mut command = format!("folkmoot verify {}", context::quoted(&args.dir.to_string_lossy()));
+    if let Some(data) = &args.data.data {
+        command += &format!(" --data {}", context::quoted(&data.to_string_lossy()));
+    }
+    command
+}
+
+/// What to say if the data are not those that the run had: then nothing else need be the same.
+fn changed_data(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+    let (name, old) = then.iter().find(|(name, old)| now.get(*name) != Some(*old))?;
+    let new = now.get(name).map_or("not there", String::as_str);
+    Some(format!(
+        "the data set {name} is not the one that was run: its fingerprint was {old} and is {new}; \
+         point --data to the folder with the data of then"
+    ))
+}
+
 fn run_fingerprint(dir: &Path) -> Result<String, Exit> {
     Ok(RunDir::open(dir)?.fingerprint()?)
-}
-
-/// A directory that is removed again.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        Scratch(std::env::temp_dir().join(format!("folkmoot-verify-{}", std::process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left of it lies in the system's own temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -17,6 +17,9 @@ pub struct Manifest {
     pub target: String,
     /// The seed.
     pub seed: u64,
+    /// Whether it was a dry run: every message simulated, nothing learned.
+    #[serde(default)]
+    pub dry_run: bool,
     /// The fingerprint of each data set, in hexadecimal.
     pub data_fingerprints: BTreeMap<String, String>,
     /// The fingerprint of the result, in hexadecimal, once finished: see [`fingerprint`].

@@ -109,21 +109,31 @@ pub(crate) fn result_files(dir: &Path) -> Result<Vec<String>, ReadError> {
 
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
     let path = dir.join(MANIFEST);
-    match fs::read(&path) {
+    match read_bytes(&path) {
         Ok(bytes) => from_json(&path, &bytes),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(ReadError::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             Err(ReadError::NotOne {
                 path: dir.to_owned(),
                 what: "run",
                 missing: MANIFEST,
             })
         }
-        Err(source) => Err(ReadError::Io { path, source }),
+        Err(error) => Err(error),
     }
 }
 
+/// The bytes of a plain file, or of one that a link leads to. A pipe or a device, which might never end, is refused.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
-    fs::read(path).map_err(|source| ReadError::Io {
+    let bytes = fs::metadata(path).and_then(|found| match found.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no plain file; remove it, or put the file of the run there again",
+        )),
+    });
+    bytes.map_err(|source| ReadError::Io {
         path: path.to_owned(),
         source,
     })
@@ -146,7 +156,7 @@ pub(crate) fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, R
     }
 }
 
-/// The paths below `artifacts/`, sorted bytewise.
+/// The paths below `artifacts/`, sorted bytewise. Links are taken for files, so that none leads around in a circle.
 fn list_artifacts(dir: &Path) -> Result<Vec<String>, ReadError> {
     let mut found = Vec::new();
     let mut open = vec![(dir.join(ARTIFACTS), String::new())];
@@ -162,7 +172,11 @@ fn list_artifacts(dir: &Path) -> Result<Vec<String>, ReadError> {
                 source,
             })?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if entry.path().is_dir() {
+            let kind = entry.file_type().map_err(|source| ReadError::Io {
+                path: entry.path(),
+                source,
+            })?;
+            if kind.is_dir() {
                 open.push((entry.path(), format!("{name}/")));
             } else {
                 found.push(name);

@@ -9,6 +9,7 @@ use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow
 use crate::table::{Row, TimingRow, encode};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// A file that a strategy leaves for reading.
@@ -241,6 +242,11 @@ impl RunWriter {
     }
 
     fn commit(&self, files: Vec<(String, Vec<u8>)>) -> Result<(), WriteError> {
+        // Made again, the folder would lack what was written before.
+        if !self.dir.is_dir() {
+            let gone = io::Error::new(io::ErrorKind::NotFound, "it was removed while the run went on");
+            return Err(WriteError::io(&self.dir, gone));
+        }
         let files: Vec<_> = files
             .into_iter()
             .map(|(name, bytes)| (self.dir.join(name), bytes))

@@ -159,6 +159,17 @@ fn a_run_given_up_later_keeps_its_finished_rounds() {
 
 /// Whatever step fails, every file left is whole, no temporary file stays, and the directory stays only with a round.
 #[test]
+fn a_directory_that_was_removed_meanwhile_is_not_made_again() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("run");
+    let run = RunWriter::create(&dir, "s", manifest()).unwrap();
+    fs::remove_dir_all(&dir).unwrap();
+    let error = run.finish(&result(3)).unwrap_err().to_string();
+    assert!(error.contains("was removed while the run went on"), "{error}");
+    assert!(!dir.exists());
+}
+
+#[test]
 fn no_failing_step_leaves_half_a_file() {
     let whole = result(3);
     let mut n_failures = 0;

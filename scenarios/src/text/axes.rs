@@ -13,6 +13,8 @@ use super::tree::{bare_key, quoted_part, split_path};
 
 /// A sweep may have this many points: a day of half-second runs on a core or two.
 pub const MAX_POINTS: usize = 100_000;
+/// A sweep may have this many axes: more than [`MAX_POINTS`] leaves room for, but for axes of one value.
+pub const MAX_AXES: usize = 64;
 /// Why a sweep cannot be laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisError {
@@ -52,6 +54,11 @@ pub enum AxisError {
         /// The seed.
         seed: u64,
     },
+    /// More than [`MAX_AXES`].
+    TooManyAxes {
+        /// How many there are.
+        n_axes: usize,
+    },
     /// More than [`MAX_POINTS`].
     TooManyPoints {
         /// How many there would be; the largest number if it cannot be counted.
@@ -71,6 +78,7 @@ impl AxisError {
             | Self::Reserved { axis }
             | Self::DuplicateValue { axis, .. } => format!("axes.{}", quoted_part(axis)),
             Self::NoSeeds | Self::DuplicateSeed { .. } => "seeds".to_owned(),
+            Self::TooManyAxes { .. } => "axes".to_owned(),
             Self::TooManyPoints { .. } => String::new(),
         }
     }
@@ -88,6 +96,10 @@ impl fmt::Display for AxisError {
             Self::DuplicateValue { value, .. } => write!(f, "the value {} is listed twice", quote(value)),
             Self::NoSeeds => f.write_str("needs at least one seed, as in [1]"),
             Self::DuplicateSeed { seed } => write!(f, "the seed {seed} is listed twice; its runs would be the same"),
+            Self::TooManyAxes { n_axes } => write!(
+                f,
+                "has {n_axes} axes, at most {MAX_AXES} are allowed; write what has one value into the card itself"
+            ),
             Self::TooManyPoints { n_points } => {
                 write!(
                     f,
@@ -124,6 +136,9 @@ pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
 
 /// Everything wrong with a sweep's axes and seeds, at once.
 pub fn check_axes(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisError> {
+    if axes.len() > MAX_AXES {
+        return vec![AxisError::TooManyAxes { n_axes: axes.len() }];
+    }
     let mut errors = Vec::new();
     let mut paths = BTreeSet::new();
     for (axis, values) in axes {

@@ -109,7 +109,13 @@ fn message(tree: &Tree, text: &str, error: &Error, node: &Node, offset: usize) -
             format!("expected a field, as in name: value, got {}", got())
         }
         Error::ExpectedIdentifier | Error::SuggestRawIdentifier(_) => {
-            format!("expected a name, as in Name or Name(field: value), got {}", got())
+            let got = got();
+            // So it is after a setting that reaches into a value the card leaves to its default.
+            let way_out = match got.starts_with("fields") {
+                true => "; give the whole value, with the name before the parentheses",
+                false => "",
+            };
+            format!("expected a name, as in Name or Name(field: value), got {got}{way_out}")
         }
         Error::IntegerOutOfBounds => {
             let size = if node.value.of(text).starts_with('-') {

@@ -162,10 +162,24 @@ impl Queue {
     /// Takes the next event if it is due before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: SimTime) -> Option<QueuedEvent> {
+        let next = self.next_key().filter(|next| next.at < end)?;
+        self.take(next)
+    }
+
+    /// Takes the next event, even one at [`SimTime::NEVER`].
+    pub fn pop(&mut self) -> Option<QueuedEvent> {
         let next = self.next_key()?;
-        if next.at >= end {
-            return None;
-        }
+        self.take(next)
+    }
+
+    /// The time of the last event taken; the start before there is one.
+    pub fn now(&self) -> SimTime {
+        SimTime(self.now)
+    }
+
+    /// Takes the event of the key `next`, which is the next one.
+    #[inline]
+    fn take(&mut self, next: EventKey) -> Option<QueuedEvent> {
         if self.front.is_empty() && self.late.is_empty() {
             self.refill();
         }
@@ -175,11 +189,6 @@ impl Queue {
             Some(Reverse(late)) if late.key == next => self.late.pop().map(|Reverse(event)| event),
             _ => self.front.pop(),
         }
-    }
-
-    /// Takes the next event.
-    pub fn pop(&mut self) -> Option<QueuedEvent> {
-        self.pop_before(SimTime::NEVER)
     }
 
     /// Moves the earliest events into the empty front, sorted.
@@ -286,6 +295,20 @@ mod tests {
         assert_eq!(queue.pop_before(SimTime(5)), None);
         assert_eq!(queue.pop_before(SimTime(6)), Some(event(5, 9, 0)));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn an_event_at_the_end_of_time_is_never_due_and_can_be_taken() {
+        let mut queue = Queue::new();
+        let never = [event(u64::MAX, 1, 0), event(u64::MAX, 2, 1)];
+        never.into_iter().for_each(|event| queue.push(event));
+        queue.push(event(3, 0, 0));
+        assert_eq!(queue.pop_before(SimTime::NEVER), Some(event(3, 0, 0)));
+        assert_eq!((queue.pop_before(SimTime::NEVER), queue.len()), (None, 2));
+        assert_eq!(
+            [queue.pop(), queue.pop(), queue.pop()],
+            [Some(never[0]), Some(never[1]), None]
+        );
     }
 
     proptest! {

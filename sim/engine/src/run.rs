@@ -29,7 +29,7 @@ pub struct Options {
     /// Deliver `decode(encode(message))`.
     pub wire_check: bool,
     /// Tell the strategy to simulate every message and leave out what only learning needs. The one choice that changes
-    /// what is learned; the messages are the same.
+    /// what is learned; the messages and their times are the same.
     pub dry_run: bool,
 }
 
@@ -106,10 +106,19 @@ pub enum RunError {
         /// Why.
         fault: Fault,
     },
-    /// Nothing is under way, and the server waits for something.
+    /// Nothing more happens, and the server waits for something.
     Stalled {
         /// Since when.
         at: SimTime,
+        /// In which round.
+        round: Round,
+        /// How many events are due only at the end of time.
+        never_due: usize,
+    },
+    /// Clients come and go too often to be followed this far.
+    Unaffordable {
+        /// How far they can be followed.
+        until: SimTime,
         /// In which round.
         round: Round,
     },
@@ -140,11 +149,28 @@ impl fmt::Display for RunError {
                     }
                 }
             }
-            RunError::Stalled { at, round } => write!(
+            RunError::Stalled { at, round, never_due } => {
+                write!(
+                    f,
+                    "the run stalls in round {} at {} s of virtual time: ",
+                    round.0,
+                    at.as_secs()
+                )?;
+                match never_due {
+                    0 => f.write_str("nothing is under way, and the server goes on waiting"),
+                    n => write!(
+                        f,
+                        "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and \
+                         the server goes on waiting; lower the latencies and spans of the card, or set deadline_ms"
+                    ),
+                }
+            }
+            RunError::Unaffordable { until, round } => write!(
                 f,
-                "the run stalls in round {} at {} s of virtual time: nothing is under way, and the server goes on waiting",
-                round.0,
-                at.as_secs()
+                "availability: clients come and go too often to be followed past {} s of virtual time, which round {} \
+                 reaches; lengthen mean_on_s and mean_off_s, or end the run before with horizon_s",
+                until.as_secs(),
+                round.0
             ),
             RunError::Observer(why) => f.write_str(why),
             RunError::Unbalanced { kind, round } => {
@@ -220,8 +246,8 @@ fn play<'scope, S: Strategy>(
     };
     let mut run = Run::new(&env)?;
     run.start();
-    run.drive(options, observer)?;
-    run.finish()
+    let end = run.drive(options, observer)?;
+    run.finish(end)
 }
 
 fn threads(n: usize) -> Result<rayon::ThreadPool, RunError> {
@@ -236,8 +262,6 @@ struct Run<'a, 'env, 'scope, S: Strategy> {
     env: &'a Env<'env, 'scope, S>,
     server: ServerPart<S>,
     parts: Vec<ClientPart<S>>,
-    /// The time of the last event handled or window begun.
-    now: SimTime,
     rounds_seen: usize,
 }
 
@@ -275,7 +299,6 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             env,
             server,
             parts,
-            now: SimTime::ZERO,
             rounds_seen: 0,
         })
     }
@@ -293,39 +316,43 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
         }
     }
 
-    /// Handles windows until the end.
-    fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<(), RunError> {
+    /// Handles windows until the end: the time when the server finished, or the horizon.
+    fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
-        let mut was_quiet = false;
+        let affordable = self.env.world.availability.affordable(self.env.n_clients);
+        // What the server had caused when it was last told that all is quiet.
+        let mut caused_before = None;
         loop {
             // What happens within one latency of the server's end could not have known of it, so it still happens.
-            let stop = self
-                .server
-                .record
-                .finished_at
-                .map_or(SimTime::NEVER, |at| at + self.env.lookahead);
+            let finished_at = self.server.record.finished_at;
+            let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             let next = self.next_at();
             if next >= stop.min(horizon) {
-                if next == SimTime::NEVER && stop == SimTime::NEVER && self.now < horizon {
-                    if std::mem::replace(&mut was_quiet, true) {
-                        return Err(RunError::Stalled {
-                            at: self.now,
-                            round: self.server.record.round,
-                        });
-                    }
-                    self.server.quiet(self.env, self.now);
-                    self.exchange();
-                    self.after_window(observer)?;
-                    continue;
+                let never_due = self.cores_mut().map(|core| core.queue.len()).sum();
+                // What is due at the end of time, as after a saturated latency, is past any horizon but never comes.
+                let is_quiet = next == SimTime::NEVER && (never_due == 0 || horizon == SimTime::NEVER);
+                match finished_at {
+                    Some(end) => return Ok(end),
+                    None if !is_quiet => return Ok(horizon),
+                    None => {}
                 }
-                if next >= horizon && stop == SimTime::NEVER {
-                    self.now = horizon;
+                let at = self.now();
+                let (seq, round) = (self.server.account.seq, self.server.record.round);
+                if caused_before.replace((seq, round)) == Some((seq, round)) {
+                    return Err(RunError::Stalled { at, round, never_due });
                 }
-                return Ok(());
+                self.server.quiet(self.env, at);
+                self.exchange();
+                self.after_window(observer)?;
+                continue;
             }
-            was_quiet = false;
-            self.now = next;
-            let end = (next + self.env.lookahead).min(stop).min(horizon);
+            if next >= affordable {
+                return Err(RunError::Unaffordable {
+                    until: affordable,
+                    round: self.server.record.round,
+                });
+            }
+            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable);
             match options.windows {
                 true => self.window(end),
                 false => self.one_event(),
@@ -333,6 +360,12 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             self.exchange();
             self.after_window(observer)?;
         }
+    }
+
+    /// The time of the last event taken by any part, however windows lie.
+    fn now(&mut self) -> SimTime {
+        let times = self.cores_mut().map(|core| core.queue.now());
+        times.fold(SimTime::ZERO, SimTime::max)
     }
 
     fn next_at(&mut self) -> SimTime {

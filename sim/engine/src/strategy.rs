@@ -167,7 +167,8 @@ pub enum Event<S: Strategy> {
         /// Why.
         why: DropReason,
     },
-    /// To the server only: nothing is under way any more, so no round can end by waiting.
+    /// To the server only: nothing is under way any more, so no round can end by waiting. It comes again whenever what the
+    /// server does then is lost; a server that does nothing has stalled.
     Quiet,
 }
 

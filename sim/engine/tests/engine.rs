@@ -1,10 +1,13 @@
 //! The engine on a strategy that uses all of it: relays between clients, jobs, timers, counters, absences and retries.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
-use folkmoot_draws::{Purpose, SimRng, Streams, index};
+#[path = "engine/silence.rs"]
+mod silence;
+
+use folkmoot_draws::{Purpose, SimRng, StreamName, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
+use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, LinksSpec, Network, Verdict};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
 use serde::{Deserialize, Serialize};
 
@@ -359,6 +362,26 @@ fn threads_windows_and_encoding_change_nothing() {
     }
 }
 
+/// A network in which nothing arrives before time ends.
+struct Endless;
+
+impl Network for Endless {
+    fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
+        Verdict {
+            attempts: 1,
+            after: Some(SimSpan::FOREVER),
+        }
+    }
+
+    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
+        AccessRates::default()
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        SimSpan(1)
+    }
+}
+
 #[test]
 fn every_fate_appears_and_every_row_balances() {
     let outcome = play(
@@ -487,8 +510,19 @@ fn a_stalled_run_is_an_error_that_says_so() {
         stalled,
         Some(RunError::Stalled {
             at: SimTime(1),
-            round: Round(0)
+            round: Round(0),
+            never_due: 0
         })
+    );
+    let world = World {
+        network: Box::new(Endless),
+        ..World::ideal()
+    };
+    let stalled = run(&Waits, 1, &world, 1, Options::default(), &mut Unobserved).err();
+    let message = stalled.map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        message.contains("what is under way (1 in number) would take longer"),
+        "{message}"
     );
     let failed = run(&Waits, 2, &World::ideal(), 1, Options::default(), &mut Unobserved)
         .err()

@@ -89,11 +89,15 @@ pub enum Work {
         matrices: Vec<Box<[f32]>>,
         /// All vectors.
         dictionary: Arc<Dictionary>,
+        /// Measure what the matrices and the encoder give away.
+        measures: bool,
     },
     /// The server clusters the vertices by their degree vectors.
     ClusterVectors {
         /// All vectors.
         dictionary: Arc<Dictionary>,
+        /// Measure what the encoder gives away.
+        measures: bool,
     },
     /// The server learns from the walks.
     Learn {
@@ -311,9 +315,15 @@ impl Strategy for FedWalk {
             Work::BuildMatrix { dictionary, vertex } => {
                 Done::Matrix(dictionary.ordered_matrix(self.neighbours(*vertex), self.n_nodes()))
             }
-            Work::ClusterMatrices { matrices, dictionary } => {
+            Work::ClusterMatrices {
+                matrices,
+                dictionary,
+                measures,
+            } => {
                 let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
-                self.measure(&published, dictionary);
+                if *measures {
+                    self.measure(&published, dictionary);
+                }
                 let matched = || {
                     let guesses = match self.params.epsilon_matrix {
                         None => audit::match_rows(dictionary, matrices, self.n_bins),
@@ -321,11 +331,13 @@ impl Strategy for FedWalk {
                     };
                     Recovery::of(self.walked.graph(), guesses)
                 };
-                Done::Tree(Arc::new(published), self.params.attacks.then(matched))
+                Done::Tree(Arc::new(published), (*measures && self.params.attacks).then(matched))
             }
-            Work::ClusterVectors { dictionary } => {
+            Work::ClusterVectors { dictionary, measures } => {
                 let published = Published::of_vectors(dictionary.vectors(), self.n_bins, linkage);
-                self.measure(&published, dictionary);
+                if *measures {
+                    self.measure(&published, dictionary);
+                }
                 Done::Tree(Arc::new(published), None)
             }
             Work::Learn { corpus, key } => {

@@ -298,6 +298,13 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 self.protocol.min_updates
             )));
         }
+        if let Aggregation::Buffered { size, .. } = self.protocol.aggregation
+            && size > n_clients
+        {
+            return Err(StrategyError(format!(
+                "protocol.aggregation.size: must be at most {n_clients} (clients), got {size}"
+            )));
+        }
         if self.is_secure() && asked > secure::MAX_CLIENTS {
             return Err(StrategyError(format!(
                 "protocol.secure: takes at most {} clients a round, got {asked}; ask fewer with cohort",

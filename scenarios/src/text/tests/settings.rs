@@ -124,7 +124,7 @@ fn problems_of_settings_carry_their_names() {
     assert_eq!(
         problems("()", &["network.loss_prob=0.1"]),
         [
-            "--set network.loss_prob: network: expected a name, as in Name or Name(field: value), got fields in parentheses"
+            "--set network.loss_prob: network: expected a name, as in Name or Name(field: value), got fields in parentheses; give the whole value, with the name before the parentheses"
         ]
     );
     let (_, mut found) = recover::<Card>(&set(WHOLE, &["cohort.size=300", "seed=2"]));

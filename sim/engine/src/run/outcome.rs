@@ -12,9 +12,8 @@ use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, '_, S> {
-    /// Counts what is left in flight and sums up.
-    pub(super) fn finish(mut self) -> Result<Outcome, RunError> {
-        let end = self.server.record.finished_at.unwrap_or(self.now);
+    /// Counts what is left in flight at `end` and sums up.
+    pub(super) fn finish(mut self, end: SimTime) -> Result<Outcome, RunError> {
         self.count_in_flight();
         let ledger = merged_ledger(&self.server, &self.parts);
         if let Some((kind, round, _)) = ledger.unbalanced() {

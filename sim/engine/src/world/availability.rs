@@ -43,6 +43,11 @@ pub trait Availability: Send + Sync {
         false
     }
 
+    /// How long the presence of `n_clients` can be followed at a cost that can be borne. Default: without end.
+    fn affordable(&self, _n_clients: u32) -> SimTime {
+        SimTime::NEVER
+    }
+
     /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 }
@@ -168,6 +173,9 @@ impl Availability for Bernoulli {
     }
 }
 
+/// As many spans of clients can be followed in one run: minutes on one core.
+const MAX_SPANS: f64 = 4_294_967_296.0;
+
 /// A two-state Markov process in continuous time.
 struct OnOff {
     mean_on_s: f64,
@@ -220,6 +228,11 @@ impl Availability for OnOff {
         }
     }
 
+    fn affordable(&self, n_clients: u32) -> SimTime {
+        let mean_span_s = (self.mean_on_s + self.mean_off_s) / 2.0;
+        SimTime::ZERO + SimSpan::from_secs(MAX_SPANS / f64::from(n_clients.max(1)) * mean_span_s)
+    }
+
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
         let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
         self.advance(client, end, &mut PresenceCursor::default(), streams)
@@ -253,6 +266,20 @@ mod tests {
             (800..1200).contains(&online),
             "a quarter of 4000 expected, got {online}"
         );
+    }
+
+    #[test]
+    fn short_spans_of_many_clients_can_be_followed_for_a_short_time_only() {
+        let affordable = |mean_s, n_clients| {
+            let model = AvailabilitySpec::OnOff {
+                mean_on_s: mean_s,
+                mean_off_s: 3.0 * mean_s,
+            };
+            model.build().affordable(n_clients).as_secs()
+        };
+        assert_eq!(affordable(0.001, 1 << 10), 8388.608);
+        assert_eq!(affordable(1000.0, 1 << 20), 8_192_000.0);
+        assert_eq!(Always.affordable(u32::MAX), SimTime::NEVER);
     }
 
     #[test]

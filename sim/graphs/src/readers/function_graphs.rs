@@ -213,7 +213,7 @@ fn hash(graph: &Graph, counts: &[f32]) -> [u8; 32] {
 /// The order numbers functions by first appearance in an unstated order of files; ours is that of their names.
 fn published_split(dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
     let refuse = |message: String| DataError::format(path, message);
-    let order = Array::parse(&read_bytes(path)?).map_err(refuse)?;
+    let order = Array::parse(&read_bytes(path)?, usize::MAX).map_err(refuse)?;
     let order = order.integers(ORDER).map_err(refuse)?;
     if order.len() != dataset.n_classes {
         dataset.notes.push(format!(

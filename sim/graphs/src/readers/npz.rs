@@ -30,6 +30,20 @@ const MEMBERS: &[&str] = &[
     "val_mask",
 ];
 
+/// The most that an archive may hold, all of its members together.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes as they lie in the archive, unpacked.
+    bytes: u64,
+    /// Numbers: each takes eight bytes in memory, however few in the archive.
+    numbers: usize,
+}
+
+const LIMITS: Limits = Limits {
+    bytes: MAX_UNPACKED,
+    numbers: 1 << 27,
+};
+
 /// Reads the whole graph; the caller cuts out its largest component.
 pub(crate) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
     parse(name, read_bytes(path)?).map_err(|message| DataError::format(path, message))
@@ -43,7 +57,7 @@ struct Members {
 }
 
 fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
-    let members = open(bytes)?;
+    let members = open(bytes, LIMITS)?;
     let adjacency = members.sparse("adj")?.ok_or_else(|| members.missing("adj_indptr"))?;
     let n_nodes = adjacency.n_rows;
     if n_nodes != adjacency.n_columns {
@@ -188,7 +202,8 @@ fn add_labels(dataset: &mut Dataset, classes: &[i64], n_nodes: u32) -> Result<()
     Ok(())
 }
 
-fn open(bytes: Vec<u8>) -> Result<Members, String> {
+fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
+    let mut left = limits;
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a .npz archive ({error})"))?;
     let mut members = Members {
         arrays: BTreeMap::new(),
@@ -210,12 +225,15 @@ fn open(bytes: Vec<u8>) -> Result<Members, String> {
             continue;
         };
         let mut content = Vec::new();
-        let read = file.take(MAX_UNPACKED + 1).read_to_end(&mut content);
+        let read = file.take(left.bytes + 1).read_to_end(&mut content);
         read.map_err(|error| format!("member `{known}` is damaged or cut short ({error})"))?;
-        if content.len() as u64 > MAX_UNPACKED {
-            return Err(format!("member `{known}` unpacks to more than {MAX_UNPACKED} bytes"));
-        }
-        let array = Array::parse(&content).map_err(|message| format!("member `{known}`: {message}"))?;
+        let Some(bytes) = left.bytes.checked_sub(content.len() as u64) else {
+            let most = limits.bytes;
+            return Err(format!("the members up to `{known}` unpack to more than {most} bytes"));
+        };
+        left.bytes = bytes;
+        let array = Array::parse(&content, left.numbers).map_err(|message| format!("member `{known}`: {message}"))?;
+        left.numbers -= array.n_values();
         if members.arrays.insert(known, array).is_some() {
             return Err(format!("member `{known}` occurs twice"));
         }

@@ -256,6 +256,11 @@ impl Params {
         self.pool != Pool::Vector || self.encoder.reads_scores()
     }
 
+    /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.
+    pub(super) fn draws_from_tree(&self) -> bool {
+        self.pool != Pool::Vector && self.predictor_prob > 0.0
+    }
+
     /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than there are vertices.
     pub fn bins(&self, n_nodes: usize) -> usize {
         let default = floor_ln(n_nodes);

@@ -172,7 +172,12 @@ impl Server {
             Stage::Matrices => {
                 let matrices = std::mem::take(&mut self.matrices);
                 if let Some(dictionary) = self.dictionary.clone() {
-                    self.make_tree(system, Work::ClusterMatrices { matrices, dictionary }, cx);
+                    let work = Work::ClusterMatrices {
+                        matrices,
+                        dictionary,
+                        measures: !cx.dry_run(),
+                    };
+                    self.make_tree(system, work, cx);
                 }
             }
             Stage::Tree | Stage::Learning => {}
@@ -186,7 +191,8 @@ impl Server {
         to_all(system, cx, |_| Message::Dictionary(Arc::clone(&dictionary)));
         self.dictionary = Some(Arc::clone(&dictionary));
         if !system.params.m_upload {
-            self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
+            let measures = !cx.dry_run();
+            self.make_tree(system, Work::ClusterVectors { dictionary, measures }, cx);
             return;
         }
         if needs_tree(system, cx) {
@@ -221,7 +227,8 @@ impl Server {
                 bytes: published_bytes(n_nodes, system.neighbours(v).len() as u64, rows, with_matrix),
             });
         }
-        self.published = published;
+        // Kept for the scores.
+        self.published = published.filter(|_| !cx.dry_run());
         self.stage = Stage::Walks;
         self.end_round(system, cx);
     }
@@ -273,9 +280,12 @@ impl Server {
     }
 }
 
-/// Whether devices will read the tree.
+/// Whether devices will read the tree. In a dry run they do so for pools alone, on which the messages depend.
 fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
-    system.params.reads_tree() && !cx.dry_run()
+    match cx.dry_run() {
+        true => system.params.draws_from_tree(),
+        false => system.params.reads_tree(),
+    }
 }
 
 /// Whether anybody will read the walks.

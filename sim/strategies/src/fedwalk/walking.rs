@@ -209,7 +209,7 @@ impl Client {
     /// Enc(vertex).
     fn encode(&self, system: &FedWalk, vertex: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> u32 {
         let (encoder, epsilon) = (system.params.encoder, system.params.epsilon_encoder);
-        // A dry run has no tree to read, and the size of a message does not depend on its entries.
+        // The size of a message does not depend on its entries.
         if encoder == Encoder::Identity || cx.dry_run() {
             cx.spend(mechanism::ENTRY, f64::INFINITY);
             return vertex;
@@ -237,9 +237,7 @@ impl Client {
 
     /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
     fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> Option<u32> {
-        // A dry run makes no tree: its pools are as large, and that is what messages depend on.
-        let kind = if cx.dry_run() { Pool::Vector } else { system.params.pool };
-        let pool = match (kind, &self.plan, &self.dictionary, &self.published) {
+        let pool = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
             (Pool::Vector, Some(plan), Some(dictionary), _) => dictionary.pool(u, plan),
             (kind, Some(plan), Some(dictionary), Some(published)) => published.pool(u, plan, dictionary, kind),
             _ => &[],

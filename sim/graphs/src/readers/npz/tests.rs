@@ -44,6 +44,19 @@ fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+#[test]
+fn small_members_that_unpack_to_much_are_refused_before_they_are_widened() {
+    let zeros = |n: usize| npy("|i1", n, &vec![0; n]);
+    let two = || archive(&[("adj_indices", zeros(60_000)), ("labels", zeros(60_000))]);
+    let refused = |bytes, numbers| open(two(), Limits { bytes, numbers }).err();
+    let message = |text: &str| Some(text.to_owned());
+    let bytes = message("the members up to `labels` unpack to more than 100000 bytes");
+    assert_eq!(refused(100_000, 1 << 20), bytes);
+    let numbers = message("member `labels`: 60000 values are stored, and no more than 40000 can be taken");
+    assert_eq!(refused(1 << 20, 100_000), numbers);
+    assert_eq!(refused(1 << 20, 120_000), None);
+}
+
 /// A path 0 1 2, an isolated unlabelled node 3 without features, and a loop at 2.
 fn example() -> Vec<(&'static str, Vec<u8>)> {
     vec![

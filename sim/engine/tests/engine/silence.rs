@@ -1,0 +1,172 @@
+//! Rounds that end because nothing more comes, and events that come too late or not at all.
+
+use super::*;
+
+/// A world drawn at random whose links lose messages, so that a round without a deadline may end only because nothing is
+/// under way any more.
+fn lossy_world(rng: &mut SimRng) -> World {
+    let mut unit = || folkmoot_draws::unit(&mut *rng);
+    let mut latency_ms = || match (unit() * 4.0) as u32 {
+        0 => Dist::Constant(1.0 + 50.0 * unit()),
+        1 => Dist::Uniform {
+            low: 10.0 * unit(),
+            high: 20.0 + 200.0 * unit(),
+        },
+        2 => Dist::Exponential {
+            mean: 30.0,
+            min: 20.0 * unit(),
+        },
+        _ => Dist::LogNormal {
+            median: 40.0,
+            sigma: unit(),
+            min: 20.0 * unit(),
+        },
+    };
+    let [uplink, downlink, peer] = [latency_ms(), latency_ms(), latency_ms()];
+    let mut class = |latency_ms| LinkClass {
+        latency_ms,
+        loss_prob: 0.3 * unit(),
+    };
+    let links = LinksSpec {
+        uplink: class(uplink),
+        downlink: class(downlink),
+        peer: class(peer),
+        up_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
+        down_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
+        max_retries: (unit() * 3.0) as u32,
+        retry_after_ms: 100.0 * unit(),
+    };
+    let availability = match (unit() * 3.0) as u32 {
+        0 => AvailabilitySpec::Bernoulli { online_prob: 0.8 },
+        1 => AvailabilitySpec::OnOff {
+            mean_on_s: 0.5,
+            mean_off_s: 0.2,
+        },
+        _ => AvailabilitySpec::Always,
+    };
+    let prob = if unit() < 0.3 { 0.2 } else { 0.0 };
+    let after_ms = Dist::Constant(100.0);
+    World {
+        network: NetworkSpec::Links(links).build(),
+        devices: DeviceSpec::Constant { ops_per_s: 1e4 }.build(),
+        availability: availability.build(),
+        dropout: DropoutSpec { prob, after_ms },
+        horizon: if unit() < 0.2 {
+            SimSpan::from_millis(400.0)
+        } else {
+            SimSpan::FOREVER
+        },
+        ..World::ideal()
+    }
+}
+
+#[test]
+fn a_lossy_world_without_a_deadline_ends_its_rounds_at_the_same_instant_with_windows_on_and_off() {
+    let mut rng = Streams::new(23).global(Purpose(*b"worlds  "));
+    for i in 0..120 {
+        let world = lossy_world(&mut rng);
+        let absence = [Absence::GiveUp, Absence::Wait, RELAY.absence][i % 3];
+        let strategy = Relay {
+            absence,
+            hops: 3,
+            ..RELAY
+        };
+        let play = |windows, threads| {
+            let options = Options {
+                windows,
+                threads,
+                ..Options::default()
+            };
+            run(&strategy, 3 + i as u32 % 20, &world, i as u64, options, &mut Unobserved).map(|outcome| print(&outcome))
+        };
+        let one_by_one = play(false, 1);
+        assert!(one_by_one == play(true, 1), "world {i} differs with windows on");
+        assert!(
+            one_by_one == play(true, 3),
+            "world {i} differs with windows on and three threads"
+        );
+    }
+}
+
+#[test]
+fn messages_that_take_longer_than_time_lasts_are_in_flight() {
+    for horizon in [SimSpan::FOREVER, SimSpan::from_secs(1e9)] {
+        let world = World {
+            network: Box::new(Endless),
+            horizon,
+            ..World::ideal()
+        };
+        let outcome = play(&RELAY, &world, Options::default());
+        let total = outcome.ledger.total();
+        assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
+        // With a horizon the run ends there; without one, each round ends as soon as nothing can come any more.
+        let expected = if horizon == SimSpan::FOREVER {
+            (4, SimTime::ZERO)
+        } else {
+            (0, SimTime::ZERO + horizon)
+        };
+        assert_eq!((outcome.rounds.len(), outcome.end), expected);
+    }
+}
+
+#[test]
+fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
+    let lost = LinkClass {
+        loss_prob: 1.0,
+        ..LinkClass::default()
+    };
+    let links = LinksSpec {
+        downlink: lost,
+        ..LinksSpec::default()
+    };
+    let world = World {
+        network: NetworkSpec::Links(links).build(),
+        ..World::ideal()
+    };
+    let outcome = play(&RELAY, &world, Options::default());
+    assert_eq!(outcome.rounds.len(), 4);
+}
+
+#[test]
+fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_there() {
+    let slow = LinkClass {
+        latency_ms: Dist::Constant(1e9),
+        loss_prob: 0.0,
+    };
+    let links = LinksSpec {
+        peer: slow,
+        ..LinksSpec::default()
+    };
+    let availability = AvailabilitySpec::OnOff {
+        mean_on_s: 0.001,
+        mean_off_s: 0.001,
+    };
+    let world = |horizon| World {
+        network: NetworkSpec::Links(links).build(),
+        availability: availability.build(),
+        cohort: CohortSpec::Size { n: 1, over_select: 1.0 },
+        horizon,
+        ..World::ideal()
+    };
+    let strategy = Relay {
+        rounds: 1,
+        absence: Absence::Wait,
+        ..RELAY
+    };
+    let play = |windows, horizon| {
+        let options = Options {
+            windows,
+            ..Options::default()
+        };
+        run(&strategy, 40, &world(horizon), 11, options, &mut Unobserved)
+    };
+    for windows in [true, false] {
+        let error = play(windows, SimSpan::FOREVER).err().unwrap();
+        assert!(matches!(error, RunError::Unaffordable { .. }), "{error}");
+        assert!(
+            error.to_string().contains("lengthen mean_on_s and mean_off_s"),
+            "{error}"
+        );
+        assert!(play(windows, SimSpan::from_secs(10.0)).is_ok());
+    }
+}
