@@ -340,7 +340,7 @@ fn data_that_fed_walk_cannot_use_are_refused_as_the_cards_mistake() {
     refused(
         "Karate",
         "Iid(n_clients: 3)",
-        &["FedWalk needs one client per vertex", "NodePerClient"],
+        &["FedWalk: needs one client per vertex", "NodePerClient"],
     );
     refused(
         "Karate",

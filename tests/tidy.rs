@@ -231,7 +231,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("metrics", [].as_slice()),
         ("plots", &["metrics"]),
         ("sim/draws", &["metrics"]),
-        ("sim/engine", &["draws", "metrics"]),
+        ("sim/engine", &["draws", "metrics", "privacy"]),
         ("sim/graphs", &["draws", "metrics", "molecules"]),
         ("sim/learning", &["draws", "graphs"]),
         ("sim/molecules", &[]),

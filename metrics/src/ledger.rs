@@ -83,23 +83,23 @@ impl Cell {
 /// Counters for every kind of a strategy's messages, by round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
-    kinds: &'static [Kind],
+    kinds: Vec<Kind>,
     /// One block per round, each `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s order.
     rounds: Vec<Vec<Cell>>,
 }
 
 impl Ledger {
     /// An empty ledger for these kinds.
-    pub fn new(kinds: &'static [Kind]) -> Self {
+    pub fn new(kinds: impl Into<Vec<Kind>>) -> Self {
         Ledger {
-            kinds,
+            kinds: kinds.into(),
             rounds: Vec::new(),
         }
     }
 
     /// The kinds it counts, in row order.
-    pub fn kinds(&self) -> &'static [Kind] {
-        self.kinds
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 
     /// The cell of `kinds[kind]` in `round`, made if missing.

@@ -4,6 +4,7 @@ use crate::ids::Direction;
 use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::run_dir::{Artifact, Manifest, RunResult};
 use crate::table::TimingRow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -129,6 +130,8 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             seconds: 1.5,
             peak_memory_bytes: None,
         }],
+        public_facts: BTreeMap::from([("n_clients".to_owned(), 3.into())]),
+        trusted: vec!["a set-up".to_owned()],
         notes: vec!["a note".into()],
         warnings: vec![],
     }

@@ -5,11 +5,11 @@ use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_graphs::{Dataset, Partition};
-use folkmoot_metrics::{Ledger, MessageRow};
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source as Given};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ pub trait Chosen: Send + Sync {
     /// # Errors
     ///
     /// When the data do not suit it, or the run fails.
-    fn run(&self, job: &Job<'_>, observer: &mut dyn TableObserver) -> Result<Finished, RunError>;
+    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError>;
 }
 
 /// What a strategy is run on.
@@ -136,26 +136,14 @@ pub struct Job<'a> {
     pub options: Options,
 }
 
-/// What a run comes to, with the theory's counts filled in.
+/// What a run comes to, and what it rests on.
 pub struct Finished {
     /// The outcome.
     pub outcome: Outcome,
-    /// The rows of `messages.csv`.
-    pub messages: Vec<MessageRow>,
-}
-
-/// Told of finished rounds in the terms of the run directory.
-pub trait TableObserver: Send {
-    /// Called when rounds have ended: all rounds so far, and a way to get the message table.
-    ///
-    /// # Errors
-    ///
-    /// A message ends the run.
-    fn rounds_done(
-        &mut self,
-        rounds: &[folkmoot_metrics::RoundRow],
-        messages: &mut dyn FnMut() -> Vec<MessageRow>,
-    ) -> Result<(), String>;
+    /// What everybody knew of the data before the run.
+    pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// What a trusted party who sees all data did before it.
+    pub trusted: Option<&'static str>,
 }
 
 struct Typed<P>(PhantomData<fn() -> P>);
@@ -203,47 +191,20 @@ impl<P: Settings> Chosen for Loaded<P> {
         P::Strategy::COUNTERS
     }
 
-    fn run(&self, job: &Job<'_>, observer: &mut dyn TableObserver) -> Result<Finished, RunError> {
-        let strategy = self
-            .0
-            .build(job.dataset, job.partition, Streams::new(job.seed))
-            .map_err(|error| RunError::Setup {
-                party: Party::Server,
-                error,
-            })?;
-        let n_clients = job.partition.n_clients() as u32;
-        let (streams, dry_run) = (Streams::new(job.seed), job.options.dry_run);
-        let setup = Setup {
-            n_clients,
-            streams,
-            world: job.world,
-            dry_run,
-        };
-        let table = |ledger: &Ledger| {
-            ledger.message_rows(|kind, round, direction| strategy.expected_messages(&setup, kind, round, direction))
-        };
-        let mut observer = Tables {
-            table: &table,
-            observer,
-        };
-        let outcome = run(&strategy, n_clients, job.world, job.seed, job.options, &mut observer)?;
-        let messages = table(&outcome.ledger);
-        Ok(Finished { outcome, messages })
-    }
-}
-
-/// Turns the engine's ledger into the run directory's rows.
-struct Tables<'a, T> {
-    table: &'a T,
-    observer: &'a mut dyn TableObserver,
-}
-
-impl<T: Fn(&Ledger) -> Vec<MessageRow> + Sync> Observer for Tables<'_, T> {
-    fn rounds_done(
-        &mut self,
-        rounds: &[folkmoot_metrics::RoundRow],
-        ledger: &mut dyn FnMut() -> Ledger,
-    ) -> Result<(), String> {
-        self.observer.rounds_done(rounds, &mut || (self.table)(&ledger()))
+    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError> {
+        let source = Given::new(job.dataset, job.partition, Streams::new(job.seed));
+        let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
+            party: Party::Server,
+            error,
+        })?;
+        let system = prepared.system();
+        Ok(Finished {
+            outcome: run(system, job.world, job.seed, job.options, observer)?,
+            public_facts: match serde_json::to_value(&prepared.facts) {
+                Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
+                _ => panic!("the facts of {} are a struct of plain values", P::NAME),
+            },
+            trusted: system.shards.trusted(),
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! One run, from a checked scenario to its directory.
 
-use crate::registry::{Job, TableObserver};
+use crate::registry::Job;
 use crate::scenario::Scenario;
 use crate::summary::summarise;
 use crate::text::Problems;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::Observer;
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
@@ -201,27 +202,25 @@ pub fn run_into(
     watcher.lap("simulate");
 
     let summary = summarise(&finished);
-    let mut clients = finished.outcome.clients;
-    for (client, row) in clients.iter_mut().enumerate() {
-        row.shard_size = loaded.partition.shard(client).len() as u64;
-    }
     let observations = observations(scenario, &finished.outcome.counters);
     let result = RunResult {
         rounds: finished.outcome.rounds,
-        messages: finished.messages.clone(),
+        messages: finished.outcome.messages.clone(),
         scores: finished.outcome.scores,
         privacy: finished.outcome.privacy,
-        clients,
+        clients: finished.outcome.clients,
         summary: summary.clone(),
         artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing(),
+        public_facts: finished.public_facts,
+        trusted: finished.trusted.into_iter().map(str::to_owned).collect(),
         ..RunResult::default()
     };
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Report {
         summary,
-        messages: finished.messages,
+        messages: finished.outcome.messages,
         fingerprint,
     })
 }
@@ -264,7 +263,7 @@ impl Saver<'_> {
     }
 }
 
-impl TableObserver for Saver<'_> {
+impl Observer for Saver<'_> {
     fn rounds_done(
         &mut self,
         rounds: &[RoundRow],

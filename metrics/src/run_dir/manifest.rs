@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What `manifest.json` says of a run: what was run, by what, and whether it came to its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The scenario's name.
     pub name: String,
@@ -28,6 +28,12 @@ pub struct Manifest {
     pub finished: bool,
     /// The command that repeats the run.
     pub command: String,
+    /// What everybody knew of the data before the run, by name: all that the strategy itself was made of besides its settings.
+    #[serde(default)]
+    pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// What trusted parties who see all data did before the run.
+    #[serde(default)]
+    pub trusted: Vec<String>,
     /// What a reader of the numbers should know.
     #[serde(default)]
     pub notes: Vec<String>,

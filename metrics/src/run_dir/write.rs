@@ -43,6 +43,10 @@ pub struct RunResult {
     pub observations: Vec<ObservationRow>,
     /// `timing.csv`.
     pub timing: Vec<TimingRow>,
+    /// For the manifest.
+    pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// For the manifest.
+    pub trusted: Vec<String>,
     /// Added to the manifest's notes.
     pub notes: Vec<String>,
     /// Added to the manifest's warnings.
@@ -230,6 +234,8 @@ impl RunWriter {
         self.commit(files)?;
         // The manifest comes last: whoever reads `finished: true` finds everything else in place.
         let mut manifest = self.manifest.clone();
+        manifest.public_facts.clone_from(&result.public_facts);
+        manifest.trusted.clone_from(&result.trusted);
         manifest.notes.extend(result.notes.iter().cloned());
         manifest.warnings.extend(result.warnings.iter().cloned());
         manifest.finished = true;

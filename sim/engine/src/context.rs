@@ -1,11 +1,12 @@
-//! All that a handler may touch.
+//! All that handlers and jobs may touch: one context for clients, one for the server, one for jobs.
 
 use crate::core::{Account, Content, Core, Entry, Env, Fault, next_seq};
 use crate::queue::EventKey;
-use crate::strategy::{Strategy, TimerId};
-use folkmoot_draws::{Purpose, SimRng};
-use folkmoot_metrics::{ClientId, Party, Round, RoundRow, ScoreRow, SimSpan, SimTime};
-use std::ops::{Deref, DerefMut};
+use crate::release::{Channel, Charge, Receipt, Releases};
+use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
+use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
+use folkmoot_privacy::Mechanism;
 
 /// One mechanism's releases by one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,12 +19,11 @@ pub struct Spent {
     pub total: f64,
 }
 
-/// A client's handler's view of the run.
-pub struct Context<'a, 'scope, S: Strategy> {
-    pub(crate) env: &'a Env<'a, 'scope, S>,
+/// What both contexts are made of.
+pub(crate) struct Handling<'a, S: Strategy> {
+    pub(crate) env: &'a Env<'a, S>,
     pub(crate) core: &'a mut Core<S>,
     pub(crate) account: &'a mut Account,
-    pub(crate) spent: &'a mut [Spent],
     pub(crate) me: Party,
     pub(crate) now: SimTime,
     pub(crate) round: Round,
@@ -32,136 +32,233 @@ pub struct Context<'a, 'scope, S: Strategy> {
     pub(crate) fault: Option<Fault>,
 }
 
-impl<'scope, S: Strategy> Context<'_, 'scope, S> {
-    /// The present instant.
-    pub fn now(&self) -> SimTime {
-        self.now
-    }
-
-    /// Whose handler this is.
-    pub fn me(&self) -> Party {
-        self.me
-    }
-
-    /// The round that what is done here counts for: at a client that of the event, at the server the current one.
-    pub fn round(&self) -> Round {
-        self.round
-    }
-
-    /// The round of the event being handled: that of whatever caused it.
-    pub fn event_round(&self) -> Round {
-        self.event_round
-    }
-
-    /// What is done from here on counts for `round`: for work that waited at this client for what another round brought.
-    pub fn continue_round(&mut self, round: Round) {
-        self.round = round;
-    }
-
-    /// The number of clients.
-    pub fn n_clients(&self) -> u32 {
-        self.env.n_clients
-    }
-
-    /// Every message is wanted, and no learning.
-    pub fn dry_run(&self) -> bool {
-        self.env.dry_run
-    }
-
-    /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
-    pub fn rng(&self, purpose: Purpose) -> SimRng {
+impl<S: Strategy> Handling<'_, S> {
+    fn rng(&self, purpose: Purpose) -> SimRng {
         self.env
+            .ground
             .streams
             .counted(purpose, self.me, self.round, self.account.handled)
     }
 
-    /// Sends a message. It arrives no sooner than the network's least latency.
-    pub fn send(&mut self, to: Party, message: S::Message) {
-        let sent = self
-            .core
-            .send(self.env, self.account, (self.me, self.now, self.round), to, message);
+    fn send(&mut self, to: Party, letter: Letter<S>, note: u32) {
+        let from = (self.me, self.now, self.round);
+        let sent = self.core.send(self.env, self.account, from, to, (letter, note));
         self.note(sent);
     }
 
-    /// Starts work of `cost` operations on this party's processor; its result comes as [`crate::Event::Done`] when the
-    /// device would have finished it. It is done in the background meanwhile. The server computes in no time.
-    pub fn compute(&mut self, work: S::Work, cost: f64) {
-        let span = match self.me {
-            Party::Server => SimSpan::ZERO,
-            Party::Client(id) => self.env.world.devices.span(id, cost, self.env.streams),
-        };
+    fn compute(&mut self, work: S::Work, span: SimSpan) {
         let due = self.now.max(self.account.cpu_free) + span;
         self.account.cpu_free = due;
         self.account.compute += span;
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
             let (to, round) = (self.me.index(), self.round);
-            self.core
-                .schedule_job(self.env, EventKey::new(due, to, seq), to, round, work);
+            let job = JobContext {
+                streams: self.env.ground.streams,
+                dry_run: self.env.ground.dry_run,
+                me: self.me,
+                round,
+                counter: self.account.handled,
+            };
+            let key = EventKey::new(due, to, seq);
+            self.core.schedule_job(self.env, key, to, round, (work, job));
         }
         self.note(seq);
     }
 
-    /// Sets a timer: [`crate::Event::Timer`] comes `after` from now.
-    pub fn timer(&mut self, after: SimSpan, id: TimerId) {
-        self.own_event(self.now + after, Content::Timer(id));
-    }
-
-    /// Reports a release of the strategy's mechanism number `mechanism` by this client.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such mechanism: the strategy's bug.
-    pub fn spend(&mut self, mechanism: usize, epsilon: f64) {
-        self.spend_in_parallel(mechanism, 1, epsilon);
-    }
-
-    /// Reports `n` releases of `epsilon` each by this client, every one of something else, such as of graphs that share no
-    /// edge: together they cost `epsilon` (parallel composition; McSherry 2009, theorem 4).
-    ///
-    /// # Panics
-    ///
-    /// When there is no such mechanism: the strategy's bug.
-    pub fn spend_in_parallel(&mut self, mechanism: usize, n: u64, epsilon: f64) {
-        if n == 0 {
-            return;
-        }
-        let spent = &mut self.spent[mechanism];
-        spent.releases += n;
-        spent.epsilon += n as f64 * epsilon;
-        spent.total += epsilon;
-        self.core.release(self.round, mechanism, n, epsilon);
-    }
-
-    /// Raises the strategy's counter number `counter` by `n`, in this round.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such counter: the strategy's bug.
-    pub fn count(&mut self, counter: usize, n: u64) {
-        self.core.count(self.round, counter, n);
-    }
-
-    fn own_event(&mut self, at: SimTime, content: Content<S>) {
+    fn timer(&mut self, after: SimSpan, id: TimerId) {
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
-            let key = EventKey::new(at, self.me.index(), seq);
-            self.core.schedule(
-                key,
-                self.me.index(),
-                Entry {
-                    round: self.round,
-                    content,
-                },
-            );
+            let to = self.me.index();
+            let entry = Entry {
+                round: self.round,
+                content: Content::Timer(id),
+            };
+            self.core.schedule(EventKey::new(self.now + after, to, seq), to, entry);
         }
         self.note(seq);
+    }
+
+    fn show(&mut self, sight: S::Sight) {
+        let (core, round) = (&mut *self.core, self.round);
+        self.env
+            .ground
+            .study
+            .see(sight, &mut |counter, n| core.count(round, counter, n));
     }
 
     fn note<T>(&mut self, result: Result<T, Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);
         }
+    }
+}
+
+/// What clients and the server can do alike.
+macro_rules! alike {
+    ($context:ident) => {
+        impl<S: Strategy> $context<'_, S> {
+            /// The present instant.
+            pub fn now(&self) -> SimTime {
+                self.handling.now
+            }
+
+            /// The round that what is done here counts for: at a client that of the event, at the server the current one.
+            pub fn round(&self) -> Round {
+                self.handling.round
+            }
+
+            /// The round of the event being handled: that of whatever caused it.
+            pub fn event_round(&self) -> Round {
+                self.handling.event_round
+            }
+
+            /// The number of clients.
+            pub fn n_clients(&self) -> u32 {
+                self.handling.env.n_clients
+            }
+
+            /// Every message is wanted, and no learning.
+            pub fn dry_run(&self) -> bool {
+                self.handling.env.ground.dry_run
+            }
+
+            /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
+            pub fn rng(&self, purpose: Purpose) -> SimRng {
+                self.handling.rng(purpose)
+            }
+
+            /// Sets a timer: it runs out `after` from now.
+            pub fn timer(&mut self, after: SimSpan, id: TimerId) {
+                self.handling.timer(after, id);
+            }
+
+            /// Raises the strategy's counter number `counter` by `n`, in this round.
+            ///
+            /// # Panics
+            ///
+            /// When there is no such counter: the strategy's bug.
+            pub fn count(&mut self, counter: usize, n: u64) {
+                self.handling.core.count(self.handling.round, counter, n);
+            }
+
+            /// Shows something to the study that watches the run. Nothing comes back, so nothing depends on it.
+            pub fn show(&mut self, sight: S::Sight) {
+                self.handling.show(sight);
+            }
+        }
+    };
+}
+
+alike!(ClientContext);
+alike!(ServerContext);
+
+/// A client's handler's view of the run.
+pub struct ClientContext<'a, S: Strategy> {
+    pub(crate) handling: Handling<'a, S>,
+    pub(crate) spent: &'a mut [Spent],
+    pub(crate) me: ClientId,
+    /// The streams of this event's releases, which go on from one to the next.
+    pub(crate) noise: Vec<(Purpose, SimRng)>,
+}
+
+impl<S: Strategy> ClientContext<'_, S> {
+    /// Whose handler this is.
+    pub fn me(&self) -> ClientId {
+        self.me
+    }
+
+    /// What is done from here on counts for `round`: for work that waited at this client for what another round brought.
+    pub fn continue_round(&mut self, round: Round) {
+        self.handling.round = round;
+    }
+
+    /// Sends a message to the server. It arrives no sooner than the network's least latency.
+    pub fn send(&mut self, message: S::Up) {
+        self.handling.send(Party::Server, Letter::Up(message), 0);
+    }
+
+    /// Sends a message to a client. It arrives no sooner than the network's least latency.
+    pub fn send_peer(&mut self, to: ClientId, message: S::Peer) {
+        self.send_peer_noted(to, message, 0);
+    }
+
+    /// The same, with a note of one's own, such as how often it was tried: it does not travel, and comes back if the message does.
+    pub fn send_peer_noted(&mut self, to: ClientId, message: S::Peer, note: u32) {
+        self.handling.send(Party::Client(to), Letter::Peer(message), note);
+    }
+
+    /// Starts work of `cost` operations on this client's processor; its result comes as [`Done`](crate::ClientEvent::Done) when
+    /// that would have finished it. It is done in the background meanwhile.
+    pub fn compute(&mut self, work: S::Work, cost: f64) {
+        let env = self.handling.env;
+        let span = env.world.devices.span(self.me, cost, env.ground.streams);
+        self.handling.compute(work, span);
+    }
+
+    /// Releases what `mechanism` makes of `input`: draws the noise, charges this client and returns the noisy value.
+    ///
+    /// # Errors
+    ///
+    /// When the input lies outside the mechanism's domain. Nothing is charged then, and the run cannot go on: what was to be sent
+    /// is private.
+    pub fn release<M: Mechanism>(
+        &mut self,
+        channel: Channel,
+        mechanism: &M,
+        input: &M::Input,
+    ) -> Result<M::Release, StrategyError> {
+        let at = self.noise.iter().position(|(purpose, _)| *purpose == channel.purpose);
+        let at = at.unwrap_or_else(|| {
+            // By the event's own round, whatever round is continued in it.
+            let Handling { env, account, .. } = &self.handling;
+            let (me, round) = (Party::Client(self.me), self.handling.event_round);
+            let streams = env.ground.streams;
+            let stream = streams.counted(channel.purpose, me, round, account.handled);
+            self.noise.push((channel.purpose, stream));
+            self.noise.len() - 1
+        });
+        let release = mechanism.release(input, &mut self.noise[at].1).map_err(|error| {
+            let name = &self.handling.env.mechanisms[channel.mechanism].mechanism;
+            StrategyError(format!("{name}: cannot release: {error}"))
+        })?;
+        self.charge(channel.mechanism, 1, mechanism.cost().epsilon);
+        Ok(release)
+    }
+
+    /// Passes on a private value as it is, and charges this client without limit.
+    pub fn unprotected<T>(&mut self, channel: Channel, value: T) -> T {
+        self.charge(channel.mechanism, 1, f64::INFINITY);
+        value
+    }
+
+    /// Charges what a job has released, as what was made of it leaves this client.
+    pub fn settle(&mut self, receipt: Receipt) {
+        let mut firsts = 0;
+        for Charge {
+            mechanism,
+            n,
+            epsilon,
+            once,
+        } in receipt.0
+        {
+            let flag = 1_u32 << mechanism;
+            if !(once && self.handling.account.has_kept & flag != 0) {
+                self.charge(mechanism, n, epsilon);
+            }
+            firsts |= u32::from(once) * flag;
+        }
+        self.handling.account.has_kept |= firsts;
+    }
+
+    /// `n` releases of `epsilon` each, every one of something else: together they cost `epsilon`.
+    fn charge(&mut self, mechanism: usize, n: u64, epsilon: f64) {
+        let spent = &mut self.spent[mechanism];
+        spent.releases += n;
+        spent.epsilon += n as f64 * epsilon;
+        spent.total += epsilon;
+        let handling = &mut self.handling;
+        handling.core.release(handling.round, mechanism, n, epsilon);
     }
 }
 
@@ -183,70 +280,64 @@ pub struct RoundReport {
 pub(crate) struct Record {
     pub(crate) round: Round,
     pub(crate) rounds: Vec<RoundRow>,
-    pub(crate) scores: Vec<ScoreRow>,
     pub(crate) round_ends: Vec<(Round, SimTime)>,
     pub(crate) finished_at: Option<SimTime>,
 }
 
-/// The server's handler's view of the run: a [`Context`] that can also end rounds and the run.
-pub struct ServerContext<'a, 'scope, S: Strategy> {
-    pub(crate) cx: Context<'a, 'scope, S>,
+/// The server's handler's view of the run.
+pub struct ServerContext<'a, S: Strategy> {
+    pub(crate) handling: Handling<'a, S>,
     pub(crate) record: &'a mut Record,
 }
 
-impl<'a, 'scope, S: Strategy> Deref for ServerContext<'a, 'scope, S> {
-    type Target = Context<'a, 'scope, S>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.cx
+impl<S: Strategy> ServerContext<'_, S> {
+    /// Sends a message to a client. It arrives no sooner than the network's least latency.
+    pub fn send(&mut self, to: ClientId, message: S::Down) {
+        self.handling.send(Party::Client(to), Letter::Down(message), 0);
     }
-}
 
-impl<S: Strategy> DerefMut for ServerContext<'_, '_, S> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.cx
+    /// Starts work; the server computes in no time, and its result comes as [`Done`](crate::ServerEvent::Done) at this instant.
+    pub fn compute(&mut self, work: S::Work) {
+        self.handling.compute(work, SimSpan::ZERO);
     }
-}
 
-impl<S: Strategy> ServerContext<'_, '_, S> {
     /// The clients to ask in this round, ascending.
     pub fn cohort(&self) -> Vec<ClientId> {
-        self.cx
-            .env
-            .world
-            .cohort
-            .sample(self.cx.env.n_clients, self.cx.round, self.cx.env.streams)
+        let env = self.handling.env;
+        let cohort = &env.world.cohort;
+        cohort.sample(env.n_clients, self.handling.round, env.ground.streams)
     }
 
     /// How many clients are asked in a round.
     pub fn asked(&self) -> u32 {
-        self.cx.env.world.cohort.asked(self.cx.env.n_clients)
+        self.handling.env.world.cohort.asked(self.handling.env.n_clients)
     }
 
     /// With how many results the round is complete.
     pub fn needed(&self) -> u32 {
-        self.cx.env.world.cohort.needed(self.cx.env.n_clients)
+        self.handling.env.world.cohort.needed(self.handling.env.n_clients)
     }
 
     /// How long the round may take.
     pub fn deadline(&self) -> Option<SimSpan> {
-        self.cx.env.world.deadline
+        self.handling.env.world.deadline
     }
 
     /// Ends the round. What is sent from now on belongs to the next one.
     pub fn round_done(&mut self, report: RoundReport) {
+        let (round, now) = (self.handling.round, self.handling.now);
         self.record.rounds.push(RoundRow {
-            round: self.cx.round.0,
-            virtual_s: self.cx.now.as_secs(),
+            round: round.0,
+            virtual_s: now.as_secs(),
             cohort: report.cohort,
             completed: report.completed,
             dropped: report.dropped,
             late: 0,
             staleness_mean: report.staleness_mean,
         });
-        self.record.round_ends.push((self.cx.round, self.cx.now));
-        self.record.round = self.cx.round.next();
-        self.cx.round = self.record.round;
+        self.record.round_ends.push((round, now));
+        self.record.round = round.next();
+        self.handling.round = self.record.round;
     }
 
     /// Counts a result of an earlier round that came after its end: one fewer dropped, one more late.
@@ -257,20 +348,65 @@ impl<S: Strategy> ServerContext<'_, '_, S> {
         }
     }
 
-    /// Records a score of this round.
-    pub fn score(&mut self, split: &str, metric: &str, value: f64, n: u64) {
-        self.record.scores.push(ScoreRow {
-            round: self.cx.round.0,
-            virtual_s: self.cx.now.as_secs(),
-            split: split.to_owned(),
-            metric: metric.to_owned(),
-            value,
-            n,
-        });
-    }
-
     /// Ends the run: the server handles nothing more, and what is under way stays so.
     pub fn finish(&mut self) {
-        self.record.finished_at.get_or_insert(self.cx.now);
+        self.record.finished_at.get_or_insert(self.handling.now);
+    }
+}
+
+/// All that a job may touch besides its work and its client's shard: randomness, named by who asked for the work and when.
+#[derive(Clone, Copy, Debug)]
+pub struct JobContext {
+    streams: Streams,
+    dry_run: bool,
+    me: Party,
+    round: Round,
+    counter: u64,
+}
+
+impl JobContext {
+    pub(crate) fn me(&self) -> Party {
+        self.me
+    }
+
+    /// The round that the work counts for.
+    pub fn round(&self) -> Round {
+        self.round
+    }
+
+    /// Every message is wanted, and no learning.
+    pub fn dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// The stream for `purpose` of the event that asked for the work.
+    pub fn rng(&self, purpose: Purpose) -> SimRng {
+        self.streams.counted(purpose, self.me, self.round, self.counter)
+    }
+
+    /// The stream for `purpose` of this party in this round, whatever came before in it.
+    pub fn round_rng(&self, purpose: Purpose) -> SimRng {
+        self.streams.party(purpose, self.me, self.round)
+    }
+
+    /// The stream for `purpose` of one item of the data: the same in every round, whoever holds the item.
+    pub fn item_rng(&self, purpose: Purpose, item: u32) -> SimRng {
+        self.streams.counted(purpose, Party::Server, Round(0), u64::from(item))
+    }
+
+    /// Releases of this job, by the strategy's mechanisms from number `first_mechanism` on.
+    pub fn releases(&self, first_mechanism: usize) -> Releases<'_> {
+        Releases::new(self, first_mechanism)
+    }
+
+    /// The context of a client's work in `round`, for tests of what works.
+    pub fn of_test(seed: u64, me: ClientId, round: Round) -> JobContext {
+        JobContext {
+            streams: Streams::new(seed),
+            dry_run: false,
+            me: Party::Client(me),
+            round,
+            counter: 0,
+        }
     }
 }

@@ -4,41 +4,147 @@
 //! over what they sent when it ends. Event keys name the sender and its own counter, so the way clients are shared out
 //! changes nothing.
 
+use crate::context::JobContext;
 use crate::job::{Helpers, Job, Shared};
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::store::Store;
-use crate::strategy::{Absence, Setup, Strategy, StrategyError, TimerId};
+use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
+use crate::study::Study;
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
-use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The unchanging surroundings of a run, shared by all parts.
-pub(crate) struct Env<'env, 'scope, S: Strategy> {
-    pub(crate) strategy: &'scope S,
-    pub(crate) world: &'env World,
+/// What handlers and jobs run on: a strategy, its data and whoever watches.
+pub(crate) struct Ground<'a, S: Strategy> {
+    pub(crate) strategy: &'a S,
+    pub(crate) shards: &'a dyn Shards<S>,
+    pub(crate) study: &'a dyn Study<S>,
     pub(crate) streams: Streams,
+    pub(crate) dry_run: bool,
+}
+
+impl<S: Strategy> Clone for Ground<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Strategy> Copy for Ground<'_, S> {}
+
+impl<'a, S: Strategy> Ground<'a, S> {
+    pub(crate) fn new(system: System<'a, S>, streams: Streams, dry_run: bool) -> Self {
+        Ground {
+            strategy: system.strategy,
+            shards: system.shards,
+            study: system.study,
+            streams,
+            dry_run,
+        }
+    }
+
+    /// Does a party's work.
+    pub(crate) fn perform(&self, (work, cx): &(S::Work, JobContext)) -> S::Done {
+        let shard = match cx.me() {
+            Party::Server => None,
+            Party::Client(id) => Some(self.shards.shard(id)),
+        };
+        self.strategy.perform(shard, work, cx)
+    }
+}
+
+/// The unchanging surroundings of a run, shared by all parts.
+pub(crate) struct Env<'a, S: Strategy> {
+    pub(crate) ground: Ground<'a, S>,
+    pub(crate) world: &'a World,
+    pub(crate) mechanisms: &'a [MechanismInfo],
     pub(crate) n_clients: u32,
     pub(crate) n_parts: u32,
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
-    pub(crate) dry_run: bool,
-    /// Who helps with jobs; none: whoever needs the result does the work.
-    pub(crate) helpers: Option<Helpers<'env, 'scope>>,
+    /// Whether other threads help with jobs.
+    pub(crate) has_helpers: bool,
 }
 
-impl<'env, S: Strategy> Env<'env, '_, S> {
+impl<'a, S: Strategy> Env<'a, S> {
     /// What a strategy may know of the run.
-    pub(crate) fn setup(&self) -> Setup<'env> {
+    pub(crate) fn setup(&self) -> Setup<'a> {
         Setup {
             n_clients: self.n_clients,
-            streams: self.streams,
             world: self.world,
-            dry_run: self.dry_run,
+            dry_run: self.ground.dry_run,
+            streams: self.ground.streams,
         }
     }
+}
+
+/// The message kinds of a strategy, in ledger order.
+///
+/// # Panics
+///
+/// When two kinds share a place or a place is left out: the strategy's bug.
+pub(crate) fn kinds<S: Strategy>() -> Vec<Kind> {
+    let mut places: BTreeMap<usize, Kind> = BTreeMap::new();
+    for (place, kind) in [S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS].concat() {
+        let before = places.insert(place, kind);
+        assert!(
+            before.is_none_or(|before| before == kind),
+            "two kinds of message have place {place}"
+        );
+    }
+    assert!(
+        places.keys().copied().eq(0..places.len()),
+        "the places of messages are 0, 1, 2 and so on"
+    );
+    places.into_values().collect()
+}
+
+impl<S: Strategy> Letter<S> {
+    pub(crate) fn kind(&self) -> usize {
+        match self {
+            Letter::Down(message) => message.kind(),
+            Letter::Up(message) => message.kind(),
+            Letter::Peer(message) => message.kind(),
+        }
+    }
+
+    pub(crate) fn payload_len(&self) -> u64 {
+        match self {
+            Letter::Down(message) => message.payload_len(),
+            Letter::Up(message) => message.payload_len(),
+            Letter::Peer(message) => message.payload_len(),
+        }
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        match self {
+            Letter::Down(message) => message.shared_key(),
+            Letter::Up(message) => message.shared_key(),
+            Letter::Peer(message) => message.shared_key(),
+        }
+    }
+
+    /// What arrives of it where it is encoded and read back.
+    fn recoded(&self, buffer: &mut Vec<u8>) -> Result<Letter<S>, DecodeError> {
+        Ok(match self {
+            Letter::Down(message) => Letter::Down(recode(message, buffer)?),
+            Letter::Up(message) => Letter::Up(recode(message, buffer)?),
+            Letter::Peer(message) => Letter::Peer(recode(message, buffer)?),
+        })
+    }
+}
+
+fn recode<M: Wire>(message: &M, buffer: &mut Vec<u8>) -> Result<M, DecodeError> {
+    buffer.clear();
+    message.encode(buffer);
+    if buffer.len() != message.encoded_len() {
+        return Err(DecodeError::Invalid(
+            "encoded_len differs from the length of the encoding",
+        ));
+    }
+    M::decode(message.kind(), buffer)
 }
 
 /// The engine's own account of one party.
@@ -46,6 +152,8 @@ impl<'env, S: Strategy> Env<'env, '_, S> {
 pub(crate) struct Account {
     /// Events caused so far: the next sequence number.
     pub(crate) seq: u32,
+    /// The mechanisms, a bit each, whose releases that are made once have been.
+    pub(crate) has_kept: u32,
     /// Events handled so far: the counter of its random streams.
     pub(crate) handled: u64,
     /// When its access link is free again, each way.
@@ -62,22 +170,25 @@ pub(crate) struct Account {
 }
 
 /// A message under way.
-pub(crate) struct Envelope<M> {
+pub(crate) struct Envelope<S: Strategy> {
     pub(crate) sent_at: SimTime,
     /// It has passed the receiver's access link.
     pub(crate) linked: bool,
-    pub(crate) message: M,
+    /// What the sender noted beside it.
+    pub(crate) note: u32,
+    pub(crate) letter: Letter<S>,
 }
 
 /// What an event carries.
 pub(crate) enum Content<S: Strategy> {
     Start,
-    Message(Envelope<S::Message>),
+    Message(Envelope<S>),
     Done(Job<S>),
     Timer(TimerId),
     Undelivered {
         to: Party,
-        message: S::Message,
+        letter: Letter<S>,
+        note: u32,
         why: DropReason,
     },
 }
@@ -142,7 +253,7 @@ pub(crate) struct Core<S: Strategy> {
     kept_jobs: Vec<u32>,
     encoded: Vec<u8>,
     /// Under `--wire-check`: content many receivers get, and what became of it on the wire.
-    shared: BTreeMap<usize, (S::Message, S::Message)>,
+    shared: BTreeMap<usize, (Letter<S>, Letter<S>)>,
 }
 
 impl<S: Strategy> Core<S> {
@@ -151,7 +262,7 @@ impl<S: Strategy> Core<S> {
             index,
             queue: Queue::new(),
             store: Store::new(),
-            ledger: Ledger::new(S::Message::KINDS),
+            ledger: Ledger::new(kinds::<S>()),
             outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
             releases: Vec::new(),
@@ -172,28 +283,40 @@ impl<S: Strategy> Core<S> {
     }
 
     /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.
-    pub(crate) fn schedule_job(&mut self, env: &Env<'_, '_, S>, key: EventKey, to: u32, round: Round, work: S::Work) {
+    pub(crate) fn schedule_job(
+        &mut self,
+        env: &Env<'_, S>,
+        key: EventKey,
+        to: u32,
+        round: Round,
+        work: (S::Work, JobContext),
+    ) {
         let content = Content::Done(Job::Kept(work));
         let slot = self.store.insert(Entry { round, content });
         self.queue.push(QueuedEvent { key, to, slot });
-        if env.helpers.is_some() {
+        if env.has_helpers {
             self.kept_jobs.push(slot);
         }
     }
 
     /// The result of a job that is due. The other jobs are offered to whoever is idle.
-    pub(crate) fn finish_job(&mut self, env: &Env<'_, '_, S>, job: Job<S>) -> S::Done {
-        if !self.kept_jobs.is_empty() && env.helpers.as_ref().is_some_and(Helpers::is_one_idle) {
-            self.offer_jobs(env);
+    pub(crate) fn finish_job<'scope>(
+        &mut self,
+        env: &Env<'scope, S>,
+        helpers: Option<&Helpers<'_, 'scope>>,
+        job: Job<S>,
+    ) -> S::Done {
+        if !self.kept_jobs.is_empty() && helpers.is_some_and(Helpers::is_one_idle) {
+            self.offer_jobs(env, helpers);
         }
-        job.take(env.strategy)
+        job.take(&env.ground)
     }
 
     /// Offers all jobs to the helpers.
-    pub(crate) fn offer_jobs(&mut self, env: &Env<'_, '_, S>) {
-        if let Some(helpers) = env.helpers.as_ref().filter(|_| !self.kept_jobs.is_empty()) {
+    pub(crate) fn offer_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Option<&Helpers<'_, 'scope>>) {
+        if let Some(helpers) = helpers.filter(|_| !self.kept_jobs.is_empty()) {
             let jobs: Vec<Arc<Shared<S>>> = self.share_jobs().collect();
-            helpers.offer(env.strategy, &jobs);
+            helpers.offer(env.ground, &jobs);
         }
     }
 
@@ -232,16 +355,16 @@ impl<S: Strategy> Core<S> {
     /// Sends a message: counts it, asks the network for its fate and posts what follows.
     pub(crate) fn send(
         &mut self,
-        env: &Env<'_, '_, S>,
+        env: &Env<'_, S>,
         account: &mut Account,
         (from, now, round): (Party, SimTime, Round),
         to: Party,
-        message: S::Message,
+        (letter, note): (Letter<S>, u32),
     ) -> Result<(), Fault> {
-        let (seq, kind) = (next_seq(account)?, message.kind());
-        let payload = message.payload_len();
+        let (seq, kind) = (next_seq(account)?, letter.kind());
+        let payload = letter.payload_len();
         let size = Bytes(payload + u64::from(env.world.header_bytes));
-        let name = StreamName::new(env.streams, Purpose(*b"network "), from, round, u64::from(seq));
+        let name = StreamName::new(env.ground.streams, Purpose(*b"network "), from, round, u64::from(seq));
         let verdict = env.world.network.verdict(Link { from, to }, size, name);
         let attempts = u64::from(verdict.attempts);
 
@@ -267,7 +390,8 @@ impl<S: Strategy> Core<S> {
                 let envelope = Envelope {
                     sent_at: now,
                     linked: false,
-                    message,
+                    note,
+                    letter,
                 };
                 let entry = Entry {
                     round,
@@ -277,11 +401,12 @@ impl<S: Strategy> Core<S> {
             }
             None => {
                 cell_dropped(&mut self.ledger, round, kind, direction, DropReason::Loss);
-                if let Absence::Tell { after } = env.strategy.absence(&message) {
+                if let Absence::Tell { after } = env.ground.strategy.absence(&letter) {
                     let key = EventKey::new((now + after).max(departs), from.index(), seq);
                     let content = Content::Undelivered {
                         to,
-                        message,
+                        letter,
+                        note,
                         why: DropReason::Loss,
                     };
                     self.schedule(key, from.index(), Entry { round, content });
@@ -294,7 +419,7 @@ impl<S: Strategy> Core<S> {
     /// Applies the strategy's policy to a message that found `to` absent. Returns the entry if it is to be held.
     pub(crate) fn absent(
         &mut self,
-        env: &Env<'_, '_, S>,
+        env: &Env<'_, S>,
         account: &mut Account,
         event: QueuedEvent,
         entry: Entry<S>,
@@ -307,7 +432,7 @@ impl<S: Strategy> Core<S> {
         else {
             return Ok(Some(entry));
         };
-        let policy = env.strategy.absence(&envelope.message);
+        let policy = env.ground.strategy.absence(&envelope.letter);
         if policy == Absence::Wait {
             let envelope = Envelope {
                 linked: false,
@@ -322,7 +447,7 @@ impl<S: Strategy> Core<S> {
         cell_dropped(
             &mut self.ledger,
             round,
-            envelope.message.kind(),
+            envelope.letter.kind(),
             Direction::between(from, to),
             why,
         );
@@ -332,7 +457,8 @@ impl<S: Strategy> Core<S> {
             let key = EventKey::new(at, event.to, next_seq(account)?);
             let content = Content::Undelivered {
                 to,
-                message: envelope.message,
+                letter: envelope.letter,
+                note: envelope.note,
                 why,
             };
             self.post(env.n_parts, key, from, Entry { round, content });
@@ -345,32 +471,24 @@ impl<S: Strategy> Core<S> {
         &mut self,
         wire_check: bool,
         (from, to, round): (Party, Party, Round),
-        message: S::Message,
-    ) -> Result<S::Message, Fault> {
-        let kind = message.kind();
+        letter: Letter<S>,
+    ) -> Result<Letter<S>, Fault> {
+        let kind = letter.kind();
         self.ledger.cell(round, kind, Direction::between(from, to)).delivered += 1;
         if !wire_check {
-            return Ok(message);
+            return Ok(letter);
         }
-        let key = message.shared_key();
+        let key = letter.shared_key();
         if let Some((_, decoded)) = key.and_then(|key| self.shared.get(&key)) {
             return Ok(decoded.clone());
         }
-        self.encoded.clear();
-        message.encode(&mut self.encoded);
-        let fault = |error| Fault::Wire {
-            kind: S::Message::KINDS[kind].name,
+        let decoded = letter.recoded(&mut self.encoded).map_err(|error| Fault::Wire {
+            kind: self.ledger.kinds()[kind].name,
             error,
-        };
-        if self.encoded.len() != message.encoded_len() {
-            return Err(fault(DecodeError::Invalid(
-                "encoded_len differs from the length of the encoding",
-            )));
-        }
-        let decoded = S::Message::decode(kind, &self.encoded).map_err(fault)?;
+        })?;
         if let Some(key) = key {
             // The original is kept too, so that nothing else can come to have its address.
-            self.shared.insert(key, (message, decoded.clone()));
+            self.shared.insert(key, (letter, decoded.clone()));
         }
         Ok(decoded)
     }

@@ -8,6 +8,8 @@
 //! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job that the pool has begun, so
 //! the two cannot wait for each other. What is returned never depends on who did the work, nor on the chunks.
 
+use crate::context::JobContext;
+use crate::core::Ground;
 use crate::strategy::Strategy;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -75,14 +77,14 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
     }
 
     /// Hands jobs over, in chunks.
-    pub(crate) fn offer<S: Strategy>(&self, strategy: &'scope S, jobs: &[Arc<Shared<S>>]) {
+    pub(crate) fn offer<S: Strategy>(&self, ground: Ground<'scope, S>, jobs: &[Arc<Shared<S>>]) {
         let size = (jobs.len() / (2 * self.n_threads)).clamp(1, CHUNK_AT_MOST);
         for chunk in jobs.chunks(size) {
             let (chunk, busy) = (chunk.to_vec(), Arc::clone(&self.busy));
             self.scope.spawn(move |_| {
                 let _busy = Busy::new(&busy);
                 // From the end: whoever needs the results begins with the first.
-                chunk.iter().rev().for_each(|job| job.run(strategy));
+                chunk.iter().rev().for_each(|job| job.run(&ground));
             });
         }
     }
@@ -91,7 +93,7 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
 /// One piece of work.
 pub(crate) enum Job<S: Strategy> {
     /// Nobody else knows of it.
-    Kept(S::Work),
+    Kept((S::Work, JobContext)),
     /// Others may do it.
     Shared(Arc<Shared<S>>),
     /// Between the two: never seen.
@@ -119,10 +121,10 @@ impl<S: Strategy> Job<S> {
     /// # Panics
     ///
     /// As the work does, wherever it was done.
-    pub(crate) fn take(self, strategy: &S) -> S::Done {
+    pub(crate) fn take(self, ground: &Ground<'_, S>) -> S::Done {
         match self {
-            Job::Kept(work) => strategy.perform(&work),
-            Job::Shared(shared) => shared.take(strategy),
+            Job::Kept(work) => ground.perform(&work),
+            Job::Shared(shared) => shared.take(ground),
             Job::Moving => unreachable!("a job is kept or shared"),
         }
     }
@@ -130,7 +132,7 @@ impl<S: Strategy> Job<S> {
 
 /// Work that several threads know of and, once done, its result.
 pub(crate) struct Shared<S: Strategy> {
-    work: S::Work,
+    work: (S::Work, JobContext),
     progress: Mutex<Progress<S::Done>>,
     finished: Condvar,
 }
@@ -146,7 +148,7 @@ enum Progress<D> {
 }
 
 impl<S: Strategy> Shared<S> {
-    fn new(work: S::Work) -> Self {
+    fn new(work: (S::Work, JobContext)) -> Self {
         Shared {
             work,
             progress: Mutex::new(Progress::Waiting),
@@ -165,12 +167,12 @@ impl<S: Strategy> Shared<S> {
     }
 
     /// Does the work unless somebody has begun it.
-    fn run(&self, strategy: &S) {
+    fn run(&self, ground: &Ground<'_, S>) {
         if !self.begin() {
             return;
         }
         // Whoever waits for it must not wait for ever: it goes on with the panic.
-        let done = match catch_unwind(AssertUnwindSafe(|| strategy.perform(&self.work))) {
+        let done = match catch_unwind(AssertUnwindSafe(|| ground.perform(&self.work))) {
             Ok(done) => Progress::Done(done),
             Err(panic) => Progress::Panicked(panic),
         };
@@ -180,9 +182,9 @@ impl<S: Strategy> Shared<S> {
     }
 
     /// The result, asked for once.
-    fn take(&self, strategy: &S) -> S::Done {
+    fn take(&self, ground: &Ground<'_, S>) -> S::Done {
         if self.begin() {
-            return strategy.perform(&self.work);
+            return ground.perform(&self.work);
         }
         let mut progress = self.lock();
         loop {

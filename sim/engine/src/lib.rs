@@ -15,69 +15,84 @@
 //! use folkmoot_engine::prelude::*;
 //!
 //! struct Hello;
-//! #[derive(Clone)]
-//! struct Ping;
-//! impl Wire for Ping {
-//!     const KINDS: &'static [Kind] = &[Kind { phase: "hello", name: "ping" }];
-//!     fn kind(&self) -> usize { 0 }
-//!     fn encoded_len(&self) -> usize { 0 }
-//!     fn encode(&self, _: &mut Vec<u8>) {}
-//!     fn decode(_: usize, _: &[u8]) -> Result<Self, DecodeError> { Ok(Ping) }
+//! messages! {
+//!     /// What the server says.
+//!     pub enum Down {
+//!         /// A ping.
+//!         0, "hello", "ping" => Ping,
+//!     }
 //! }
 //! impl Strategy for Hello {
-//!     type Message = Ping;
+//!     type Down = Down;
+//!     type Up = Never;
+//!     type Peer = Never;
+//!     type Shard<'a> = ();
 //!     type Work = ();
 //!     type Done = ();
 //!     type Server = ();
 //!     type Client = u32;
+//!     type Sight = ();
 //!     fn server(&self, _: &Setup<'_>) -> Result<(), StrategyError> { Ok(()) }
-//!     fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<u32, StrategyError> { Ok(0) }
-//!     fn on_server(&self, _: &mut (), event: Event<Self>, cx: &mut ServerContext<'_, '_, Self>) -> Result<(), StrategyError> {
+//!     fn client(&self, (): (), _: &Setup<'_>) -> Result<u32, StrategyError> { Ok(0) }
+//!     fn on_server(&self, _: &mut (), event: ServerEvent<Self>, cx: &mut ServerContext<'_, Self>) -> Result<(), StrategyError> {
 //!         match event {
-//!             Event::Start => (0..cx.n_clients()).for_each(|id| cx.send(Party::Client(ClientId(id)), Ping)),
+//!             ServerEvent::Start => (0..cx.n_clients()).for_each(|id| cx.send(ClientId(id), Down::Ping)),
 //!             _ => cx.finish(), // nothing is under way any more
 //!         }
 //!         Ok(())
 //!     }
-//!     fn on_client(&self, pings: &mut u32, _: Event<Self>, _: &mut Context<'_, '_, Self>) -> Result<(), StrategyError> {
+//!     fn on_client(&self, (): (), pings: &mut u32, _: ClientEvent<Self>, _: &mut ClientContext<'_, Self>) -> Result<(), StrategyError> {
 //!         *pings += 1;
 //!         Ok(())
 //!     }
-//!     fn perform(&self, _: &()) {}
+//!     fn perform(&self, _: Option<()>, (): &(), _: &JobContext) {}
 //! }
 //!
-//! let outcome = run(&Hello, 5, &World::ideal(), 1, Options::default(), &mut Unobserved)?;
+//! let system = System { strategy: &Hello, shards: &NoData(5), study: &NoStudy };
+//! let outcome = run(system, &World::ideal(), 1, Options::default(), &mut Unobserved)?;
 //! assert_eq!(outcome.ledger.total().delivered, 5);
 //! # Ok::<(), RunError>(())
 //! ```
 
 mod context;
 mod core;
+pub mod gather;
 mod job;
 mod part;
 pub mod queue;
+pub mod release;
 pub mod run;
 mod store;
 pub mod strategy;
+pub mod study;
 pub mod wire;
 pub mod world;
 
-pub use context::{Context, RoundReport, ServerContext, Spent};
+pub use context::{ClientContext, JobContext, RoundReport, ServerContext, Spent};
 pub use core::Fault;
-pub use strategy::{Absence, Event, Strategy};
+pub use gather::Gather;
+pub use release::{Channel, Receipt, Releases};
+pub use strategy::{Absence, ClientEvent, ServerEvent, Strategy};
+pub use study::Study;
 pub use world::World;
 
 /// What an implementation of a strategy needs.
 pub mod prelude {
-    pub use crate::context::{Context, RoundReport, ServerContext};
+    pub use crate::context::{ClientContext, JobContext, RoundReport, ServerContext};
+    pub use crate::gather::Gather;
+    pub use crate::messages;
+    pub use crate::release::{Channel, Receipt, Releases};
     pub use crate::run::{Options, RunError, Unobserved, run};
     pub use crate::strategy::{
-        Absence, Clients, Event, MechanismInfo, Report, Scores, Setup, State, Strategy, StrategyError, TimerId,
+        Absence, ClientEvent, Letter, MechanismInfo, NoData, ServerEvent, Setup, Shards, State, Strategy,
+        StrategyError, System, TimerId,
     };
-    pub use crate::wire::{DecodeError, Wire, WireReader, put_f32s, put_u32s};
+    pub use crate::study::{Clients, End, Ended, NoStudy, Study};
+    pub use crate::wire::{Counted, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
+    pub use folkmoot_draws::{Purpose, SimRng, Streams};
     pub use folkmoot_metrics::run_dir::Artifact;
     pub use folkmoot_metrics::{
-        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, SimSpan, SimTime,
+        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime,
     };
 }

@@ -1,13 +1,13 @@
 //! The parts of the population: the server, and shares of the clients.
 
-use crate::context::{Context, Record, ServerContext, Spent};
-use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault};
+use crate::context::{ClientContext, Handling, Record, ServerContext, Spent};
+use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, Ground};
 use crate::job::Helpers;
 use crate::queue::{EventKey, QueuedEvent};
-use crate::strategy::{Event, Strategy};
-use crate::wire::Wire;
+use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
+use crate::study::Ended;
 use crate::world::{AccessRates, Presence, PresenceCursor};
-use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, SimTime};
+use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, Sheet, SimTime};
 use std::collections::BTreeMap;
 
 /// The server's part.
@@ -16,17 +16,28 @@ pub(crate) struct ServerPart<S: Strategy> {
     pub(crate) state: S::Server,
     pub(crate) account: Account,
     pub(crate) record: Record,
+    /// What the study writes after rounds.
+    pub(crate) sheet: Sheet,
 }
+
+/// Whoever helps with jobs.
+pub(crate) type Help<'a, 'scope> = Option<&'a Helpers<'a, 'scope>>;
 
 impl<S: Strategy> ServerPart<S> {
     /// Handles the events before `end`, at most `limit` of them.
-    pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
-        let _busy = env.helpers.as_ref().map(Helpers::begin);
-        self.handle_until(env, end, limit);
-        self.core.offer_jobs(env);
+    pub(crate) fn run_until<'scope>(
+        &mut self,
+        env: &Env<'scope, S>,
+        helpers: Help<'_, 'scope>,
+        end: SimTime,
+        limit: usize,
+    ) {
+        let _busy = helpers.map(Helpers::begin);
+        self.handle_until(env, helpers, end, limit);
+        self.core.offer_jobs(env, helpers);
     }
 
-    fn handle_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
+    fn handle_until<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime, limit: usize) {
         for _ in 0..limit {
             if self.record.finished_at.is_some() || self.core.fault.is_some() {
                 return;
@@ -37,22 +48,27 @@ impl<S: Strategy> ServerPart<S> {
             let Some(entry) = self.core.store.take(event.slot) else {
                 continue;
             };
-            self.handle(env, event.key, entry);
+            self.handle(env, helpers, event.key, entry);
         }
     }
 
-    fn handle(&mut self, env: &Env<'_, '_, S>, key: EventKey, entry: Entry<S>) {
+    fn handle<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, key: EventKey, entry: Entry<S>) {
         let round = entry.round;
         let event = match entry.content {
-            Content::Start => Event::Start,
-            Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(self.core.finish_job(env, job)),
-            Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
-            Content::Message(Envelope { message, .. }) => {
+            Content::Start => ServerEvent::Start,
+            Content::Timer(id) => ServerEvent::Timer(id),
+            Content::Done(job) => ServerEvent::Done(self.core.finish_job(env, helpers, job)),
+            Content::Undelivered { to, letter, why, .. } => match (to, letter) {
+                (Party::Client(to), Letter::Down(message)) => ServerEvent::Undelivered { to, message, why },
+                _ => unreachable!("what the server sends goes down"),
+            },
+            Content::Message(Envelope { letter, .. }) => {
                 let from = Party::from_index(key.origin());
-                match self.core.deliver(env.wire_check, (from, Party::Server, round), message) {
-                    Ok(message) => Event::Message { from, message },
-                    Err(fault) => return self.core.fail(key, Party::Server, fault),
+                let delivered = self.core.deliver(env.wire_check, (from, Party::Server, round), letter);
+                match (from, delivered) {
+                    (Party::Client(from), Ok(Letter::Up(message))) => ServerEvent::Message { from, message },
+                    (_, Ok(_)) => unreachable!("what reaches the server goes up"),
+                    (_, Err(fault)) => return self.core.fail(key, Party::Server, fault),
                 }
             }
         };
@@ -60,33 +76,43 @@ impl<S: Strategy> ServerPart<S> {
     }
 
     /// Tells the server that nothing is under way any more.
-    pub(crate) fn quiet(&mut self, env: &Env<'_, '_, S>, at: SimTime) {
+    pub(crate) fn quiet(&mut self, env: &Env<'_, S>, at: SimTime) {
         let round = self.record.round;
-        self.dispatch(env, EventKey::new(at, 0, self.account.seq), round, Event::Quiet);
+        self.dispatch(env, EventKey::new(at, 0, self.account.seq), round, ServerEvent::Quiet);
     }
 
-    fn dispatch(&mut self, env: &Env<'_, '_, S>, key: EventKey, event_round: Round, event: Event<S>) {
+    fn dispatch(&mut self, env: &Env<'_, S>, key: EventKey, event_round: Round, event: ServerEvent<S>) {
         self.core.handled += 1;
-        let cx = Context {
-            env,
-            core: &mut self.core,
-            account: &mut self.account,
-            spent: &mut [],
-            me: Party::Server,
-            now: key.at,
-            round: self.record.round,
-            event_round,
-            fault: None,
-        };
+        let n_rounds = self.record.rounds.len();
         let mut cx = ServerContext {
-            cx,
+            handling: Handling {
+                env,
+                core: &mut self.core,
+                account: &mut self.account,
+                me: Party::Server,
+                now: key.at,
+                round: self.record.round,
+                event_round,
+                fault: None,
+            },
             record: &mut self.record,
         };
-        let result = env.strategy.on_server(&mut self.state, event, &mut cx);
-        let fault = cx.cx.fault.take();
+        let strategy = env.ground.strategy;
+        let result = strategy.on_server(&mut self.state, event, &mut cx);
+        let fault = cx.handling.fault.take();
         self.account.handled += 1;
         if let Some(fault) = fault.or(result.err().map(Fault::Strategy)) {
             self.core.fail(key, Party::Server, fault);
+        }
+        for row in &self.record.rounds[n_rounds..] {
+            let ended = Ended {
+                round: Round(row.round),
+                strategy,
+                server: &self.state,
+                setup: env.setup(),
+            };
+            self.sheet.stands_at(row.round, row.virtual_s);
+            env.ground.study.after_round(&ended, &mut self.sheet);
         }
     }
 }
@@ -117,12 +143,12 @@ pub(crate) struct ClientPart<S: Strategy> {
 }
 
 impl<S: Strategy> ClientPart<S> {
-    pub(crate) fn new(env: &Env<'_, '_, S>, offset: u32, n_mechanisms: usize, states: Vec<S::Client>) -> Self {
+    pub(crate) fn new(env: &Env<'_, S>, offset: u32, n_mechanisms: usize, states: Vec<S::Client>) -> Self {
         let n = states.len();
         let mut accounts = vec![Account::default(); n];
         for (local, account) in accounts.iter_mut().enumerate() {
             let id = ClientId(local as u32 * env.n_parts + offset);
-            account.rates = env.world.network.access(id, env.streams);
+            account.rates = env.world.network.access(id, env.ground.streams);
         }
         let attendance = Attendance {
             cursor: PresenceCursor::default(),
@@ -166,18 +192,31 @@ impl<S: Strategy> ClientPart<S> {
     }
 
     /// Handles the events before `end`, at most `limit` of them.
-    pub(crate) fn run_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize) {
-        let _busy = env.helpers.as_ref().map(Helpers::begin);
-        self.handle_until(env, end, limit, false);
-        self.core.offer_jobs(env);
+    pub(crate) fn run_until<'scope>(
+        &mut self,
+        env: &Env<'scope, S>,
+        helpers: Help<'_, 'scope>,
+        end: SimTime,
+        limit: usize,
+    ) {
+        let _busy = helpers.map(Helpers::begin);
+        self.handle_until(env, helpers, end, limit, false);
+        self.core.offer_jobs(env, helpers);
     }
 
     /// Handles the events before `end` up to the first result of a job that is still to be done.
-    pub(crate) fn run_to_jobs(&mut self, env: &Env<'_, '_, S>, end: SimTime) {
-        self.handle_until(env, end, usize::MAX, true);
+    pub(crate) fn run_to_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime) {
+        self.handle_until(env, helpers, end, usize::MAX, true);
     }
 
-    fn handle_until(&mut self, env: &Env<'_, '_, S>, end: SimTime, limit: usize, is_before_jobs: bool) {
+    fn handle_until<'scope>(
+        &mut self,
+        env: &Env<'scope, S>,
+        helpers: Help<'_, 'scope>,
+        end: SimTime,
+        limit: usize,
+        is_before_jobs: bool,
+    ) {
         for _ in 0..limit {
             if self.core.fault.is_some() {
                 return;
@@ -191,13 +230,19 @@ impl<S: Strategy> ClientPart<S> {
             let Some(entry) = self.core.store.take(event.slot) else {
                 continue;
             };
-            if let Err(fault) = self.handle(env, event, entry) {
+            if let Err(fault) = self.handle(env, helpers, event, entry) {
                 self.core.fail(event.key, Party::from_index(event.to), fault);
             }
         }
     }
 
-    fn handle(&mut self, env: &Env<'_, '_, S>, event: QueuedEvent, entry: Entry<S>) -> Result<(), Fault> {
+    fn handle<'scope>(
+        &mut self,
+        env: &Env<'scope, S>,
+        helpers: Help<'_, 'scope>,
+        event: QueuedEvent,
+        entry: Entry<S>,
+    ) -> Result<(), Fault> {
         let id = ClientId(event.to - 1);
         let local = (id.0 / env.n_parts) as usize;
         let newly_joined = self.join(env, id, local, event.key.at, entry.round);
@@ -205,11 +250,13 @@ impl<S: Strategy> ClientPart<S> {
         let dropped_out = event.key.at >= attendance.leaves_at;
         let presence = match dropped_out {
             true => Presence::Away(None),
-            false => {
-                env.world
-                    .availability
-                    .presence(id, attendance.round, event.key.at, &mut attendance.cursor, env.streams)
-            }
+            false => env.world.availability.presence(
+                id,
+                attendance.round,
+                event.key.at,
+                &mut attendance.cursor,
+                env.ground.streams,
+            ),
         };
         if let Presence::Away(until) = presence {
             return self.away(env, event, entry, until, dropped_out);
@@ -220,11 +267,11 @@ impl<S: Strategy> ClientPart<S> {
                 self.core.schedule(waiting.key, waiting.to, entry);
             }
         }
-        self.present(env, event, entry, local)
+        self.present(env, helpers, event, entry, local)
     }
 
     /// Notes that an event of `round` has reached the client. True if that round is new to it.
-    fn join(&mut self, env: &Env<'_, '_, S>, id: ClientId, local: usize, at: SimTime, round: Round) -> bool {
+    fn join(&mut self, env: &Env<'_, S>, id: ClientId, local: usize, at: SimTime, round: Round) -> bool {
         let attendance = &mut self.attendance[local];
         if attendance.joined && round <= attendance.round {
             return false;
@@ -232,7 +279,7 @@ impl<S: Strategy> ClientPart<S> {
         attendance.joined = true;
         attendance.round = round;
         self.accounts[local].rounds_joined += 1;
-        attendance.leaves_at = env.world.dropout.leaves_at(id, round, at, env.streams);
+        attendance.leaves_at = env.world.dropout.leaves_at(id, round, at, env.ground.streams);
         true
     }
 
@@ -240,7 +287,7 @@ impl<S: Strategy> ClientPart<S> {
     /// what a client that left in mid-round had begun is lost.
     fn away(
         &mut self,
-        env: &Env<'_, '_, S>,
+        env: &Env<'_, S>,
         event: QueuedEvent,
         entry: Entry<S>,
         until: Option<SimTime>,
@@ -268,22 +315,27 @@ impl<S: Strategy> ClientPart<S> {
         Ok(())
     }
 
-    fn present(
+    fn present<'scope>(
         &mut self,
-        env: &Env<'_, '_, S>,
+        env: &Env<'scope, S>,
+        helpers: Help<'_, 'scope>,
         event: QueuedEvent,
         entry: Entry<S>,
         local: usize,
     ) -> Result<(), Fault> {
-        let (key, me, round) = (event.key, Party::from_index(event.to), entry.round);
+        let (key, me, round) = (event.key, ClientId(event.to - 1), entry.round);
         let account = &mut self.accounts[local];
         let event = match entry.content {
-            Content::Start => Event::Start,
-            Content::Timer(id) => Event::Timer(id),
-            Content::Done(job) => Event::Done(self.core.finish_job(env, job)),
-            Content::Undelivered { to, message, why } => Event::Undelivered { to, message, why },
+            Content::Start => ClientEvent::Start,
+            Content::Timer(id) => ClientEvent::Timer(id),
+            Content::Done(job) => ClientEvent::Done(self.core.finish_job(env, helpers, job)),
+            Content::Undelivered { to, letter, note, why } => match (to, letter) {
+                (_, Letter::Up(message)) => ClientEvent::Undelivered { message, why },
+                (Party::Client(to), Letter::Peer(message)) => ClientEvent::UndeliveredPeer { to, message, note, why },
+                _ => unreachable!("what a client sends goes up or to a client"),
+            },
             Content::Message(mut envelope) => {
-                let size = envelope.message.payload_len() + u64::from(env.world.header_bytes);
+                let size = envelope.letter.payload_len() + u64::from(env.world.header_bytes);
                 if !envelope.linked && account.rates.down.is_some() {
                     // First in, first out: it is through the access link after all that came to it earlier.
                     let span = AccessRates::transmission(account.rates.down, Bytes(size));
@@ -300,24 +352,33 @@ impl<S: Strategy> ClientPart<S> {
                 if from == Party::Server {
                     account.downlink_bytes += size;
                 }
-                let message = self.core.deliver(env.wire_check, (from, me, round), envelope.message)?;
-                Event::Message { from, message }
+                let way = (from, Party::Client(me), round);
+                match (from, self.core.deliver(env.wire_check, way, envelope.letter)?) {
+                    (_, Letter::Down(message)) => ClientEvent::Message(message),
+                    (Party::Client(from), Letter::Peer(message)) => ClientEvent::Peer { from, message },
+                    _ => unreachable!("what reaches a client comes down or from a client"),
+                }
             }
         };
         self.core.handled += 1;
-        let mut cx = Context {
-            env,
-            core: &mut self.core,
-            account,
+        let mut cx = ClientContext {
+            handling: Handling {
+                env,
+                core: &mut self.core,
+                account,
+                me: Party::Client(me),
+                now: key.at,
+                round,
+                event_round: round,
+                fault: None,
+            },
             spent: &mut self.spent[local * self.n_mechanisms..][..self.n_mechanisms],
             me,
-            now: key.at,
-            round,
-            event_round: round,
-            fault: None,
+            noise: Vec::new(),
         };
-        let result = env.strategy.on_client(&mut self.states[local], event, &mut cx);
-        let fault = cx.fault.take();
+        let Ground { strategy, shards, .. } = env.ground;
+        let result = strategy.on_client(shards.shard(me), &mut self.states[local], event, &mut cx);
+        let fault = cx.handling.fault.take();
         account.handled += 1;
         match fault {
             Some(fault) => Err(fault),

@@ -7,15 +7,17 @@
 mod outcome;
 
 use crate::context::Record;
-use crate::core::{Account, Content, Core, Env, Fault, Outgoing};
+use crate::core::{Account, Content, Core, Env, Fault, Ground, Outgoing};
 use crate::job::Helpers;
-use crate::part::{ClientPart, ServerPart};
+use crate::part::{ClientPart, Help, ServerPart};
 use crate::queue::EventKey;
-use crate::strategy::{Strategy, StrategyError};
+use crate::strategy::{Strategy, StrategyError, System};
 use crate::world::World;
 use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
-use folkmoot_metrics::{ClientId, ClientRow, Ledger, Party, PrivacyRow, Round, RoundRow, ScoreRow, SimSpan, SimTime};
+use folkmoot_metrics::{
+    ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
+};
 use rayon::prelude::*;
 use std::fmt;
 
@@ -46,19 +48,20 @@ impl Default for Options {
 
 /// Told of finished rounds while the run goes on.
 pub trait Observer: Send {
-    /// Called after the window in which rounds ended, with all rounds so far and a way to see the ledger.
+    /// Called after the window in which rounds ended, with all rounds so far and a way to get the rows of the ledger.
     ///
     /// # Errors
     ///
     /// A message ends the run: results can no longer be saved.
-    fn rounds_done(&mut self, rounds: &[RoundRow], ledger: &mut dyn FnMut() -> Ledger) -> Result<(), String>;
+    fn rounds_done(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>)
+    -> Result<(), String>;
 }
 
 /// Sees nothing.
 pub struct Unobserved;
 
 impl Observer for Unobserved {
-    fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Ledger) -> Result<(), String> {
+    fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -67,6 +70,8 @@ impl Observer for Unobserved {
 pub struct Outcome {
     /// Every message and byte.
     pub ledger: Ledger,
+    /// The same as rows, beside what theory predicts.
+    pub messages: Vec<MessageRow>,
     /// One row per finished round.
     pub rounds: Vec<RoundRow>,
     /// Scores during the run, then the final ones.
@@ -77,7 +82,7 @@ pub struct Outcome {
     pub artifacts: Vec<Artifact>,
     /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
-    /// One row per client; `shard_size` is for the caller to fill in.
+    /// One row per client.
     pub clients: Vec<ClientRow>,
     /// The strategy's counters by round: name, then one number per round.
     pub counters: Vec<(&'static str, Vec<u64>)>,
@@ -192,8 +197,7 @@ const PARTS_PER_THREAD: usize = 4;
 /// With fewer pending events, handing them to other threads costs more than it saves.
 const PARALLEL_FROM: usize = 512;
 
-/// Runs `strategy` with `n_clients` clients in `world` until the server finishes, nothing is left to happen, or the
-/// world's horizon is reached.
+/// Runs a system in `world` until the server finishes, nothing is left to happen, or the world's horizon is reached.
 ///
 /// # Errors
 ///
@@ -201,50 +205,49 @@ const PARALLEL_FROM: usize = 512;
 ///
 /// # Determinism
 ///
-/// The outcome depends on the strategy, the number of clients, the world and the seed; not on `options`.
+/// The outcome depends on the system, the world and the seed; not on `options`.
 pub fn run<S: Strategy>(
-    strategy: &S,
-    n_clients: u32,
+    system: System<'_, S>,
     world: &World,
     seed: u64,
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let pool = threads(options.threads)?;
-    if options.threads <= 1 {
-        return pool.install(|| play(strategy, n_clients, world, seed, options, None, observer));
+    let n_clients = system.shards.n_clients();
+    let mechanisms = system.strategy.mechanisms();
+    assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
+    let env = Env {
+        ground: Ground::new(system, Streams::new(seed), options.dry_run),
+        world,
+        mechanisms: &mechanisms,
+        n_clients,
+        n_parts: match options.threads {
+            0 | 1 => 1,
+            n => (n * PARTS_PER_THREAD).min(n_clients.max(1) as usize) as u32,
+        },
+        lookahead: world.network.lookahead().max(SimSpan(1)),
+        wire_check: options.wire_check,
+        has_helpers: options.threads > 1,
+    };
+    if !env.has_helpers {
+        return pool.install(|| play(&env, None, options, observer));
     }
     // Jobs have threads of their own: one that is parallel inside never finds itself under a part that waits for another.
-    threads(options.threads)?
-        .in_place_scope(|scope| pool.install(|| play(strategy, n_clients, world, seed, options, Some(scope), observer)))
+    threads(options.threads)?.in_place_scope(|scope| {
+        let helpers = Helpers::new(scope, options.threads);
+        pool.install(|| play(&env, Some(&helpers), options, observer))
+    })
 }
 
 /// Plays the run on the present pool.
 fn play<'scope, S: Strategy>(
-    strategy: &'scope S,
-    n_clients: u32,
-    world: &World,
-    seed: u64,
+    env: &Env<'scope, S>,
+    helpers: Help<'_, 'scope>,
     options: Options,
-    scope: Option<&rayon::Scope<'scope>>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let n_parts = match options.threads {
-        0 | 1 => 1,
-        n => (n * PARTS_PER_THREAD).min(n_clients.max(1) as usize) as u32,
-    };
-    let env = Env {
-        strategy,
-        world,
-        streams: Streams::new(seed),
-        n_clients,
-        n_parts,
-        lookahead: world.network.lookahead().max(SimSpan(1)),
-        wire_check: options.wire_check,
-        dry_run: options.dry_run,
-        helpers: scope.map(|scope| Helpers::new(scope, options.threads)),
-    };
-    let mut run = Run::new(&env)?;
+    let mut run = Run::new(env, helpers)?;
     run.start();
     let end = run.drive(options, observer)?;
     run.finish(end)
@@ -258,27 +261,32 @@ fn threads(n: usize) -> Result<rayon::ThreadPool, RunError> {
 /// What one part is sent in a window: a box from each part.
 type Inbox<S> = Vec<Vec<Outgoing<S>>>;
 
-struct Run<'a, 'env, 'scope, S: Strategy> {
-    env: &'a Env<'env, 'scope, S>,
+struct Run<'a, 'scope, S: Strategy> {
+    env: &'a Env<'scope, S>,
+    helpers: Help<'a, 'scope>,
     server: ServerPart<S>,
     parts: Vec<ClientPart<S>>,
     rounds_seen: usize,
 }
 
-impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
-    fn new(env: &'a Env<'env, 'scope, S>) -> Result<Self, RunError> {
-        let setup = env.setup();
-        let state = env.strategy.server(&setup).map_err(|error| RunError::Setup {
+impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
+    fn new(env: &'a Env<'scope, S>, helpers: Help<'a, 'scope>) -> Result<Self, RunError> {
+        let (setup, Ground { strategy, shards, .. }) = (env.setup(), env.ground);
+        let mut state = strategy.server(&setup).map_err(|error| RunError::Setup {
             party: Party::Server,
             error,
         })?;
-        let n_mechanisms = env.strategy.mechanisms().len();
+        shards.prepare(strategy, &mut state, &setup);
+        let n_mechanisms = env.mechanisms.len();
         let parts: Vec<ClientPart<S>> = (0..env.n_parts)
             .into_par_iter()
             .map(|offset| {
                 let states = (offset..env.n_clients)
                     .step_by(env.n_parts as usize)
-                    .map(|id| env.strategy.client(ClientId(id), &setup).map_err(|error| (id, error)))
+                    .map(|id| {
+                        let shard = shards.shard(ClientId(id));
+                        strategy.client(shard, &setup).map_err(|error| (id, error))
+                    })
                     .collect::<Result<Vec<_>, _>>()?;
                 Ok(ClientPart::new(env, offset, n_mechanisms, states))
             })
@@ -294,9 +302,11 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             state,
             account: Account::default(),
             record: Record::default(),
+            sheet: Sheet::new(),
         };
         Ok(Run {
             env,
+            helpers,
             server,
             parts,
             rounds_seen: 0,
@@ -311,7 +321,7 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             content: Content::Start,
         };
         self.server.core.schedule(key, 0, entry);
-        if self.env.strategy.starts_clients() {
+        if self.env.ground.strategy.starts_clients() {
             self.parts.iter_mut().for_each(|part| part.start(self.env.n_parts));
         }
     }
@@ -380,30 +390,31 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
     }
 
     fn window(&mut self, end: SimTime) {
-        let env = self.env;
+        let (env, helpers) = (self.env, self.helpers);
         let pending: usize = self.parts.iter().map(|part| part.core.queue.len()).sum();
         if env.n_parts == 1 || pending < PARALLEL_FROM {
-            self.server.run_until(env, end, usize::MAX);
-            if let Some(helpers) = &env.helpers {
+            self.server.run_until(env, helpers, end, usize::MAX);
+            if let Some(helpers) = helpers {
                 // Jobs of all parts are known before the first is needed.
-                self.parts.iter_mut().for_each(|part| part.run_to_jobs(env, end));
+                self.parts
+                    .iter_mut()
+                    .for_each(|part| part.run_to_jobs(env, Some(helpers), end));
                 let cores = self.parts.iter_mut().map(|part| &mut part.core);
                 let jobs: Vec<_> = cores.flat_map(Core::share_jobs).collect();
-                helpers.offer(env.strategy, &jobs);
+                helpers.offer(env.ground, &jobs);
             }
             self.parts
                 .iter_mut()
-                .for_each(|part| part.run_until(env, end, usize::MAX));
+                .for_each(|part| part.run_until(env, helpers, end, usize::MAX));
         } else {
             let (server, parts) = (&mut self.server, &mut self.parts);
-            let helpers = env.helpers.as_ref();
             helpers.inspect(|helpers| helpers.expect_parts(parts.len()));
             let play = |part: &mut ClientPart<S>| {
                 helpers.inspect(|helpers| helpers.part_begins());
-                part.run_until(env, end, usize::MAX);
+                part.run_until(env, helpers, end, usize::MAX);
             };
             rayon::join(
-                || server.run_until(env, end, usize::MAX),
+                || server.run_until(env, helpers, end, usize::MAX),
                 || parts.par_iter_mut().with_max_len(1).for_each(play),
             );
         }
@@ -423,8 +434,8 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
             .chain(server.map(|key| (key, 0)))
             .min();
         match first {
-            Some((_, 0)) => self.server.run_until(self.env, SimTime::NEVER, 1),
-            Some((_, i)) => self.parts[i - 1].run_until(self.env, SimTime::NEVER, 1),
+            Some((_, 0)) => self.server.run_until(self.env, self.helpers, SimTime::NEVER, 1),
+            Some((_, i)) => self.parts[i - 1].run_until(self.env, self.helpers, SimTime::NEVER, 1),
             None => {}
         }
     }
@@ -479,17 +490,23 @@ impl<'a, 'env, 'scope, S: Strategy> Run<'a, 'env, 'scope, S> {
         }
         if self.server.record.rounds.len() > self.rounds_seen {
             self.rounds_seen = self.server.record.rounds.len();
-            let (server, parts) = (&self.server, &self.parts);
+            let this = &*self;
             observer
-                .rounds_done(&server.record.rounds, &mut || merged_ledger(server, parts))
+                .rounds_done(&this.server.record.rounds, &mut || this.message_rows(&this.ledger()))
                 .map_err(RunError::Observer)?;
         }
         Ok(())
     }
-}
 
-fn merged_ledger<S: Strategy>(server: &ServerPart<S>, parts: &[ClientPart<S>]) -> Ledger {
-    let mut ledger = server.core.ledger.clone();
-    parts.iter().for_each(|part| ledger.merge(&part.core.ledger));
-    ledger
+    /// The ledger of all parts.
+    fn ledger(&self) -> Ledger {
+        let mut ledger = self.server.core.ledger.clone();
+        self.parts.iter().for_each(|part| ledger.merge(&part.core.ledger));
+        ledger
+    }
+
+    fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {
+        let (setup, Ground { strategy, study, .. }) = (self.env.setup(), self.env.ground);
+        ledger.message_rows(|kind, round, way| study.expected_messages(strategy, &setup, kind, round, way))
+    }
 }

@@ -1,11 +1,11 @@
 //! What a federated system implements to be simulated.
 
-use crate::context::{Context, ServerContext};
+use crate::context::{ClientContext, JobContext, ServerContext};
+use crate::study::Study;
 use crate::wire::Wire;
 use crate::world::World;
-use folkmoot_draws::{SimRng, Streams};
-use folkmoot_metrics::run_dir::Artifact;
-use folkmoot_metrics::{ClientId, Direction, DropReason, Kind, Ledger, Party, Round, RoundRow, ScoreRow, SimSpan};
+use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_metrics::{ClientId, DropReason, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -15,13 +15,45 @@ pub trait State: Send + Serialize + DeserializeOwned {}
 
 impl<T: Send + Serialize + DeserializeOwned> State for T {}
 
-/// One federated algorithm. Its parameters are its fields; what changes during a run is in `Server` and `Client`.
+/// One federated algorithm: its settings and the facts that everybody knows, such as the number of clients.
 ///
-/// A handler sees its own party's state, the event and a [`Context`], and nothing else: what a client knows is its own
-/// shard and what it was sent.
-pub trait Strategy: Send + Sync + Sized {
-    /// Everything that can travel, as one enum.
-    type Message: Wire;
+/// What a party knows is what its handler is given. A client's handler gets that client's [`Shard`](Self::Shard), its own state
+/// and what it was sent; the server's gets no shard. A strategy is made before anybody has seen data and borrows nothing, so there
+/// is no way from a handler to the data set or to another client's shard:
+///
+/// ```compile_fail
+/// use folkmoot_engine::prelude::*;
+///
+/// struct Nosy;
+/// impl Strategy for Nosy {
+///     type Down = Never;
+///     type Up = Never;
+///     type Peer = Never;
+///     type Shard<'a> = &'a [u32];
+///     type Work = ();
+///     type Done = ();
+///     type Server = ();
+///     type Client = ();
+///     type Sight = ();
+///     fn server(&self, _: &Setup<'_>) -> Result<(), StrategyError> { Ok(()) }
+///     fn client(&self, _: &[u32], _: &Setup<'_>) -> Result<(), StrategyError> { Ok(()) }
+///     fn on_server(&self, _: &mut (), _: ServerEvent<Self>, _: &mut ServerContext<'_, Self>) -> Result<(), StrategyError> { Ok(()) }
+///     fn on_client(&self, _: &[u32], _: &mut (), _: ClientEvent<Self>, cx: &mut ClientContext<'_, Self>) -> Result<(), StrategyError> {
+///         cx.shard(ClientId(7)); // the engine knows it; a handler cannot ask
+///         Ok(())
+///     }
+///     fn perform(&self, _: Option<&[u32]>, _: &(), _: &JobContext) {}
+/// }
+/// ```
+pub trait Strategy: Send + Sync + Sized + 'static {
+    /// What the server sends to clients.
+    type Down: Wire;
+    /// What clients send to the server.
+    type Up: Wire;
+    /// What clients send each other; [`Never`](crate::wire::Never) where they do not.
+    type Peer: Wire;
+    /// All that one client holds: a view made by [`Shards::shard`].
+    type Shard<'a>: Copy + Send + Sync;
     /// Heavy, pure work described as data, so that a checkpoint can hold it.
     type Work: State + Sync;
     /// What such work returns.
@@ -30,8 +62,10 @@ pub trait Strategy: Send + Sync + Sized {
     type Server: State + Sync;
     /// A client's state.
     type Client: State + Sync;
+    /// What a handler shows to whoever watches the run from above; `()` if nothing. Nothing comes back.
+    type Sight;
 
-    /// Names of the integer counters that handlers may raise with [`Context::count`].
+    /// Names of the integer counters that handlers may raise with `count`, and studies with what they are shown.
     const COUNTERS: &'static [&'static str] = &[];
 
     /// The server's state at the start.
@@ -46,7 +80,7 @@ pub trait Strategy: Send + Sync + Sized {
     /// # Errors
     ///
     /// When the client's data do not suit the strategy.
-    fn client(&self, client: ClientId, setup: &Setup<'_>) -> Result<Self::Client, StrategyError>;
+    fn client(&self, shard: Self::Shard<'_>, setup: &Setup<'_>) -> Result<Self::Client, StrategyError>;
 
     /// Handles an event of the server's.
     ///
@@ -56,8 +90,8 @@ pub trait Strategy: Send + Sync + Sized {
     fn on_server(
         &self,
         server: &mut Self::Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError>;
 
     /// Handles an event of a client's.
@@ -67,109 +101,190 @@ pub trait Strategy: Send + Sync + Sized {
     /// Ends the run.
     fn on_client(
         &self,
+        shard: Self::Shard<'_>,
         client: &mut Self::Client,
-        event: Event<Self>,
-        cx: &mut Context<'_, '_, Self>,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError>;
 
-    /// Does heavy work. Pure: no context, no shared state; called on any thread, once or more often per work.
-    fn perform(&self, work: &Self::Work) -> Self::Done;
+    /// Does heavy work: a client's on its shard, the server's without one. Pure: called on any thread, once or more often per
+    /// work.
+    fn perform(&self, shard: Option<Self::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done;
 
     /// What becomes of `message` when its receiver is absent. Default: it waits.
-    fn absence(&self, _message: &Self::Message) -> Absence {
+    fn absence(&self, _message: &Letter<Self>) -> Absence {
         Absence::Wait
     }
 
-    /// Whether every client gets [`Event::Start`] at time zero; the server always does. Default: no.
+    /// Whether every client gets [`ClientEvent::Start`] at time zero; the server always gets its own. Default: no.
     fn starts_clients(&self) -> bool {
         false
     }
 
-    /// The mechanisms whose releases handlers report with [`Context::spend`].
+    /// The mechanisms whose releases handlers report.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         Vec::new()
     }
+}
 
-    /// How many messages theory predicts for a row of the ledger, where it does.
-    fn expected_messages(&self, _setup: &Setup<'_>, _kind: Kind, _round: Round, _direction: Direction) -> Option<f64> {
+/// The shards of all clients. Whoever makes it sees the data set and the partition, and is the only one who does so before a run
+/// has ended.
+pub trait Shards<S: Strategy>: Send + Sync {
+    /// The number of clients.
+    fn n_clients(&self) -> u32;
+
+    /// All that `client` holds. Cheap: called at every event.
+    fn shard(&self, client: ClientId) -> S::Shard<'_>;
+
+    /// How many items that are, for `clients.csv`.
+    fn size(&self, client: ClientId) -> u64;
+
+    /// What a trusted party who sees all data does before the run, in a few words; `manifest.json` names it. Default: nothing.
+    fn trusted(&self) -> Option<&'static str> {
         None
     }
 
-    /// Final scores. The one all-seeing view: read-only, outside virtual time, on its own stream.
-    fn evaluate(
-        &self,
-        _server: &Self::Server,
-        _clients: &Clients<'_, Self::Client>,
-        _report: &Report<'_>,
-        _rng: &mut SimRng,
-    ) -> Scores {
-        Scores::default()
+    /// Does it, and leaves the outcome with the server. Default: nothing.
+    fn prepare(&self, _strategy: &S, _server: &mut S::Server, _setup: &Setup<'_>) {}
+}
+
+/// So many clients who hold nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoData(pub u32);
+
+impl<S: for<'a> Strategy<Shard<'a> = ()>> Shards<S> for NoData {
+    fn n_clients(&self) -> u32 {
+        self.0
+    }
+
+    fn shard(&self, _: ClientId) {}
+
+    fn size(&self, _: ClientId) -> u64 {
+        0
     }
 }
 
-/// What `evaluate` returns.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scores {
-    /// Rows for `scores.csv`.
-    pub rows: Vec<ScoreRow>,
-    /// Numbers for `summary.json`; a name `metric@label` is a reference value for `metric`, and
-    /// `metric[parameter=value]` a point of a curve over a parameter that one run has several values of.
-    pub summary: Vec<(String, f64)>,
-    /// Files for `artifacts/`.
-    pub artifacts: Vec<Artifact>,
+/// A strategy with the data it runs on and those who watch.
+pub struct System<'a, S: Strategy> {
+    /// The strategy.
+    pub strategy: &'a S,
+    /// What each client holds.
+    pub shards: &'a dyn Shards<S>,
+    /// What is seen from above.
+    pub study: &'a dyn Study<S>,
 }
 
+impl<S: Strategy> Clone for System<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Strategy> Copy for System<'_, S> {}
+
 /// What a strategy may know when it sets up.
+#[derive(Clone, Copy)]
 pub struct Setup<'a> {
     /// The number of clients.
     pub n_clients: u32,
-    /// The streams of the run.
-    pub streams: Streams,
     /// The world.
     pub world: &'a World,
     /// Every message is wanted, and no learning.
     pub dry_run: bool,
+    pub(crate) streams: Streams,
 }
 
-/// What a run has come to when [`Strategy::evaluate`] is asked.
-pub struct Report<'a> {
-    /// What the strategy knew at the start.
-    pub setup: Setup<'a>,
-    /// Every message and byte.
-    pub ledger: &'a Ledger,
-    /// The finished rounds.
-    pub rounds: &'a [RoundRow],
-    /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].
-    pub counters: Vec<u64>,
+impl Setup<'_> {
+    /// The stream of the whole run for `purpose`.
+    pub fn rng(&self, purpose: Purpose) -> SimRng {
+        self.streams.global(purpose)
+    }
 }
 
-/// What a handler handles.
-pub enum Event<S: Strategy> {
+/// A message with the way it goes.
+pub enum Letter<S: Strategy> {
+    /// From the server to a client.
+    Down(S::Down),
+    /// From a client to the server.
+    Up(S::Up),
+    /// Between clients.
+    Peer(S::Peer),
+}
+
+impl<S: Strategy> Clone for Letter<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Letter::Down(message) => Letter::Down(message.clone()),
+            Letter::Up(message) => Letter::Up(message.clone()),
+            Letter::Peer(message) => Letter::Peer(message.clone()),
+        }
+    }
+}
+
+/// What the server handles.
+pub enum ServerEvent<S: Strategy> {
     /// The run begins.
     Start,
     /// A message arrived.
     Message {
         /// Its sender.
-        from: Party,
+        from: ClientId,
         /// The message.
-        message: S::Message,
+        message: S::Up,
     },
-    /// Work that this party started is finished.
+    /// Work that the server started is finished.
     Done(S::Done),
-    /// A timer that this party set has run out.
+    /// A timer that the server set has run out.
     Timer(TimerId),
-    /// A message of this party's did not arrive, and its policy is to tell.
+    /// A message of the server's did not arrive, and its policy is to tell.
     Undelivered {
         /// Whom it was for.
-        to: Party,
+        to: ClientId,
         /// The message.
-        message: S::Message,
+        message: S::Down,
         /// Why.
         why: DropReason,
     },
-    /// To the server only: nothing is under way any more, so no round can end by waiting. It comes again whenever what the
-    /// server does then is lost; a server that does nothing has stalled.
+    /// Nothing is under way any more, so no round can end by waiting. It comes again whenever what the server does then is lost; a
+    /// server that does nothing has stalled.
     Quiet,
+}
+
+/// What a client handles.
+pub enum ClientEvent<S: Strategy> {
+    /// The run begins.
+    Start,
+    /// A message of the server's arrived.
+    Message(S::Down),
+    /// A message of another client's arrived, or of its own to itself.
+    Peer {
+        /// Its sender.
+        from: ClientId,
+        /// The message.
+        message: S::Peer,
+    },
+    /// Work that this client started is finished.
+    Done(S::Done),
+    /// A timer that this client set has run out.
+    Timer(TimerId),
+    /// A message of this client's to the server did not arrive, and its policy is to tell.
+    Undelivered {
+        /// The message.
+        message: S::Up,
+        /// Why.
+        why: DropReason,
+    },
+    /// A message of this client's to another did not arrive, and its policy is to tell.
+    UndeliveredPeer {
+        /// Whom it was for.
+        to: ClientId,
+        /// The message.
+        message: S::Peer,
+        /// What this client noted beside it.
+        note: u32,
+        /// Why.
+        why: DropReason,
+    },
 }
 
 /// A strategy's name for one of its timers.
@@ -181,7 +296,7 @@ pub struct TimerId(pub u32);
 pub enum Absence {
     /// It is held until the receiver is back.
     Wait,
-    /// It is dropped, and the sender gets [`Event::Undelivered`] this long after it was sent, or as soon as the network
+    /// It is dropped, and the sender is told so by an event (`Undelivered`) this long after it was sent, or as soon as the network
     /// could tell it.
     Tell {
         /// The time-out.
@@ -204,35 +319,6 @@ pub struct MechanismInfo {
     pub composition: String,
     /// What the paper claims for the whole.
     pub claimed: Option<f64>,
-}
-
-/// All clients' states, for [`Strategy::evaluate`].
-pub struct Clients<'a, C> {
-    pub(crate) parts: Vec<&'a [C]>,
-    pub(crate) len: u32,
-}
-
-impl<C> Clients<'_, C> {
-    /// How many there are.
-    pub fn len(&self) -> u32 {
-        self.len
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The state of one client.
-    pub fn get(&self, client: ClientId) -> Option<&C> {
-        let n = self.parts.len().max(1) as u32;
-        self.parts.get((client.0 % n) as usize)?.get((client.0 / n) as usize)
-    }
-
-    /// All states, in ascending order of the clients.
-    pub fn iter(&self) -> impl Iterator<Item = (ClientId, &C)> {
-        (0..self.len).map(ClientId).filter_map(|id| Some((id, self.get(id)?)))
-    }
 }
 
 /// Why a strategy cannot go on.

@@ -1,17 +1,19 @@
 //! The form in which messages travel: exact sizes without encoding, and an encoding that carries all they hold.
 
-use folkmoot_metrics::Kind;
+pub use folkmoot_metrics::Kind;
 use std::fmt;
+use std::sync::Arc;
 
-/// A strategy's messages, all of them in one enum.
+/// A strategy's messages that go one way, all of them in one enum.
 ///
 /// Messages are moved in normal runs; `--wire-check` delivers `decode(encode(m))` instead, and every result must be the
 /// same. The kind travels in the header, so a payload holds no tag.
 pub trait Wire: Sized + Clone + Send {
-    /// Every kind, in ledger order.
-    const KINDS: &'static [Kind];
+    /// Every kind with its place in the ledger's order, which the messages of all ways share. A kind that goes two ways has one
+    /// place.
+    const KINDS: &'static [(usize, Kind)];
 
-    /// The index of this message's kind in [`Wire::KINDS`].
+    /// The place of this message's kind.
     fn kind(&self) -> usize;
 
     /// How many bytes [`Wire::encode`] writes, exactly.
@@ -32,12 +34,36 @@ pub trait Wire: Sized + Clone + Send {
     /// Appends the payload, little-endian.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Reads a payload of `KINDS[kind]`.
+    /// Reads a payload of the kind at that place.
     ///
     /// # Errors
     ///
     /// When the bytes are not such a payload.
     fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError>;
+}
+
+/// No message at all: what goes a way that nothing goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Never {}
+
+impl Wire for Never {
+    const KINDS: &'static [(usize, Kind)] = &[];
+
+    fn kind(&self) -> usize {
+        match *self {}
+    }
+
+    fn encoded_len(&self) -> usize {
+        match *self {}
+    }
+
+    fn encode(&self, _: &mut Vec<u8>) {
+        match *self {}
+    }
+
+    fn decode(kind: usize, _: &[u8]) -> Result<Self, DecodeError> {
+        Err(DecodeError::UnknownKind(kind))
+    }
 }
 
 /// Why bytes are not a message.
@@ -100,9 +126,19 @@ impl<'a> WireReader<'a> {
         self.take().map(u32::from_le_bytes)
     }
 
+    /// The next `u64`.
+    pub fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.take().map(u64::from_le_bytes)
+    }
+
     /// The next `f32`.
     pub fn f32(&mut self) -> Result<f32, DecodeError> {
         self.take().map(f32::from_le_bytes)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// All bytes that are left.
@@ -110,9 +146,23 @@ impl<'a> WireReader<'a> {
         std::mem::take(&mut self.0)
     }
 
+    /// All that is left as bytes; never fails, as those beside it may.
+    fn rest_u8(&mut self) -> Result<&'a [u8], DecodeError> {
+        Ok(self.rest())
+    }
+
     /// All that is left as `u32`s.
     pub fn rest_u32(&mut self) -> Result<Vec<u32>, DecodeError> {
         self.rest_words(u32::from_le_bytes)
+    }
+
+    /// All that is left as `u64`s.
+    pub fn rest_u64(&mut self) -> Result<Vec<u64>, DecodeError> {
+        let (words, odd) = self.rest().as_chunks::<8>();
+        match odd.len() {
+            0 => Ok(words.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect()),
+            n => Err(DecodeError::TooShort { missing: 8 - n }),
+        }
     }
 
     /// All that is left as `f32`s.
@@ -145,6 +195,276 @@ pub fn put_u32s(out: &mut Vec<u8>, words: &[u32]) {
 /// Appends `f32`s, little-endian.
 pub fn put_f32s(out: &mut Vec<u8>, words: &[f32]) {
     words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}
+
+/// A value that messages are made of.
+pub trait Payload: Sized {
+    /// How many bytes [`encode`](Self::encode) writes, exactly.
+    fn encoded_len(&self) -> usize;
+
+    /// Bytes that the ledger counts. Default: the encoding's.
+    fn counted_len(&self) -> u64 {
+        self.encoded_len() as u64
+    }
+
+    /// As [`Wire::shared_key`]. Default: none.
+    fn shared_key(&self) -> Option<usize> {
+        None
+    }
+
+    /// Appends the value, little-endian.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Reads it back. Lists have no length of their own: they take all that is left.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not such a value.
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError>;
+}
+
+/// Nothing: 0 bytes.
+impl Payload for () {
+    fn encoded_len(&self) -> usize {
+        0
+    }
+
+    fn encode(&self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(())
+    }
+}
+
+/// The same for many receivers.
+impl<T: Payload> Payload for Arc<T> {
+    fn encoded_len(&self) -> usize {
+        (**self).encoded_len()
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        Some(Arc::as_ptr(self).addr())
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        (**self).encode(out);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        T::decode(reader).map(Arc::new)
+    }
+}
+
+/// None where nothing is left.
+impl<T: Payload> Payload for Option<T> {
+    fn encoded_len(&self) -> usize {
+        self.as_ref().map_or(0, T::encoded_len)
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        self.as_ref().and_then(T::shared_key)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        if let Some(value) = self {
+            value.encode(out);
+        }
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        match reader.is_empty() {
+            true => Ok(None),
+            false => T::decode(reader).map(Some),
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ident)*) => {$(
+        impl Payload for $number {
+            fn encoded_len(&self) -> usize {
+                4
+            }
+
+            fn encode(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+                reader.$number()
+            }
+        }
+    )*};
+}
+
+numbers!(u32 f32);
+
+macro_rules! lists {
+    ($($list:ty, $put:ident, $rest:ident, $key:expr;)*) => {$(
+        impl Payload for $list {
+            fn encoded_len(&self) -> usize {
+                size_of_val(&**self)
+            }
+
+            fn shared_key(&self) -> Option<usize> {
+                let key: fn(&Self) -> Option<usize> = $key;
+                key(self)
+            }
+
+            fn encode(&self, out: &mut Vec<u8>) {
+                $put(out, self);
+            }
+
+            fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+                Ok(reader.$rest()?.into())
+            }
+        }
+    )*};
+}
+
+lists! {
+    Vec<u32>, put_u32s, rest_u32, |_| None;
+    Vec<f32>, put_f32s, rest_f32, |_| None;
+    Vec<u64>, put_u64s, rest_u64, |_| None;
+    Box<[u32]>, put_u32s, rest_u32, |_| None;
+    Box<[f32]>, put_f32s, rest_f32, |_| None;
+    Arc<[u32]>, put_u32s, rest_u32, |list| Some(list.as_ptr().addr());
+    Arc<[f32]>, put_f32s, rest_f32, |list| Some(list.as_ptr().addr());
+    Arc<[u8]>, put_bytes, rest_u8, |list| Some(list.as_ptr().addr());
+}
+
+fn put_u64s(out: &mut Vec<u8>, words: &[u64]) {
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(bytes);
+}
+
+/// Content of which the ledger counts so many payload bytes, whatever is carried: what real parties would send and the simulation
+/// holds once for all, or, as `Counted<()>`, does not make at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted<T> {
+    /// What is carried.
+    pub content: T,
+    /// What is counted. It does not travel: a receiver under `--wire-check` finds 0.
+    pub bytes: u64,
+}
+
+impl<T: Payload> Payload for Counted<T> {
+    fn encoded_len(&self) -> usize {
+        self.content.encoded_len()
+    }
+
+    fn counted_len(&self) -> u64 {
+        self.bytes
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        self.content.shared_key()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.content.encode(out);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        let content = T::decode(reader)?;
+        Ok(Counted { content, bytes: 0 })
+    }
+}
+
+/// Declares the messages that go one way: an enum with its [`Wire`](crate::wire::Wire) and a table of its kinds.
+///
+/// A line is `place, phase, name => Variant(field: Type, …)`; each type is a [`Payload`](crate::wire::Payload), and one that takes
+/// all that is left stands last.
+///
+/// ```
+/// use folkmoot_engine::prelude::*;
+///
+/// messages! {
+///     /// What clients tell each other.
+///     pub enum Peer {
+///         /// A rumour, with the hops it has made and who has told it.
+///         0, "spread", "rumour" => Rumour(hops: u32, told: Vec<u32>),
+///     }
+/// }
+/// assert_eq!(Peer::Rumour(1, vec![2, 3]).encoded_len(), 12);
+/// ```
+#[macro_export]
+macro_rules! messages {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident $(<$($generic:ident : $bound:path),+>)? {
+            $(
+                $(#[$about:meta])*
+                $place:literal, $phase:expr, $kind:expr => $variant:ident $(($($field:ident : $type:ty),+))?
+            ),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        ///
+        /// | phase | kind | payload |
+        /// |---|---|---|
+        $(#[doc = concat!("| ", stringify!($phase), " | ", stringify!($kind), " | ", $($("`", stringify!($field), ": ", stringify!($type), "` ",)+)? "|")])+
+        #[derive(Clone, Debug)]
+        $vis enum $name $(<$($generic: $bound),+>)? {
+            $($(#[$about])* $variant $(($($type),+))?,)+
+        }
+
+        impl $(<$($generic: $bound + Clone + Send),+>)? $crate::wire::Wire for $name $(<$($generic),+>)? {
+            const KINDS: &'static [(usize, $crate::wire::Kind)] =
+                &[$(($place, $crate::wire::Kind { phase: $phase, name: $kind })),+];
+
+            #[inline]
+            fn kind(&self) -> usize {
+                match self {
+                    $(Self::$variant $(($($field),+))? => { $($(let _ = $field;)+)? $place })+
+                }
+            }
+
+            #[inline]
+            fn encoded_len(&self) -> usize {
+                match self {
+                    $(Self::$variant $(($($field),+))? => 0 $($(+ $crate::wire::Payload::encoded_len($field))+)?,)+
+                }
+            }
+
+            #[inline]
+            fn payload_len(&self) -> u64 {
+                match self {
+                    $(Self::$variant $(($($field),+))? => 0 $($(+ $crate::wire::Payload::counted_len($field))+)?,)+
+                }
+            }
+
+            fn shared_key(&self) -> Option<usize> {
+                match self {
+                    $(Self::$variant $(($($field),+))? => {
+                        None $($(.or_else(|| $crate::wire::Payload::shared_key($field)))+)?
+                    })+
+                }
+            }
+
+            fn encode(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant $(($($field),+))? => { let _ = &out; $($($crate::wire::Payload::encode($field, out);)+)? })+
+                }
+            }
+
+            fn decode(kind: usize, bytes: &[u8]) -> Result<Self, $crate::wire::DecodeError> {
+                let mut reader = $crate::wire::WireReader::new(bytes);
+                let message = match kind {
+                    $($place => {
+                        $($(let $field = <$type as $crate::wire::Payload>::decode(&mut reader)?;)+)?
+                        Self::$variant $(($($field),+))?
+                    })+
+                    _ => return Err($crate::wire::DecodeError::UnknownKind(kind)),
+                };
+                reader.finish()?;
+                Ok(message)
+            }
+        }
+    };
 }
 
 #[cfg(test)]

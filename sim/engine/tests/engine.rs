@@ -4,11 +4,12 @@
 #[path = "engine/silence.rs"]
 mod silence;
 
-use folkmoot_draws::{Purpose, SimRng, StreamName, Streams, index};
+use folkmoot_draws::{StreamName, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, LinksSpec, Network, Verdict};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 /// Tokens are passed from client to client; each holder works on them, and the last one reports to the server.
@@ -18,62 +19,27 @@ struct Relay {
     absence: Absence,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Message {
-    Begin,
-    Token { hops: u32, value: u32 },
-    Report { value: u32 },
+messages! {
+    /// From the server.
+    enum Down {
+        /// Begin.
+        0, "relay", "begin" => Begin,
+    }
 }
 
-impl Wire for Message {
-    const KINDS: &'static [Kind] = &[
-        Kind {
-            phase: "relay",
-            name: "begin",
-        },
-        Kind {
-            phase: "relay",
-            name: "token",
-        },
-        Kind {
-            phase: "relay",
-            name: "report",
-        },
-    ];
-
-    fn kind(&self) -> usize {
-        match self {
-            Message::Begin => 0,
-            Message::Token { .. } => 1,
-            Message::Report { .. } => 2,
-        }
+messages! {
+    /// To the server.
+    enum Up {
+        /// What a token came to.
+        2, "relay", "report" => Report(value: u32),
     }
+}
 
-    fn encoded_len(&self) -> usize {
-        [0, 8, 4][self.kind()]
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            Message::Begin => {}
-            Message::Token { hops, value } => put_u32s(out, &[*hops, *value]),
-            Message::Report { value } => put_u32s(out, &[*value]),
-        }
-    }
-
-    fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = WireReader::new(bytes);
-        let message = match kind {
-            0 => Message::Begin,
-            1 => Message::Token {
-                hops: reader.u32()?,
-                value: reader.u32()?,
-            },
-            2 => Message::Report { value: reader.u32()? },
-            _ => return Err(DecodeError::UnknownKind(kind)),
-        };
-        reader.finish()?;
-        Ok(message)
+messages! {
+    /// Between clients.
+    enum Peer {
+        /// A token with the hops it has left.
+        1, "relay", "token" => Token(hops: u32, value: u32),
     }
 }
 
@@ -91,34 +57,62 @@ struct Client {
 }
 
 const HOP: Purpose = Purpose(*b"hop     ");
+const TOY: Channel = Channel::new(0, Purpose(*b"toy     "));
+
+/// A number with noise, at half an epsilon.
+struct Toy;
+
+impl Mechanism for Toy {
+    type Input = u32;
+    type Release = u32;
+
+    fn release(&self, value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+        match *value {
+            u32::MAX => Err(ReleaseError::Empty),
+            value => Ok(value ^ index(rng, 1 << 20) as u32),
+        }
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        PrivacyCost {
+            epsilon: 0.5,
+            delta: 0.0,
+            unit: "hop",
+        }
+    }
+}
 
 impl Strategy for Relay {
-    type Message = Message;
+    type Down = Down;
+    type Up = Up;
+    type Peer = Peer;
+    type Shard<'a> = ();
     type Work = (u32, u32);
     type Done = (u32, u32);
     type Server = Server;
     type Client = Client;
+    type Sight = u32;
 
-    const COUNTERS: &'static [&'static str] = &["timers", "told"];
+    const COUNTERS: &'static [&'static str] = &["timers", "told", "even"];
 
     fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
         Ok(Server::default())
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Client, StrategyError> {
+    fn client(&self, (): (), _: &Setup<'_>) -> Result<Client, StrategyError> {
         Ok(Client::default())
     }
 
     fn on_server(
         &self,
         server: &mut Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         match event {
-            Event::Start => return self.begin(server, cx),
-            Event::Message {
-                message: Message::Report { value },
+            ServerEvent::Start => return self.begin(server, cx),
+            ServerEvent::Message {
+                message: Up::Report(value),
                 ..
             } => {
                 server.sum = server.sum.wrapping_mul(31).wrapping_add(u64::from(value));
@@ -130,8 +124,8 @@ impl Strategy for Relay {
             }
             _ => {}
         }
-        let over = server.reports == server.needed || matches!(event, Event::Quiet);
-        let due = matches!(event, Event::Timer(TimerId(round)) if round == cx.round().0);
+        let over = server.reports == server.needed || matches!(event, ServerEvent::Quiet);
+        let due = matches!(event, ServerEvent::Timer(TimerId(round)) if round == cx.round().0);
         if over || due {
             let (cohort, completed) = (server.needed, server.reports);
             cx.round_done(RoundReport {
@@ -150,50 +144,50 @@ impl Strategy for Relay {
 
     fn on_client(
         &self,
+        (): (),
         client: &mut Client,
-        event: Event<Self>,
-        cx: &mut Context<'_, '_, Self>,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         client.log = client.log.wrapping_mul(1_000_003).wrapping_add(cx.now().0);
         match event {
-            Event::Message {
-                message: Message::Begin,
-                ..
-            } => {
+            ClientEvent::Message(Down::Begin) => {
                 cx.timer(SimSpan::from_millis(3.0), TimerId(0));
                 cx.compute((self.hops, 1), 50.0);
             }
-            Event::Message {
-                message: Message::Token { hops, value },
+            ClientEvent::Peer {
+                message: Peer::Token(hops, value),
                 ..
             } => {
                 client.tokens += 1;
+                cx.show(value);
                 cx.compute((hops, value), 200.0);
             }
-            Event::Undelivered {
-                message: Message::Token { hops, value },
+            ClientEvent::UndeliveredPeer {
+                message: Peer::Token(hops, value),
+                note,
                 ..
             } => {
                 cx.count(1, 1);
-                cx.compute((hops, value + 7), 10.0);
+                cx.compute((hops, value + note), 10.0);
             }
-            Event::Done((0, value)) => cx.send(Party::Server, Message::Report { value }),
-            Event::Done((hops, value)) => {
+            ClientEvent::Done((0, value)) => cx.send(Up::Report(value)),
+            ClientEvent::Done((hops, value)) => {
                 let to = index(&mut cx.rng(HOP), cx.n_clients() as usize) as u32;
-                cx.spend(0, 0.5);
-                cx.send(Party::Client(ClientId(to)), Message::Token { hops: hops - 1, value });
+                let noisy = cx.release(TOY, &Toy, &(value >> 1))?;
+                cx.send_peer_noted(ClientId(to), Peer::Token(hops - 1, noisy), 7);
             }
-            Event::Timer(_) => cx.count(0, 1),
+            ClientEvent::Timer(_) => cx.count(0, 1),
             _ => {}
         }
         Ok(())
     }
 
-    fn perform(&self, &(hops, value): &(u32, u32)) -> (u32, u32) {
+    fn perform(&self, _: Option<()>, &(hops, value): &(u32, u32), _: &JobContext) -> (u32, u32) {
         (hops, value.wrapping_mul(2_654_435_761).rotate_left(5) ^ hops)
     }
 
-    fn absence(&self, _: &Message) -> Absence {
+    fn absence(&self, _: &Letter<Self>) -> Absence {
         self.absence
     }
 
@@ -207,29 +201,31 @@ impl Strategy for Relay {
             claimed: None,
         }]
     }
+}
 
-    fn evaluate(&self, server: &Server, clients: &Clients<'_, Client>, _: &Report<'_>, _: &mut SimRng) -> Scores {
-        let log = clients
-            .iter()
-            .fold(0u64, |log, (_, client)| log.rotate_left(7) ^ client.log);
-        let summary = vec![
-            ("sum".to_owned(), (server.sum >> 12) as f64),
-            ("log".to_owned(), (log >> 12) as f64),
-            (
-                "tokens".to_owned(),
-                clients.iter().map(|(_, client)| client.tokens as f64).sum(),
-            ),
-        ];
-        Scores {
-            artifacts: Vec::new(),
-            rows: Vec::new(),
-            summary,
-        }
+/// What the run comes to.
+struct Log;
+
+impl Study<Relay> for Log {
+    fn see(&self, value: u32, count: &mut dyn FnMut(usize, u64)) {
+        count(2, u64::from(value.is_multiple_of(2)));
+    }
+
+    fn after_round(&self, ended: &Ended<'_, Relay>, sheet: &mut Sheet) {
+        sheet.score("all", "reports", ended.server.reports as f64, u64::from(ended.round.0));
+    }
+
+    fn at_end(&self, end: &End<'_, Relay>, sheet: &mut Sheet) {
+        let clients = || end.clients.iter().map(|(_, client)| client);
+        let log = clients().fold(0u64, |log, client| log.rotate_left(7) ^ client.log);
+        sheet.number("sum", (end.server.sum >> 12) as f64);
+        sheet.number("log", (log >> 12) as f64);
+        sheet.number("tokens", clients().map(|client| client.tokens as f64).sum());
     }
 }
 
 impl Relay {
-    fn begin(&self, server: &mut Server, cx: &mut ServerContext<'_, '_, Self>) -> Result<(), StrategyError> {
+    fn begin(&self, server: &mut Server, cx: &mut ServerContext<'_, Self>) -> Result<(), StrategyError> {
         let cohort = cx.cohort();
         server.needed = cohort.len() as u64;
         server.reports = 0;
@@ -237,9 +233,7 @@ impl Relay {
         if let Some(deadline) = cx.deadline() {
             cx.timer(deadline, TimerId(round.0));
         }
-        cohort
-            .into_iter()
-            .for_each(|id| cx.send(Party::Client(id), Message::Begin));
+        cohort.into_iter().for_each(|id| cx.send(id, Down::Begin));
         Ok(())
     }
 }
@@ -298,7 +292,45 @@ fn rough_world(availability: AvailabilitySpec) -> World {
 }
 
 fn play(strategy: &Relay, world: &World, options: Options) -> Outcome {
-    run(strategy, 1500, world, 11, options, &mut Unobserved).unwrap()
+    play_with(strategy, 1500, world, options)
+}
+
+fn play_with(strategy: &Relay, n_clients: u32, world: &World, options: Options) -> Outcome {
+    try_play((strategy, n_clients), world, 11, options).unwrap()
+}
+
+fn try_play(
+    (strategy, n_clients): (&Relay, u32),
+    world: &World,
+    seed: u64,
+    options: Options,
+) -> Result<Outcome, RunError> {
+    let system = System {
+        strategy,
+        shards: &NoData(n_clients),
+        study: &Log,
+    };
+    run(system, world, seed, options, &mut Unobserved)
+}
+
+/// A network in which nothing arrives before time ends.
+struct Endless;
+
+impl Network for Endless {
+    fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
+        Verdict {
+            attempts: 1,
+            after: Some(SimSpan::FOREVER),
+        }
+    }
+
+    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
+        AccessRates::default()
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        SimSpan(1)
+    }
 }
 
 /// Everything an outcome holds, as text, so that a difference can be read.
@@ -359,26 +391,6 @@ fn threads_windows_and_encoding_change_nothing() {
                 );
             }
         }
-    }
-}
-
-/// A network in which nothing arrives before time ends.
-struct Endless;
-
-impl Network for Endless {
-    fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
-        Verdict {
-            attempts: 1,
-            after: Some(SimSpan::FOREVER),
-        }
-    }
-
-    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
-        AccessRates::default()
-    }
-
-    fn lookahead(&self) -> SimSpan {
-        SimSpan(1)
     }
 }
 
@@ -457,75 +469,124 @@ fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
     assert!(outcome.ledger.total().in_flight > 0 && outcome.rounds.is_empty());
 }
 
+/// A client without a peer to hear from does the same whether or not there is one client more: its links, its device, its absences
+/// and its own draws are named by who it is, and not by how many there are.
 #[test]
 fn adding_a_client_leaves_the_others_draws_alone() {
-    let world = rough_world(AvailabilitySpec::Always);
-    let access = |n: u32| {
-        let outcome = run(&RELAY, n, &world, 11, Options::default(), &mut Unobserved).unwrap();
-        assert_eq!(outcome.clients.len(), n as usize);
-        (0..10)
-            .map(|id| world.network.access(ClientId(id), Streams::new(11)))
-            .collect::<Vec<_>>()
+    let strategy = Relay {
+        rounds: 3,
+        hops: 0,
+        absence: Absence::GiveUp,
     };
-    assert_eq!(access(10), access(11));
+    let world = World {
+        cohort: CohortSpec::All,
+        ..rough_world(AvailabilitySpec::Bernoulli { online_prob: 0.8 })
+    };
+    let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).clients;
+    let (ten, eleven) = (rows(10), rows(11));
+    assert_eq!(ten[..], eleven[..10]);
+    assert!(
+        ten.windows(2).any(|pair| pair[0].compute_s != pair[1].compute_s),
+        "{ten:?}"
+    );
+    assert!(ten.iter().any(|row| row.uplink_bytes != ten[0].uplink_bytes), "{ten:?}");
 }
 
-/// A server that waits for what never comes.
+/// A server that waits for what never comes, and a client that will not.
+struct Waits;
+
+impl Strategy for Waits {
+    type Down = Down;
+    type Up = Never;
+    type Peer = Never;
+    type Shard<'a> = ();
+    type Work = ();
+    type Done = ();
+    type Server = ();
+    type Client = ();
+    type Sight = ();
+
+    fn server(&self, _: &Setup<'_>) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    fn client(&self, (): (), _: &Setup<'_>) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    fn on_server(
+        &self,
+        _: &mut (),
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        if matches!(event, ServerEvent::Start) {
+            cx.send(ClientId(0), Down::Begin);
+        }
+        Ok(())
+    }
+
+    fn on_client(
+        &self,
+        (): (),
+        _: &mut (),
+        _: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        match cx.n_clients() {
+            1 => Ok(()),
+            2 => Err(StrategyError("no".to_owned())),
+            _ => cx.release(TOY, &Toy, &u32::MAX).map(|_| ()),
+        }
+    }
+
+    fn perform(&self, _: Option<()>, (): &(), _: &JobContext) {}
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        RELAY.mechanisms()
+    }
+}
+
+fn wait(n_clients: u32, world: &World) -> RunError {
+    let system = System {
+        strategy: &Waits,
+        shards: &NoData(n_clients),
+        study: &NoStudy,
+    };
+    let outcome = run(system, world, 1, Options::default(), &mut Unobserved);
+    outcome.err().unwrap()
+}
+
 #[test]
 fn a_stalled_run_is_an_error_that_says_so() {
-    struct Waits;
-    impl Strategy for Waits {
-        type Message = Message;
-        type Work = ();
-        type Done = ();
-        type Server = ();
-        type Client = ();
-        fn server(&self, _: &Setup<'_>) -> Result<(), StrategyError> {
-            Ok(())
-        }
-        fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<(), StrategyError> {
-            Ok(())
-        }
-        fn on_server(
-            &self,
-            _: &mut (),
-            event: Event<Self>,
-            cx: &mut ServerContext<'_, '_, Self>,
-        ) -> Result<(), StrategyError> {
-            if matches!(event, Event::Start) {
-                cx.send(Party::Client(ClientId(0)), Message::Begin);
-            }
-            Ok(())
-        }
-        fn on_client(&self, _: &mut (), _: Event<Self>, cx: &mut Context<'_, '_, Self>) -> Result<(), StrategyError> {
-            match cx.n_clients() {
-                1 => Ok(()),
-                _ => Err(StrategyError("no".to_owned())),
-            }
-        }
-        fn perform(&self, (): &()) {}
-    }
-    let stalled = run(&Waits, 1, &World::ideal(), 1, Options::default(), &mut Unobserved).err();
+    let ideal = World::ideal();
+    let stalled = RunError::Stalled {
+        at: SimTime(1),
+        round: Round(0),
+        never_due: 0,
+    };
+    assert_eq!(wait(1, &ideal), stalled);
     assert_eq!(
-        stalled,
-        Some(RunError::Stalled {
-            at: SimTime(1),
-            round: Round(0),
-            never_due: 0
-        })
+        wait(2, &ideal).to_string(),
+        "at 0.000000001 s of virtual time, client 0: no"
     );
-    let world = World {
+    let endless = World {
         network: Box::new(Endless),
         ..World::ideal()
     };
-    let stalled = run(&Waits, 1, &world, 1, Options::default(), &mut Unobserved).err();
-    let message = stalled.map(|error| error.to_string()).unwrap_or_default();
+    let message = wait(1, &endless).to_string();
     assert!(
         message.contains("what is under way (1 in number) would take longer"),
         "{message}"
     );
-    let failed = run(&Waits, 2, &World::ideal(), 1, Options::default(), &mut Unobserved)
-        .err()
-        .unwrap();
-    assert_eq!(failed.to_string(), "at 0.000000001 s of virtual time, client 0: no");
+}
+
+/// A value that no mechanism can release is not sent in its place: the run ends.
+#[test]
+fn a_release_that_fails_ends_the_run() {
+    let error = wait(3, &World::ideal()).to_string();
+    assert!(
+        error.contains("client 0: toy: cannot release: there is nothing to choose from"),
+        "{error}"
+    );
 }

@@ -21,6 +21,21 @@ pub trait Mechanism: Send + Sync {
     /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing is spent.
     fn release(&self, input: &Self::Input, rng: &mut ChaCha8Rng) -> Result<Self::Release, ReleaseError>;
 
+    /// The same into memory that is there already. Default: what [`release`](Self::release) returns takes its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`release`](Self::release); `out` may then hold anything.
+    fn release_into(
+        &self,
+        input: &Self::Input,
+        rng: &mut ChaCha8Rng,
+        out: &mut Self::Release,
+    ) -> Result<(), ReleaseError> {
+        *out = self.release(input, rng)?;
+        Ok(())
+    }
+
     /// What one release costs.
     fn cost(&self) -> PrivacyCost;
 

@@ -11,7 +11,7 @@ use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_strategies::classifier::{Split, Training};
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 const N_ROUNDS: u32 = 100;
@@ -61,14 +61,15 @@ fn rounds(c: &mut Criterion) {
             ..Params::default()
         };
         let system = params
-            .build(&dataset, &partition, Streams::new(1))
+            .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
             .expect("the data are sound");
         for threads in [1, 2] {
             let options = Options {
                 threads,
                 ..Options::default()
             };
-            let play = || run(&system, n, &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
+            let play =
+                || run(system.system(), &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
             group.throughput(Throughput::Elements(u64::from(N_ROUNDS) * 1_000));
             group.bench_function(BenchmarkId::new(format!("{threads} threads"), n), |b| b.iter(play));
         }

@@ -5,9 +5,10 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_strategies::fedwalk::{Encoder, FedWalk, Params, Pool, Rows};
+use folkmoot_graphs::{Dataset, Graph, Partition};
+use folkmoot_strategies::fedwalk::{Encoder, Params, Pool, Rows};
 use folkmoot_strategies::node_embedding::Embedding;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 /// A random graph of mean degree 60, without loops.
@@ -33,12 +34,16 @@ fn walks(c: &mut Criterion) {
                 attacks: false,
                 ..Params::default()
             };
-            let system = FedWalk::new(params, graph(n), Streams::new(1)).expect("the graph is undirected");
+            let partition = Arc::new(Partition::one_item_each(n));
+            let system = params
+                .prepare(&Source::new(&graph(n), &partition, Streams::new(1)))
+                .expect("the graph is undirected");
             let options = Options {
                 threads,
                 ..Options::default()
             };
-            let play = || run(&system, n, &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
+            let play =
+                || run(system.system(), &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
             group.throughput(Throughput::Elements(play().handled));
             group.bench_function(BenchmarkId::new(format!("{threads} threads"), n), |b| b.iter(play));
         }

@@ -8,7 +8,9 @@ use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_strategies::classifier::{Encoder, Split};
-use folkmoot_strategies::fgcl::{Fgcl, Params, Setting};
+use folkmoot_strategies::fgcl::{Params, Setting};
+use folkmoot_strategies::rounds::{RoundStrategy, Task};
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 const N_GRAPHS: u32 = 200;
@@ -44,7 +46,7 @@ fn data() -> Dataset {
 }
 
 fn epochs(c: &mut Criterion) {
-    let dataset = data();
+    let dataset = Arc::new(data());
     let mut group = c.benchmark_group("strategies/fgcl");
     group.sample_size(10);
     let settings = [
@@ -63,15 +65,19 @@ fn epochs(c: &mut Criterion) {
         };
         params.model.encoder = encoder;
         let both: Vec<u32> = (0..N_GRAPHS).collect();
-        let partition = Partition::from_shards(vec![both.clone(), both]).expect("a shard has every graph once");
-        let fgcl = Arc::new(Fgcl::new(params, &dataset, &partition, Streams::new(1)).expect("the data are sound"));
+        let partition =
+            Arc::new(Partition::from_shards(vec![both.clone(), both]).expect("a shard has every graph once"));
+        let prepared = params
+            .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
+            .expect("the data are sound");
+        let (fgcl, shards) = (prepared.strategy.task(), prepared.shared.shards.as_ref());
         let start = fgcl
             .network()
             .layout()
             .initialise(&mut Streams::new(1).global(Purpose(*b"start   ")));
         let train = |client: u32| {
-            let dropout = Streams::new(1).global(Purpose(*b"dropout "));
-            fgcl.train_client(ClientId(client), Round(0), &start, dropout)
+            let cx = JobContext::of_test(1, ClientId(client), Round(0));
+            fgcl.train(Task::new(shards.shard(ClientId(client)), &(), &start, &cx))
         };
         group.throughput(Throughput::Elements(u64::from(N_GRAPHS)));
         group.bench_function(BenchmarkId::new(name, "1 thread"), |b| b.iter(|| train(0)));

@@ -1,7 +1,7 @@
 //! Classification of graphs, or of the nodes of one graph, by a graph network: what the strategies that train one share.
 //!
-//! [`Network`] is the model that [`Model`] describes; a [`Classifier`] holds it beside the shards of all clients, trains on one
-//! shard and scores a model on all.
+//! [`Network`] is the model that [`Model`] describes; a [`Classifier`] trains it on a [`Shard`], and scores it on all that is
+//! [`Held`].
 //!
 //! - **Splits.** Each client's items are divided into training, validation and test once, by a stream of its own ([`Split`]).
 //! - **Edges of a shard.** A client that holds nodes knows the edges between them and no others.
@@ -20,64 +20,76 @@ mod settings;
 mod train;
 
 pub(crate) use conv::Conv;
-pub use data::Part;
+pub use data::{Part, Shard};
 pub(crate) use data::{features, n_features, starts};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
+pub use scores::Score;
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
 
-use data::Shard;
-use folkmoot_draws::Streams;
+use crate::rounds::{RoundStrategy, Rounds};
+use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Optimiser;
 use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
 
-/// A network and the shards that it learns from and is scored on.
+/// What everybody knows of the data: how long a row of a node is, how many classes there are, and whether graphs have them or nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The number of clients.
+    pub n_clients: u32,
+    /// Numbers that a node brings.
+    pub n_features: u32,
+    /// Classes to tell apart.
+    pub n_classes: u32,
+    /// Whole graphs are classified; otherwise nodes are.
+    pub classifies_graphs: bool,
+    /// What a node brings, where the card lets the data decide.
+    #[serde(skip)]
+    pub(crate) inputs: Inputs,
+}
+
+impl Facts {
+    /// What a network that reads `inputs` may know.
+    ///
+    /// # Errors
+    ///
+    /// When the data set has not what `inputs` asks for.
+    pub fn new(inputs: Inputs, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let dataset = source.dataset;
+        let inputs = inputs.resolved(dataset.features.is_some());
+        Ok(Facts {
+            n_clients: source.n_clients(),
+            n_features: data::n_features(inputs, dataset)? as u32,
+            n_classes: dataset.n_classes as u32,
+            classifies_graphs: dataset.is_graph_level(),
+            inputs,
+        })
+    }
+}
+
+/// A network and how it is trained.
 pub struct Classifier {
     network: Network,
     encoder: Encoder,
     inputs: Inputs,
     training: Training,
     optimiser: Optimiser,
-    shards: Vec<Shard>,
 }
 
 impl Classifier {
-    /// The network that `model` describes, on the shards of `partition`. Each client's split is drawn from its stream.
-    ///
-    /// # Errors
-    ///
-    /// When the data set has no classes, features that `inputs` asks for are missing, do not fit or are not finite, a class is out
-    /// of range, an item is in several shards, or the settings do not suit each other.
-    pub fn new(
-        (model, training): (&Model, &Training),
-        (inputs, split): (Inputs, Split),
-        dataset: &Dataset,
-        partition: &Partition,
-        streams: Streams,
-    ) -> Result<Self, StrategyError> {
-        let inputs = inputs.resolved(dataset.features.is_some());
-        let n_features = data::n_features(inputs, dataset)?;
-        let is_graph_level = dataset.is_graph_level();
-        let network = Network::new(model, n_features, dataset.n_classes, is_graph_level);
-        let mut shards = data::shards((inputs, split), model.encoder, dataset, partition, streams)?;
-        if shards.iter().all(|shard| shard.n_train() == 0) {
-            return Err(StrategyError(
-                "no client has anything to train on; raise split.train or label the data".to_owned(),
-            ));
-        }
-        if network.begins_with_sums() {
-            shards.par_iter_mut().for_each(Shard::keep_neighbour_sums);
-        }
-        Ok(Classifier {
-            network,
+    /// The network that `model` describes.
+    pub fn new(model: &Model, training: &Training, facts: &Facts) -> Self {
+        let (n_features, n_classes) = (facts.n_features as usize, facts.n_classes as usize);
+        Classifier {
+            network: Network::new(model, n_features, n_classes, facts.classifies_graphs),
             encoder: model.encoder,
-            inputs,
+            inputs: facts.inputs,
             optimiser: training.build(),
             training: training.clone(),
-            shards,
-        })
+        }
     }
 
     /// The network.
@@ -85,19 +97,62 @@ impl Classifier {
         &self.network
     }
 
-    /// The number of shards.
-    pub fn n_clients(&self) -> u32 {
-        self.shards.len() as u32
-    }
-
-    /// Items that `client` trains on.
-    pub fn n_samples(&self, client: ClientId) -> u32 {
-        self.shards[client.0 as usize].n_train() as u32
-    }
-
     /// Operations of one training: for each weight, node and epoch 2 forward and 4 backward.
-    pub fn cost(&self, client: ClientId) -> f64 {
-        let n_nodes = self.shards[client.0 as usize].n_train_nodes() as f64;
+    pub fn cost(&self, shard: &Shard) -> f64 {
+        let n_nodes = shard.n_train_nodes() as f64;
         6.0 * self.network.layout().len() as f64 * n_nodes * f64::from(self.training.epochs)
+    }
+
+    /// Shares the data out as this network reads them.
+    ///
+    /// # Errors
+    ///
+    /// When the data set has no classes, features are not finite, a class is out of range, an item is in several shards, or nobody
+    /// has anything to train on.
+    pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
+        let (dataset, partition) = (source.dataset, source.partition);
+        let mut shards = data::shards((self.inputs, split), self.encoder, dataset, partition, source.streams)?;
+        if shards.iter().all(|shard| shard.n_train() == 0) {
+            return Err(StrategyError(
+                "no client has anything to train on; raise split.train or label the data".to_owned(),
+            ));
+        }
+        if self.network.begins_with_sums() {
+            shards.par_iter_mut().for_each(Shard::keep_neighbour_sums);
+        }
+        Ok(Arc::new(Held {
+            shards,
+            sizes: source.sizes(),
+        }))
+    }
+}
+
+/// What all clients hold.
+pub struct Held {
+    shards: Vec<Shard>,
+    sizes: Vec<u64>,
+}
+
+impl Held {
+    /// What each holds.
+    pub fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+}
+
+/// What each client is given of it.
+pub struct Handed(pub Arc<Held>);
+
+impl<R: for<'a> RoundStrategy<Shard<'a> = &'a Shard>> Shards<Rounds<R>> for Handed {
+    fn n_clients(&self) -> u32 {
+        self.0.shards.len() as u32
+    }
+
+    fn shard(&self, client: ClientId) -> &Shard {
+        &self.0.shards[client.0 as usize]
+    }
+
+    fn size(&self, client: ClientId) -> u64 {
+        self.0.sizes[client.0 as usize]
     }
 }

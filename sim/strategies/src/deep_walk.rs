@@ -14,12 +14,14 @@
 //! A walk has `walk_length` vertices, its start among them, and ends early where there is nobody to go to. An edge counts if either
 //! end has told it, so one that is away hides only the edges between absent devices.
 
-use crate::node_embedding::{Embedding, Evaluation, Walked};
-use crate::settings::Settings;
-use folkmoot_draws::{Purpose, SimRng, Streams, index};
+use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, VertexOwners, Walked};
+use crate::settings::{Settings, Shared, Source};
+use folkmoot_draws::index;
+use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Partition};
+use folkmoot_graphs::Embeddings;
+use folkmoot_graphs::{Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -58,6 +60,7 @@ impl Settings for Params {
     const NAME: &'static str = "DeepWalk";
     const ABOUT: &'static str =
         "node embedding at a server that knows the whole graph, the centralised baseline (KDD 2014)";
+    type Facts = Facts;
     type Strategy = DeepWalk;
 
     fn check(&self) -> Vec<Breach> {
@@ -78,90 +81,54 @@ impl Settings for Params {
         Some(1)
     }
 
-    fn build(&self, dataset: &Arc<Dataset>, _: &Arc<Partition>, streams: Streams) -> Result<DeepWalk, StrategyError> {
-        DeepWalk::new(self.clone(), dataset, streams)
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Facts::new(source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<DeepWalk, StrategyError> {
+        Ok(DeepWalk {
+            params: self.clone(),
+            n_nodes: facts.n_nodes,
+        })
+    }
+
+    fn share(&self, _: &DeepWalk, source: &Source<'_>) -> Result<Shared<DeepWalk>, StrategyError> {
+        let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
+        Ok(Shared {
+            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            study: Box::new(Worth(walked)),
+        })
     }
 }
 
-/// The system: its parameters and who owns which vertex (client `v` owns vertex `v`).
+/// The system: its parameters and the number of vertices.
 pub struct DeepWalk {
     params: Params,
-    walked: Walked,
+    n_nodes: u32,
 }
 
-/// The one message: a device's neighbours.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Neighbours(Box<[u32]>);
-
-impl Wire for Neighbours {
-    const KINDS: &'static [Kind] = &[Kind {
-        phase: "collect",
-        name: "neighbours",
-    }];
-
-    fn kind(&self) -> usize {
-        0
-    }
-
-    fn encoded_len(&self) -> usize {
-        4 * self.0.len()
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        put_u32s(out, &self.0);
-    }
-
-    fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
-        if kind != 0 {
-            return Err(DecodeError::UnknownKind(kind));
-        }
-        let mut reader = WireReader::new(bytes);
-        let neighbours = reader.rest_u32()?;
-        reader.finish()?;
-        Ok(Neighbours(neighbours.into()))
+messages! {
+    /// The one message.
+    pub enum Up {
+        /// A device's neighbours.
+        0, "collect", "neighbours" => Neighbours(neighbours: Box<[u32]>),
     }
 }
 
-/// The server walks and learns.
+/// The neighbours are sent as they are.
+const NEIGHBOURS: Channel = Channel::new(0, Purpose(*b"dw-edges"));
+
+/// The server walks and learns from the neighbours of each vertex, as far as it told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work {
-    /// The neighbours of each vertex, as far as it told.
-    told: Vec<Box<[u32]>>,
-    /// The key of its streams.
-    key: [u8; 32],
-}
+pub struct Work(Vec<Box<[u32]>>);
 
 /// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     told: Vec<Box<[u32]>>,
-    came: u64,
+    answers: Gather,
     is_collecting: bool,
     embeddings: Option<Embeddings>,
-}
-
-impl DeepWalk {
-    /// The system on a data set of one graph.
-    ///
-    /// # Errors
-    ///
-    /// When there are several graphs, or the graph is directed or has no vertex.
-    pub fn new(params: Params, dataset: &Arc<Dataset>, streams: Streams) -> Result<Self, StrategyError> {
-        let problem = match dataset.graphs.as_slice() {
-            [graph] if graph.is_directed() => "needs an undirected graph; read the data set as undirected",
-            [graph] if graph.n_nodes() == 0 => "needs at least one vertex",
-            [_] => {
-                let walked = params.evaluation.split(dataset, streams)?;
-                return Ok(DeepWalk { params, walked });
-            }
-            _ => "walks on one graph; choose a data set of one",
-        };
-        Err(StrategyError(format!("DeepWalk {problem}")))
-    }
-
-    fn n_nodes(&self) -> usize {
-        self.walked.graph().n_nodes()
-    }
 }
 
 /// Walks on `graph`: `walks_per_node` passes over the vertices in random order, a uniform walk of at most `walk_length` vertices
@@ -205,29 +172,26 @@ pub fn walks(graph: &Graph, walk_length: u32, walks_per_node: u32, key: [u8; 32]
 }
 
 impl Strategy for DeepWalk {
-    type Message = Neighbours;
+    type Down = Never;
+    type Up = Up;
+    type Peer = Never;
+    type Shard<'a> = OwnVertex<'a>;
     type Work = Work;
     type Done = Result<Option<Embeddings>, StrategyError>;
     type Server = Server;
     type Client = ();
+    type Sight = ();
 
-    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
-        let n = self.n_nodes();
-        if setup.n_clients as usize != n {
-            return Err(StrategyError(format!(
-                "DeepWalk needs one client per vertex, {n}; got {} (use partition: NodePerClient)",
-                setup.n_clients
-            )));
-        }
+    fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
         Ok(Server {
-            told: vec![Box::default(); n],
-            came: 0,
+            told: vec![Box::default(); self.n_nodes as usize],
+            answers: Gather::default(),
             is_collecting: true,
             embeddings: None,
         })
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<(), StrategyError> {
+    fn client(&self, _: OwnVertex<'_>, _: &Setup<'_>) -> Result<(), StrategyError> {
         Ok(())
     }
 
@@ -238,78 +202,88 @@ impl Strategy for DeepWalk {
     fn on_server(
         &self,
         server: &mut Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         let over = match event {
-            Event::Start => {
-                if let Some(deadline) = cx.deadline() {
-                    cx.timer(deadline, TimerId(0));
-                }
+            ServerEvent::Start => {
+                let n = u64::from(self.n_nodes);
+                server.answers.begin(n, n, cx);
                 false
             }
-            Event::Message {
-                from: Party::Client(id),
-                message: Neighbours(neighbours),
-            } => {
-                if !server.is_collecting {
-                    cx.late(Round(0));
-                } else if let Some(told) = server.told.get_mut(id.0 as usize) {
+            ServerEvent::Message {
+                from,
+                message: Up::Neighbours(neighbours),
+            } => match server.told.get_mut(from.0 as usize) {
+                Some(told) if server.is_collecting => {
                     *told = neighbours;
-                    server.came += 1;
+                    server.answers.answered(1)
                 }
-                server.came == self.n_nodes() as u64
-            }
-            Event::Done(embeddings) => {
+                _ => {
+                    cx.late(Round(0));
+                    false
+                }
+            },
+            ServerEvent::Done(embeddings) => {
                 server.embeddings = embeddings?;
                 cx.finish();
                 false
             }
-            Event::Timer(_) | Event::Quiet => true,
-            _ => false,
+            ServerEvent::Timer(_) | ServerEvent::Quiet => true,
+            ServerEvent::Undelivered { message, .. } => match message {},
         };
         if over && server.is_collecting {
             server.is_collecting = false;
-            let n = self.n_nodes() as u64;
+            let (n, came) = (server.answers.asked(), server.answers.came());
             cx.round_done(RoundReport {
                 cohort: n,
-                completed: server.came,
-                dropped: n - server.came,
+                completed: came,
+                dropped: n - came,
                 staleness_mean: 0.0,
             });
             if self.params.embedding == Embedding::Off || cx.dry_run() {
                 cx.finish();
                 return Ok(());
             }
-            let mut key = [0; 32];
-            cx.rng(KEY).fill_bytes(&mut key);
-            let told = std::mem::take(&mut server.told);
-            cx.compute(Work { told, key }, 0.0);
+            cx.compute(Work(std::mem::take(&mut server.told)));
         }
         Ok(())
     }
 
-    fn on_client(&self, (): &mut (), event: Event<Self>, cx: &mut Context<'_, '_, Self>) -> Result<(), StrategyError> {
-        if let (Event::Start, Party::Client(id)) = (event, cx.me()) {
-            cx.spend(0, f64::INFINITY);
-            cx.send(Party::Server, Neighbours(self.walked.graph().neighbours(id.0).into()));
+    fn on_client(
+        &self,
+        own: OwnVertex<'_>,
+        (): &mut (),
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        if let ClientEvent::Start = event {
+            let neighbours = cx.unprotected(NEIGHBOURS, own.neighbours().into());
+            cx.send(Up::Neighbours(neighbours));
         }
         Ok(())
     }
 
-    fn perform(&self, Work { told, key }: &Work) -> Result<Option<Embeddings>, StrategyError> {
+    fn perform(
+        &self,
+        _: Option<OwnVertex<'_>>,
+        Work(told): &Work,
+        cx: &JobContext,
+    ) -> Result<Option<Embeddings>, StrategyError> {
         let told = told.iter().enumerate();
         let pairs: Vec<(u32, u32)> = told
             .flat_map(|(u, list)| list.iter().map(move |&v| (u as u32, v)))
             .collect();
-        let (graph, _) = GraphBuilder::new(self.n_nodes() as u32)
+        let (graph, _) = GraphBuilder::new(self.n_nodes)
             .build(&pairs)
             .map_err(|error| StrategyError(error.to_string()))?;
-        let corpus = walks(&graph, self.params.walk_length, self.params.walks_per_node, *key);
-        let mut rng = SimRng::from_seed(*key);
+        let mut key = [0; 32];
+        cx.rng(KEY).fill_bytes(&mut key);
+        let corpus = walks(&graph, self.params.walk_length, self.params.walks_per_node, key);
+        let mut rng = SimRng::from_seed(key);
         // The walks use the streams from 0 on.
         rng.set_stream(u64::MAX);
-        self.params.embedding.train(&corpus, self.n_nodes(), rng)
+        self.params.embedding.train(&corpus, self.n_nodes as usize, rng)
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
@@ -321,15 +295,20 @@ impl Strategy for DeepWalk {
             claimed: None,
         }]
     }
+}
 
-    fn expected_messages(&self, _: &Setup<'_>, _: Kind, _: Round, _: Direction) -> Option<f64> {
-        Some(self.n_nodes() as f64)
+/// What the vectors are worth.
+struct Worth(Arc<Walked>);
+
+impl Study<DeepWalk> for Worth {
+    fn expected_messages(&self, system: &DeepWalk, _: &Setup<'_>, _: Kind, _: Round, _: Direction) -> Option<f64> {
+        Some(f64::from(system.n_nodes))
     }
 
-    fn evaluate(&self, server: &Server, _: &Clients<'_, ()>, report: &Report<'_>, rng: &mut SimRng) -> Scores {
-        match &server.embeddings {
-            Some(vectors) => self.params.evaluation.read(vectors, &self.walked, report, rng),
-            None => Scores::default(),
+    fn at_end(&self, end: &End<'_, DeepWalk>, sheet: &mut Sheet) {
+        if let Some(vectors) = &end.server.embeddings {
+            let evaluation = &end.strategy.params.evaluation;
+            evaluation.read(vectors, &self.0, end, &mut end.rng(), sheet);
         }
     }
 }
@@ -337,7 +316,6 @@ impl Strategy for DeepWalk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn ring() -> Graph {
         Graph::from_edges(10, &(0..9).map(|v| (v, (v + 1) % 9)).collect::<Vec<_>>(), false).unwrap()
@@ -379,16 +357,5 @@ mod tests {
             pool.install(|| walks(&ring(), 9, 5, [3; 32]))
         };
         assert_eq!(of(1), of(3));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..3, bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Ok(message) = Neighbours::decode(kind, &bytes) {
-                let mut again = Vec::new();
-                message.encode(&mut again);
-                prop_assert_eq!(again, bytes);
-            }
-        }
     }
 }

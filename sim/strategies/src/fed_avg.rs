@@ -14,13 +14,11 @@
 //!
 //! Deviations from the paper: late updates are dropped, not waited for. Not modelled: compression.
 
-use crate::classifier::{Classifier, Inputs, Model, Split, Training};
-use crate::rounds::{End, Protocol, RoundStrategy, Rounds, Score, Task, Trained};
-use crate::settings::Settings;
-use folkmoot_draws::{SimRng, Streams};
+use crate::classifier::{Classifier, Facts, Handed, Held, Inputs, Model, Score, Shard, Split, Training};
+use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
+use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Partition};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -43,6 +41,7 @@ pub struct Params {
 impl Settings for Params {
     const NAME: &'static str = "FedAvg";
     const ABOUT: &'static str = "federated averaging of graph networks, and its relatives (AISTATS 2017)";
+    type Facts = Facts;
     type Strategy = Rounds<FedAvg>;
 
     fn check(&self) -> Vec<Breach> {
@@ -64,17 +63,21 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
-    fn build(
-        &self,
-        dataset: &Arc<Dataset>,
-        partition: &Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Rounds<FedAvg>, StrategyError> {
-        let named = |StrategyError(why)| StrategyError(format!("FedAvg: {why}"));
-        let network = (&self.model, &self.training);
-        let classifier = Classifier::new(network, (self.inputs, self.split), dataset, partition, streams);
-        let task = FedAvg(classifier.map_err(named)?);
-        Rounds::new(task, self.protocol.clone(), streams).map_err(named)
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Facts::new(self.inputs, source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
+        let task = FedAvg(Classifier::new(&self.model, &self.training, facts));
+        Rounds::new(task, self.protocol.clone())
+    }
+
+    fn share(&self, rounds: &Rounds<FedAvg>, source: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
+        let held = rounds.task().0.share(self.split, source)?;
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(&held))),
+            study: Box::new(Watched(Accuracy(held))),
+        })
     }
 }
 
@@ -82,13 +85,14 @@ impl Settings for Params {
 pub struct FedAvg(Classifier);
 
 impl FedAvg {
-    /// The classifier and the shards.
+    /// The classifier.
     pub fn classifier(&self) -> &Classifier {
         &self.0
     }
 }
 
 impl RoundStrategy for FedAvg {
+    type Shard<'a> = &'a Shard;
     type Order = ();
     type Extra = ();
     type Collected = ();
@@ -106,47 +110,40 @@ impl RoundStrategy for FedAvg {
         self.0.network().layout().initialise(rng)
     }
 
-    fn n_clients(&self) -> u32 {
-        self.0.n_clients()
+    fn n_samples(&self, shard: &Shard) -> u32 {
+        shard.n_train() as u32
     }
 
-    fn n_samples(&self, client: ClientId) -> u32 {
-        self.0.n_samples(client)
+    fn cost(&self, shard: &Shard) -> f64 {
+        self.0.cost(shard)
     }
 
-    fn cost(&self, client: ClientId) -> f64 {
-        self.0.cost(client)
-    }
+    fn order(&self, _: Round, (): &()) {}
 
-    fn order(&self, _: Round) {}
-
-    fn train(&self, mut task: Task<'_, Self>) -> Trained<()> {
-        Trained::model(match task.dry_run {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+        Trained::model(match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.0.train(task.client, task.parameters, &mut task.rng),
+            false => self.0.train(task.shard, task.parameters, &mut task.rng()),
         })
     }
+}
 
-    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
-        self.0.evaluate(parameters)
+/// The scores of a classifier that is trained in rounds, on what all clients hold.
+struct Accuracy(Arc<Held>);
+
+impl RoundStudy<FedAvg> for Accuracy {
+    fn after_round(&self, FedAvg(classifier): &FedAvg, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Score::write(&classifier.evaluate(&self.0, parameters), sheet);
     }
 
-    fn conclude(&self, end: End<'_, Self>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        let mut scores = Scores::default();
-        if report.setup.dry_run {
-            return scores;
+    fn at_end(&self, end: &RoundEnd<'_, FedAvg>, sheet: &mut Sheet) {
+        if end.is_dry() {
+            return;
         }
-        for Score {
-            split, metric, value, ..
-        } in self.0.evaluate(end.parameters)
-        {
-            scores.summary.push((format!("{split}_{metric}"), value));
+        let FedAvg(classifier) = end.task;
+        Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
+        if let Some(accuracy) = self.0.majority_accuracy(classifier.network().n_classes()) {
+            sheet.reference("test_accuracy", "majority_class", accuracy);
         }
-        if let Some(accuracy) = self.0.majority_accuracy() {
-            scores
-                .summary
-                .push(("test_accuracy@majority_class".to_owned(), accuracy));
-        }
-        scores
     }
 }

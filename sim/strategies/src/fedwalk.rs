@@ -37,38 +37,38 @@ pub mod options;
 pub mod params;
 mod scores;
 mod server;
-mod summary;
+mod study;
 pub mod theory;
 mod walking;
 
 pub use client::Client;
 pub use encoder::Audit;
-pub use message::Message;
+pub use message::{Down, Peer, Up};
 pub use options::{Absent, Encoder, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 pub use params::Params;
 pub use server::Server;
 
-use crate::node_embedding::Walked;
-use crate::settings::Settings;
-use audit::Recovery;
+use crate::node_embedding::{Facts, OwnVertex, VertexOwners};
+use crate::settings::{Settings, Shared, Source};
 use clustering::Published;
 use dictionary::Dictionary;
-use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Embeddings, Partition};
+use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_privacy::RandomisedResponse;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use study::Watch;
 
-/// The system: its parameters and who owns which vertex (client `v` owns vertex `v`).
+const LEARN: Purpose = Purpose(*b"fw-learn");
+
+/// The system: its parameters and the number of vertices. Client `v` owns vertex `v`.
 pub struct FedWalk {
     params: Params,
-    walked: Walked,
+    n_nodes: u32,
     n_bins: usize,
-    n_isolated: usize,
     /// The encoder's mechanism, if it is randomised response.
     response: Option<RandomisedResponse>,
 }
@@ -80,31 +80,23 @@ pub enum Work {
     BuildMatrix {
         /// All vectors.
         dictionary: Arc<Dictionary>,
-        /// Whose neighbours.
-        vertex: u32,
     },
     /// The server clusters the vertices by their uploaded matrices.
     ClusterMatrices {
         /// By vertex; empty where none came.
-        matrices: Vec<Box<[f32]>>,
+        matrices: Arc<[Box<[f32]>]>,
         /// All vectors.
         dictionary: Arc<Dictionary>,
-        /// Measure what the matrices and the encoder give away.
-        measures: bool,
     },
     /// The server clusters the vertices by their degree vectors.
     ClusterVectors {
         /// All vectors.
         dictionary: Arc<Dictionary>,
-        /// Measure what the encoder gives away.
-        measures: bool,
     },
     /// The server learns from the walks.
     Learn {
         /// The walks.
         corpus: Arc<Corpus>,
-        /// The key of its stream.
-        key: [u8; 32],
     },
 }
 
@@ -112,10 +104,18 @@ pub enum Work {
 pub enum Done {
     /// A device's ordered matrix.
     Matrix(Box<[f32]>),
-    /// The clustering, and how many edges the matrices gave away, if that was asked.
-    Tree(Arc<Published>, Option<Recovery>),
+    /// The clustering.
+    Tree(Arc<Published>),
     /// Vectors, if there was anything to learn.
     Vectors(Result<Option<Embeddings>, StrategyError>),
+}
+
+/// A predicted hop: from which neighbour, and to which vertex. No device knows whether the two are neighbours.
+pub struct Predicted {
+    /// The neighbour from whose pool the vertex was drawn.
+    pub from: u32,
+    /// The vertex.
+    pub to: u32,
 }
 
 /// The counters, in the order of [`Strategy::COUNTERS`].
@@ -131,36 +131,23 @@ pub(crate) mod counter {
     pub(crate) const ROW_REQUESTS: usize = 8;
 }
 
-/// The mechanisms, in the order of [`Strategy::mechanisms`].
+/// The mechanisms, in the order of [`Strategy::mechanisms`], and their noise.
 pub(crate) mod mechanism {
-    pub(crate) const DEGREES: usize = 0;
-    pub(crate) const MATRIX: usize = 1;
-    pub(crate) const ENTRY: usize = 2;
+    use folkmoot_engine::prelude::{Channel, Purpose};
+
+    pub(crate) const DEGREES: Channel = Channel::new(0, Purpose(*b"fw-noise"));
+    pub(crate) const MATRIX: Channel = Channel::new(1, Purpose(*b"fw-matrx"));
+    pub(crate) const ENTRY: Channel = Channel::new(2, Purpose(*b"fw-encod"));
 }
 
 impl FedWalk {
-    /// The system on a data set of one graph.
+    /// The system on a graph of which everybody knows `facts`.
     ///
     /// # Errors
     ///
-    /// When there are several graphs, or the graph is directed or has no vertex: the walks need neighbours who know each
-    /// other.
-    pub fn new(params: Params, dataset: Arc<Dataset>, streams: Streams) -> Result<Self, StrategyError> {
-        let [graph] = dataset.graphs.as_slice() else {
-            let (name, n) = (&dataset.name, dataset.graphs.len());
-            return Err(StrategyError(format!(
-                "FedWalk walks on one graph, and {name} has {n}; choose another data set"
-            )));
-        };
-        if graph.is_directed() {
-            return Err(StrategyError(
-                "FedWalk needs an undirected graph; read the data set as undirected".to_owned(),
-            ));
-        }
-        let n_nodes = graph.n_nodes();
-        if n_nodes == 0 {
-            return Err(StrategyError("FedWalk needs at least one vertex".to_owned()));
-        }
+    /// When there are more vertices than the parameters allow.
+    pub fn new(params: Params, facts: &Facts) -> Result<Self, StrategyError> {
+        let n_nodes = facts.n_nodes as usize;
         if params.m_upload && params.reads_tree() && n_nodes > clustering::MAX_MATRIX_NODES {
             let most = clustering::MAX_MATRIX_NODES;
             return Err(StrategyError(format!(
@@ -175,15 +162,12 @@ impl FedWalk {
             )));
         }
         let response = (params.encoder == Encoder::RandomisedResponse && n_nodes > 1)
-            .then(|| RandomisedResponse::new(params.epsilon_encoder, n_nodes as u32, "one vertex"));
-        let walked = params.evaluation.split(&dataset, streams)?;
-        let n_isolated = (0..n_nodes as u32).filter(|&v| walked.graph().degree(v) == 0).count();
+            .then(|| RandomisedResponse::new(params.epsilon_encoder, facts.n_nodes, "one vertex"));
         Ok(FedWalk {
+            n_nodes: facts.n_nodes,
             n_bins: params.bins(n_nodes),
             response: response.transpose().map_err(|error| StrategyError(error.to_string()))?,
             params,
-            walked,
-            n_isolated,
         })
     }
 
@@ -194,54 +178,30 @@ impl FedWalk {
 
     /// The number of vertices, which is the number of clients.
     pub fn n_nodes(&self) -> usize {
-        self.walked.dataset.graph().n_nodes()
+        self.n_nodes as usize
     }
 
-    /// All that a client knows of the graph: the neighbours of its own vertex.
-    fn neighbours(&self, vertex: u32) -> &[u32] {
-        self.walked.graph().neighbours(vertex)
-    }
-
-    /// A vertex' neighbours by bin.
-    fn counts(&self, vertex: u32, plan: &[u8]) -> Vec<f64> {
+    /// Neighbours by bin.
+    fn counts(&self, neighbours: &[u32], plan: &[u8]) -> Vec<f64> {
         let mut counts = vec![0.0; self.n_bins];
-        for &v in self.neighbours(vertex) {
+        for &v in neighbours {
             counts[usize::from(plan[v as usize])] += 1.0;
         }
         counts
     }
 
-    /// Whether an edge joins `u` and `v`: the view from above, for scores.
-    fn are_neighbours(&self, u: u32, v: u32) -> bool {
-        self.walked.graph().has_edge(u, v)
-    }
-
     /// Measures what the encoder costs, in the background of those who need it.
-    fn measure(&self, published: &Published, dictionary: &Dictionary) {
-        if self.params.encoder.reads_scores() {
+    fn measure(&self, published: &Published, dictionary: &Dictionary, cx: &JobContext) {
+        if self.params.encoder.reads_scores() && !cx.dry_run() {
             published.audit(dictionary, (self.params.encoder, self.params.epsilon_encoder));
         }
-    }
-
-    /// Walks started over the whole run.
-    fn n_walks(&self, setup: &Setup<'_>) -> f64 {
-        f64::from(setup.world.cohort.asked(setup.n_clients)) * f64::from(self.params.walks_per_node)
-    }
-
-    /// The share of starts that have somebody to walk to.
-    fn connected_share(&self) -> f64 {
-        1.0 - self.n_isolated as f64 / self.n_nodes() as f64
-    }
-
-    /// Expected device-to-device messages of a walk, if no device is ever away.
-    fn messages_per_walk(&self, form: fn(u32, f64) -> f64) -> f64 {
-        self.connected_share() * form(self.params.walk_length, self.params.predictor_prob)
     }
 }
 
 impl Settings for Params {
     const NAME: &'static str = "FedWalk";
     const ABOUT: &'static str = "unsupervised node embedding by random walks over devices (KDD 2022)";
+    type Facts = Facts;
     type Strategy = FedWalk;
 
     fn check(&self) -> Vec<Breach> {
@@ -252,17 +212,33 @@ impl Settings for Params {
         Some(self.walks_per_node + 1)
     }
 
-    fn build(&self, dataset: &Arc<Dataset>, _: &Arc<Partition>, streams: Streams) -> Result<FedWalk, StrategyError> {
-        FedWalk::new(self.clone(), Arc::clone(dataset), streams)
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Facts::new(source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<FedWalk, StrategyError> {
+        FedWalk::new(self.clone(), facts)
+    }
+
+    fn share(&self, _: &FedWalk, source: &Source<'_>) -> Result<Shared<FedWalk>, StrategyError> {
+        let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
+        Ok(Shared {
+            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            study: Box::new(Watch::new(walked)),
+        })
     }
 }
 
 impl Strategy for FedWalk {
-    type Message = Message;
+    type Down = Down;
+    type Up = Up;
+    type Peer = Peer;
+    type Shard<'a> = OwnVertex<'a>;
     type Work = Work;
     type Done = Done;
     type Server = Server;
     type Client = Client;
+    type Sight = Predicted;
 
     const COUNTERS: &'static [&'static str] = &[
         "predicted_hops",
@@ -276,80 +252,62 @@ impl Strategy for FedWalk {
         "row_requests",
     ];
 
-    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
-        if setup.n_clients as usize != self.n_nodes() {
-            return Err(StrategyError(format!(
-                "FedWalk needs one client per vertex, {}; got {} (use partition: NodePerClient)",
-                self.n_nodes(),
-                setup.n_clients
-            )));
-        }
+    fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
         Ok(Server::new(self.n_nodes(), self.n_bins))
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Client, StrategyError> {
+    fn client(&self, _: OwnVertex<'_>, _: &Setup<'_>) -> Result<Client, StrategyError> {
         Ok(Client::default())
     }
 
     fn on_server(
         &self,
         server: &mut Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         server.handle(self, event, cx)
     }
 
     fn on_client(
         &self,
+        own: OwnVertex<'_>,
         client: &mut Client,
-        event: Event<Self>,
-        cx: &mut Context<'_, '_, Self>,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
-        client.handle(self, event, cx)
+        client.handle(self, own, event, cx)
     }
 
-    fn perform(&self, work: &Work) -> Done {
+    fn perform(&self, own: Option<OwnVertex<'_>>, work: &Work, cx: &JobContext) -> Done {
         let (metric, linkage) = (self.params.metric.into(), self.params.linkage.into());
         match work {
-            Work::BuildMatrix { dictionary, vertex } => {
-                Done::Matrix(dictionary.ordered_matrix(self.neighbours(*vertex), self.n_nodes()))
+            Work::BuildMatrix { dictionary } => {
+                let neighbours = own.expect("devices build matrices").neighbours();
+                Done::Matrix(dictionary.ordered_matrix(neighbours, self.n_nodes()))
             }
-            Work::ClusterMatrices {
-                matrices,
-                dictionary,
-                measures,
-            } => {
+            Work::ClusterMatrices { matrices, dictionary } => {
                 let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
-                if *measures {
-                    self.measure(&published, dictionary);
-                }
-                let matched = || {
-                    let guesses = match self.params.epsilon_matrix {
-                        None => audit::match_rows(dictionary, matrices, self.n_bins),
-                        Some(_) => audit::match_nearest_rows(dictionary, matrices, self.n_bins),
-                    };
-                    Recovery::of(self.walked.graph(), guesses)
-                };
-                Done::Tree(Arc::new(published), (*measures && self.params.attacks).then(matched))
+                self.measure(&published, dictionary, cx);
+                Done::Tree(Arc::new(published))
             }
-            Work::ClusterVectors { dictionary, measures } => {
+            Work::ClusterVectors { dictionary } => {
                 let published = Published::of_vectors(dictionary.vectors(), self.n_bins, linkage);
-                if *measures {
-                    self.measure(&published, dictionary);
-                }
-                Done::Tree(Arc::new(published), None)
+                self.measure(&published, dictionary, cx);
+                Done::Tree(Arc::new(published))
             }
-            Work::Learn { corpus, key } => {
-                let rng = SimRng::from_seed(*key);
+            Work::Learn { corpus } => {
+                let mut key = [0; 32];
+                cx.rng(LEARN).fill_bytes(&mut key);
+                let rng = SimRng::from_seed(key);
                 Done::Vectors(self.params.embedding.train(corpus, self.n_nodes(), rng))
             }
         }
     }
 
-    fn absence(&self, message: &Message) -> Absence {
+    fn absence(&self, message: &Letter<Self>) -> Absence {
         match (self.params.absent, message) {
-            (Absent::Reroute { timeout_ms, .. }, Message::Walk(_)) => Absence::Tell {
+            (Absent::Reroute { timeout_ms, .. }, Letter::Peer(_)) => Absence::Tell {
                 after: SimSpan::from_millis(timeout_ms),
             },
             (Absent::Reroute { .. } | Absent::Wait, _) => Absence::Wait,
@@ -394,30 +352,5 @@ impl Strategy for FedWalk {
                 Some(self.params.epsilon_encoder),
             ),
         ]
-    }
-
-    fn expected_messages(&self, setup: &Setup<'_>, kind: Kind, round: Round, direction: Direction) -> Option<f64> {
-        let devices = self.n_nodes() as f64;
-        let walks = f64::from(setup.world.cohort.asked(setup.n_clients));
-        match (kind.name, direction) {
-            ("group_plan" | "dictionary" | "tree_and_matrix", Direction::Downlink) => Some(devices),
-            ("degree_vector" | "ordered_matrix", Direction::Uplink) => Some(devices),
-            ("start", Direction::Downlink) | ("sequence", Direction::Uplink) => Some(walks),
-            // A free hop to oneself makes the count depend on how often pools hold the holder.
-            ("walk", Direction::Peer) if round.0 > 0 && self.params.self_hop == SelfHop::Message => {
-                Some(walks * self.messages_per_walk(theory::expected_messages))
-            }
-            _ => None,
-        }
-    }
-
-    fn evaluate(
-        &self,
-        server: &Server,
-        clients: &Clients<'_, Client>,
-        report: &Report<'_>,
-        rng: &mut SimRng,
-    ) -> Scores {
-        summary::scores(self, server, clients, report, rng)
     }
 }

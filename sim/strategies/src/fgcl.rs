@@ -34,30 +34,33 @@ mod privacy;
 mod queue;
 mod scores;
 mod step;
+mod study;
 #[cfg(test)]
 mod tests;
 mod train;
 
+pub use data::{Facts, Own};
 pub use network::Network;
 pub use noise::propagation_matrix;
 pub use options::{Contrast, DegreeRule, Draws, Model, Order, Setting, Supervised, Training, Variant, Views};
 pub use params::Params;
 pub use step::{add_contrast, contrastive_loss};
 
-use crate::rounds::{End, RoundStrategy, Rounds, Score, Task, Trained};
-use crate::settings::Settings;
+use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::settings::{Settings, Shared, Source};
 use data::Data;
-use folkmoot_draws::{SimRng, Streams};
+use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Optimiser;
 use noise::Noise;
 use std::sync::Arc;
+use study::Audit;
 
 impl Settings for Params {
     const NAME: &'static str = "Fgcl";
     const ABOUT: &'static str = "contrastive learning of graph classifiers under edge-level noise (2022)";
+    type Facts = Facts;
     type Strategy = Rounds<Fgcl>;
 
     fn check(&self) -> Vec<Breach> {
@@ -68,15 +71,24 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
-    fn build(
-        &self,
-        dataset: &Arc<Dataset>,
-        partition: &Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Rounds<Fgcl>, StrategyError> {
-        let named = |StrategyError(why)| StrategyError(format!("FGCL: {why}"));
-        let task = Fgcl::new(self.clone(), dataset, partition, streams).map_err(named)?;
-        Rounds::new(task, self.protocol.clone(), streams).map_err(named)
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Facts::new(self, source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Fgcl>, StrategyError> {
+        Rounds::new(Fgcl::new(self.clone(), facts), self.protocol.clone())
+    }
+
+    fn share(&self, _: &Rounds<Fgcl>, source: &Source<'_>) -> Result<Shared<Rounds<Fgcl>>, StrategyError> {
+        let data = Arc::new(Data::new(self, source)?);
+        let shards = Owners {
+            owned: data.owned(),
+            sizes: source.sizes(),
+        };
+        Ok(Shared {
+            shards: Box::new(shards),
+            study: Box::new(Watched(Audit::new(data, source.streams))),
+        })
     }
 }
 
@@ -85,45 +97,22 @@ pub struct Fgcl {
     params: Params,
     network: Network,
     optimiser: Optimiser,
-    data: Data,
     /// How views are made, if there is noise.
     noise: Option<Noise>,
     is_contrastive: bool,
-    streams: Streams,
 }
 
 impl Fgcl {
-    /// The network that `params` describe, on the graphs of `dataset`, trained by the clients of `partition`.
-    ///
-    /// # Errors
-    ///
-    /// When the set has no labelled graphs, features that `inputs` asks for are missing or not finite, noise meets directed or
-    /// weighted graphs, or nobody has anything to train on.
-    pub fn new(
-        params: Params,
-        dataset: &Dataset,
-        partition: &Partition,
-        streams: Streams,
-    ) -> Result<Fgcl, StrategyError> {
-        let mut data = Data::new(&params, dataset, partition, streams)?;
-        if params.setting == Setting::Centralised {
-            data.centralise();
-        }
-        if data.shards.iter().all(Vec::is_empty) {
-            return Err(StrategyError(
-                "no client has anything to train on; raise split.train or label the data".to_owned(),
-            ));
-        }
+    /// The network that `params` describe, for data of which everybody knows `facts`.
+    pub fn new(params: Params, facts: &Facts) -> Fgcl {
         let epsilons = params.setting.epsilons();
-        Ok(Fgcl {
-            network: Network::new(&params.model, data.n_features, data.labels.n_outputs()),
+        Fgcl {
+            network: Network::new(&params.model, facts.n_features as usize, facts.n_outputs as usize),
             optimiser: params.training.plain().build(),
             noise: Noise::new(&epsilons, params.draws, params.degree_rule, params.model.encoder),
             is_contrastive: params.setting.is_contrastive(),
-            data,
             params,
-            streams,
-        })
+        }
     }
 
     /// The network.
@@ -140,7 +129,28 @@ impl Fgcl {
     }
 }
 
+/// The training graphs of every client.
+struct Owners {
+    owned: Vec<Own>,
+    sizes: Vec<u64>,
+}
+
+impl Shards<Rounds<Fgcl>> for Owners {
+    fn n_clients(&self) -> u32 {
+        self.owned.len() as u32
+    }
+
+    fn shard(&self, client: ClientId) -> &Own {
+        &self.owned[client.0 as usize]
+    }
+
+    fn size(&self, client: ClientId) -> u64 {
+        self.sizes[client.0 as usize]
+    }
+}
+
 impl RoundStrategy for Fgcl {
+    type Shard<'a> = &'a Own;
     type Order = ();
     type Extra = ();
     type Kept = ();
@@ -158,64 +168,32 @@ impl RoundStrategy for Fgcl {
         self.network.layout().initialise(rng)
     }
 
-    fn n_clients(&self) -> u32 {
-        self.data.shards.len() as u32
-    }
-
-    fn n_samples(&self, client: ClientId) -> u32 {
-        self.data.shards[client.0 as usize].len() as u32
+    fn n_samples(&self, own: &Own) -> u32 {
+        own.len() as u32
     }
 
     /// For each graph that is encoded 6 operations a weight and node, 2 forward and 4 backward, and for its propagation the same a
     /// weighted pair, hidden column and layer.
-    fn cost(&self, client: ClientId) -> f64 {
+    fn cost(&self, own: &Own) -> f64 {
         let width = f64::from(self.params.model.hidden) * f64::from(self.params.model.layers);
-        let of = |item: &u32| {
-            let graph = &self.data.items[*item as usize];
+        let of = |graph: &data::Item| {
             let n_arcs = match self.noise.is_some() {
                 true => graph.n_nodes * graph.n_nodes,
                 false => graph.matrix.n_entries(),
             };
             6.0 * (self.network.layout().len() * graph.n_nodes) as f64 + 6.0 * width * n_arcs as f64
         };
-        let pass: f64 = self.data.shards[client.0 as usize].iter().map(of).sum();
+        let pass: f64 = own.graphs().map(of).sum();
         pass * self.n_encoded() * f64::from(self.params.training.epochs)
     }
 
-    fn order(&self, _: Round) {}
+    fn order(&self, _: Round, (): &()) {}
 
-    fn train(&self, task: Task<'_, Self>) -> Trained<()> {
-        let n_graphs = self.data.shards[task.client.0 as usize].len();
-        let parameters = match task.dry_run {
-            true => task.parameters.to_vec(),
-            false => self.train_client(task.client, task.round, task.parameters, task.rng),
-        };
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+        let (parameters, receipt) = self.train_client(&task);
         Trained {
-            parameters,
-            extra: None,
-            spent: self.releases(n_graphs),
-            kept: None,
-        }
-    }
-
-    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
-        self.scores(parameters)
-    }
-
-    fn conclude(&self, end: End<'_, Self>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        let n_rounds = report.rounds.len() as u64;
-        let mut summary = self.totals(n_rounds);
-        if !report.setup.dry_run {
-            for score in self.scores(end.parameters) {
-                summary.push((format!("{}_{}", score.split, score.metric), score.value));
-            }
-            if self.params.attacks {
-                summary.extend(self.attacks(n_rounds));
-            }
-        }
-        Scores {
-            summary,
-            ..Scores::default()
+            receipt,
+            ..Trained::model(parameters)
         }
     }
 

@@ -30,8 +30,8 @@ mod message;
 mod options;
 mod params;
 mod release;
+mod study;
 mod subjects;
-mod summary;
 mod tasks;
 
 pub use collected::Collected;
@@ -40,27 +40,33 @@ pub use options::{ChooseBy, Collect, Evaluation, Method, Metric, RowDistance, Sv
 pub use params::Params;
 pub use release::{Embedding, Epsilon, Release, Sampled, Sent};
 
-use crate::classifier::{Classifier, GraphRows};
-use crate::rounds::{Charge, End, RoundStrategy, Rounds, Score, Task, Trained};
-use crate::settings::Settings;
-use folkmoot_draws::{Purpose, SimRng, Streams};
+use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
+use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Partition};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use subjects::Subjects;
+use study::Comparison;
 
-/// Randomness of the release; that of the training is the task's.
-const RELEASE: Purpose = Purpose(*b"gl-relea");
+/// Embeddings, with the randomness of their release; that of the training is the task's.
+const EMBEDDINGS: Channel = Channel::new(0, Purpose(*b"gl-relea"));
 
-/// What GW-LDP trains and compares.
+/// What GW-LDP trains, and how embeddings are released.
 pub struct GwLdp {
     params: Params,
     classifier: Classifier,
-    subjects: Subjects,
-    streams: Streams,
+}
+
+/// What everybody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Facts {
+    /// Of the network.
+    #[serde(flatten)]
+    pub network: classifier::Facts,
+    /// Nodes of the first graph, by which the released code sets its noise.
+    pub first_graph_nodes: u32,
 }
 
 /// What a client keeps of the collections.
@@ -75,6 +81,7 @@ pub struct Kept {
 impl Settings for Params {
     const NAME: &'static str = "GwLdp";
     const ABOUT: &'static str = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)";
+    type Facts = Facts;
     type Strategy = Rounds<GwLdp>;
 
     fn check(&self) -> Vec<Breach> {
@@ -85,27 +92,44 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
-    fn build(
-        &self,
-        dataset: &Arc<Dataset>,
-        partition: &Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Rounds<GwLdp>, StrategyError> {
-        let named = |StrategyError(why)| StrategyError(format!("GwLdp: {why}"));
-        let task = GwLdp::new(self.clone(), dataset, partition, streams).map_err(named)?;
-        Rounds::new(task, self.protocol.clone(), streams).map_err(named)
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let (dataset, partition) = (source.dataset, source.partition);
+        let first = match dataset.is_graph_level() {
+            false => (partition.n_clients() > 0).then(|| partition.shard(0).len()),
+            true => {
+                let is_used = |item: &u32| match (self.split, &dataset.splits) {
+                    (Split::Published, Some(splits)) => [&splits.train, &splits.val, &splits.test]
+                        .iter()
+                        .any(|mask| mask[*item as usize]),
+                    _ => true,
+                };
+                let held = (0..partition.n_clients()).flat_map(|client| partition.shard(client).iter().copied());
+                let first = held.filter(is_used).min();
+                first.map(|item| dataset.graphs[item as usize].n_nodes())
+            }
+        };
+        Ok(Facts {
+            network: classifier::Facts::new(self.inputs, source)?,
+            first_graph_nodes: first.unwrap_or(1).max(1) as u32,
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<GwLdp>, StrategyError> {
+        Rounds::new(GwLdp::new(self.clone(), facts)?, self.protocol.clone())
+    }
+
+    fn share(&self, rounds: &Rounds<GwLdp>, source: &Source<'_>) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
+        let held = rounds.task().classifier.share(self.split, source)?;
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(&held))),
+            study: Box::new(Watched(Comparison::new(held, source))),
+        })
     }
 }
 
 impl GwLdp {
-    fn new(
-        mut params: Params,
-        dataset: &Arc<Dataset>,
-        partition: &Partition,
-        streams: Streams,
-    ) -> Result<Self, StrategyError> {
-        let network = (&params.model, &params.training);
-        let classifier = Classifier::new(network, (params.inputs, params.split), dataset, partition, streams)?;
+    fn new(mut params: Params, facts: &Facts) -> Result<Self, StrategyError> {
+        let classifier = Classifier::new(&params.model, &params.training, &facts.network);
         let width = classifier.width(params.representation);
         if width > usize::from(u16::MAX) {
             return Err(StrategyError(format!(
@@ -123,28 +147,18 @@ impl GwLdp {
                 "release.n_sampled: must be at most {width} (values in a row), got {n_sampled}"
             )));
         }
-        let subjects = Subjects::new(&classifier, dataset, partition);
         if let Release::Gaussian { std: std @ None } = &mut params.release {
-            let first = subjects
-                .list()
-                .first()
-                .map(|subject| subjects.graph(subject.id).n_nodes());
-            *std = Some(1.0 / first.unwrap_or(1).max(1) as f64);
+            *std = Some(1.0 / f64::from(facts.first_graph_nodes));
         }
-        Ok(GwLdp {
-            params,
-            classifier,
-            subjects,
-            streams,
-        })
+        Ok(GwLdp { params, classifier })
     }
 
-    /// A client's embeddings as they are sent, what they cost the graph that pays most, and the rows they were.
-    fn release(&self, task: &Task<'_, Self>, release: &Release, parameters: &[f32]) -> (Embeddings, f64, Kept) {
-        let rows = match task.dry_run {
+    /// A client's embeddings as they are sent, what they cost, and the rows they were.
+    fn release(&self, task: &Task<'_, '_, Self>, release: &Release, parameters: &[f32]) -> (Embeddings, Receipt, Kept) {
+        let rows = match task.dry_run() {
             false => self
                 .classifier
-                .node_rows(task.client, parameters, self.params.representation),
+                .node_rows(task.shard, parameters, self.params.representation),
             // As many bytes, and nothing learned.
             true => {
                 let width = self.classifier.width(self.params.representation);
@@ -153,27 +167,29 @@ impl GwLdp {
                     values: vec![0.5; inputs.n_nodes() * width],
                     width: width as u32,
                 };
-                self.classifier.input_rows(task.client).into_iter().map(blank).collect()
+                self.classifier.input_rows(task.shard).into_iter().map(blank).collect()
             }
         };
-        let mut rng = self.streams.party(RELEASE, Party::Client(task.client), task.round);
-        let (mut embeddings, mut epsilon, mut withheld) = (Vec::with_capacity(rows.len()), 0.0f64, Vec::new());
+        let mut releases = task.releases();
+        let (mut embeddings, mut withheld) = (Vec::with_capacity(rows.len()), Vec::new());
         for rows in &rows {
-            match release.release(rows, &mut rng) {
-                _ if rows.n_nodes() == 0 => withheld.push((rows.id, "it has no node".to_owned())),
+            if rows.n_nodes() == 0 {
+                withheld.push((rows.id, "it has no node".to_owned()));
+                continue;
+            }
+            match release.release(rows, &mut releases) {
                 Err(why) => withheld.push((rows.id, why.to_string())),
-                Ok((embedding, cost)) => {
-                    epsilon = epsilon.max(cost.epsilon);
-                    embeddings.push(embedding);
-                }
+                Ok(embedding) => embeddings.push(embedding),
             }
         }
-        let rounds = BTreeMap::from([(task.round.0, rows)]);
-        (Embeddings(embeddings), epsilon, Kept { rounds, withheld })
+        let rounds = BTreeMap::from([(task.round().0, rows)]);
+        let kept = Kept { rounds, withheld };
+        (Embeddings(embeddings), releases.receipt_as_one(), kept)
     }
 }
 
 impl RoundStrategy for GwLdp {
+    type Shard<'a> = &'a Shard;
     type Order = Wish;
     type Extra = Embeddings;
     type Collected = Collected;
@@ -191,53 +207,40 @@ impl RoundStrategy for GwLdp {
         self.classifier.network().layout().initialise(rng)
     }
 
-    fn n_clients(&self) -> u32 {
-        self.classifier.n_clients()
+    fn n_samples(&self, shard: &Shard) -> u32 {
+        shard.n_train() as u32
     }
 
-    fn n_samples(&self, client: ClientId) -> u32 {
-        self.classifier.n_samples(client)
+    fn cost(&self, shard: &Shard) -> f64 {
+        self.classifier.cost(shard)
     }
 
-    fn cost(&self, client: ClientId) -> f64 {
-        self.classifier.cost(client)
+    fn order(&self, round: Round, _: &Collected) -> Wish {
+        Wish(self.brings_extra(round).then_some(self.params.release))
     }
 
-    fn order(&self, round: Round) -> Wish {
+    fn brings_extra(&self, round: Round) -> bool {
         let n_rounds = round.0 + 1;
         let is_last = n_rounds >= self.params.protocol.rounds;
-        let is_due = match self.params.collect {
-            Collect::AtEnd => false,
-            Collect::Every(n) => n_rounds.is_multiple_of(n),
-        };
-        Wish((is_last || is_due).then_some(self.params.release))
+        is_last
+            || match self.params.collect {
+                Collect::AtEnd => false,
+                Collect::Every(n) => n_rounds.is_multiple_of(n),
+            }
     }
 
-    fn brings_extra(&self, wish: &Wish) -> bool {
-        wish.0.is_some()
-    }
-
-    fn train(&self, mut task: Task<'_, Self>) -> Trained<Embeddings, Kept> {
-        let parameters = match task.dry_run {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
+        let parameters = match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.classifier.train(task.client, task.parameters, &mut task.rng),
+            false => self.classifier.train(task.shard, task.parameters, &mut task.rng()),
         };
         let Wish(Some(release)) = task.order else {
             return Trained::model(parameters);
         };
-        let (embeddings, epsilon, kept) = self.release(&task, release, &parameters);
+        let (embeddings, receipt, kept) = self.release(&task, release, &parameters);
         Trained {
             parameters,
-            spent: if embeddings.0.is_empty() {
-                Vec::new()
-            } else {
-                vec![Charge {
-                    mechanism: 0,
-                    n: 1,
-                    epsilon,
-                    once: false,
-                }]
-            },
+            receipt,
             extra: Some(embeddings),
             kept: Some(kept),
         }
@@ -258,14 +261,6 @@ impl RoundStrategy for GwLdp {
     ) -> Result<(), StrategyError> {
         collected.add(round.0, embeddings.0);
         Ok(())
-    }
-
-    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
-        self.classifier.evaluate(parameters)
-    }
-
-    fn conclude(&self, end: End<'_, Self>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        self.conclude_run(&end, report)
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {

@@ -1,10 +1,9 @@
 //! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
 
-use folkmoot_draws::{Purpose, SimRng, Streams, index};
+use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::Embeddings;
-use folkmoot_graphs::{Dataset, Graph, GraphBuilder, Labels};
+use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
@@ -135,20 +134,16 @@ impl Evaluation {
 
     /// What the vectors are worth: the rows and summary numbers of every reading that the data allow, and the vectors
     /// themselves as `embeddings.npy`.
-    pub fn read(&self, vectors: &Embeddings, walked: &Walked, report: &Report<'_>, rng: &mut SimRng) -> Scores {
-        let mut scores = Scores::default();
-        let last = report.rounds.last();
-        let (round, virtual_s) = last.map_or((0, 0.0), |row| (row.round, row.virtual_s));
-        let put = |scores: &mut Scores, split: &str, metric: &str, value: f64, n: usize| {
-            scores.rows.push(ScoreRow {
-                round,
-                virtual_s,
-                split: split.to_owned(),
-                metric: metric.to_owned(),
-                value,
-                n: n as u64,
-            });
-        };
+    pub fn read<S: Strategy>(
+        &self,
+        vectors: &Embeddings,
+        walked: &Walked,
+        end: &End<'_, S>,
+        rng: &mut SimRng,
+        sheet: &mut Sheet,
+    ) {
+        let last = end.rounds.last();
+        let at = last.map_or((Round(0), 0.0), |row| (Round(row.round), row.virtual_s));
         if let Some(labels) = &walked.dataset.node_labels {
             for ratio in self.ratios(labels, vectors, rng) {
                 let split = format!("train_ratio={}", ratio.train_ratio);
@@ -159,26 +154,23 @@ impl Evaluation {
                     ("macro_f1_std", ratio.macro_mean.sample_std()),
                 ];
                 for (metric, value) in readings {
-                    put(&mut scores, &split, metric, value, ratio.by_shuffle.len());
-                    scores.summary.push((format!("{metric}[{split}]"), value));
+                    sheet.score_of(at, &split, metric, value, ratio.by_shuffle.len() as u64);
+                    sheet.point(metric, ("train_ratio", ratio.train_ratio), value);
                 }
             }
             if let Some((accuracy, n)) = self.knn_accuracy(labels, vectors, rng) {
-                put(&mut scores, "nearest neighbours", "knn_accuracy", accuracy, n);
-                scores.summary.push(("knn_accuracy".to_owned(), accuracy));
+                sheet.score_of(at, "nearest neighbours", "knn_accuracy", accuracy, n as u64);
+                sheet.number("knn_accuracy", accuracy);
             }
         }
         if let Some(links) = &walked.links
             && let Ok(area) = link_auc(vectors, &links.held_out, &links.non_links)
         {
-            put(&mut scores, "held-out edges", "link_auc", area, links.held_out.len());
-            scores.summary.push(("link_auc".to_owned(), area));
+            sheet.score_of(at, "held-out edges", "link_auc", area, links.held_out.len() as u64);
+            sheet.number("link_auc", area);
         }
-        scores.artifacts.push(Artifact {
-            path: "embeddings.npy".to_owned(),
-            bytes: npy_f32(vectors.values(), &[vectors.n_vertices(), vectors.dim()]),
-        });
-        scores
+        let shape = [vectors.n_vertices(), vectors.dim()];
+        sheet.artifact("embeddings.npy", npy_f32(vectors.values(), &shape));
     }
 
     /// The classification at the ratios that leave a node on either side; none for a data set too small for any.
@@ -197,7 +189,7 @@ impl Evaluation {
             .filter(|&v| labels.single(v).is_some())
             .collect();
         for i in (1..nodes.len()).rev() {
-            nodes.swap(i, index(rng, i + 1));
+            nodes.swap(i, folkmoot_draws::index(rng, i + 1));
         }
         let (train, test) = nodes.split_at((ratio * nodes.len() as f64) as usize);
         let class_of = |v: &u32| labels.single(*v).unwrap_or_default();
@@ -234,6 +226,84 @@ impl Walked {
     /// The graph that devices know.
     pub fn graph(&self) -> &Graph {
         self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
+    }
+}
+
+/// All that a client knows of the graph who owns one vertex: its neighbours.
+#[derive(Clone, Copy)]
+pub struct OwnVertex<'a> {
+    graph: &'a Graph,
+    vertex: u32,
+}
+
+impl<'a> OwnVertex<'a> {
+    /// The vertex.
+    pub fn vertex(self) -> u32 {
+        self.vertex
+    }
+
+    /// Its neighbours, ascending.
+    pub fn neighbours(self) -> &'a [u32] {
+        self.graph.neighbours(self.vertex)
+    }
+}
+
+/// One vertex for each client: client `v` owns vertex `v`.
+pub struct VertexOwners(pub Arc<Walked>);
+
+impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners {
+    fn n_clients(&self) -> u32 {
+        self.0.graph().n_nodes() as u32
+    }
+
+    #[inline]
+    fn shard(&self, client: ClientId) -> OwnVertex<'_> {
+        OwnVertex {
+            graph: self.0.graph(),
+            vertex: client.0,
+        }
+    }
+
+    fn size(&self, _: ClientId) -> u64 {
+        1
+    }
+}
+
+/// What everybody knows of a graph whose vertices are clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The number of vertices, which is the number of clients.
+    pub n_nodes: u32,
+}
+
+impl Facts {
+    /// Of a data set of one undirected graph with a client for each vertex.
+    ///
+    /// # Errors
+    ///
+    /// When there are several graphs, or the graph is directed or has no vertex: walks need neighbours who know each other. When
+    /// there is not one client for each vertex.
+    pub fn new(source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let refuse = |why: String| Err(StrategyError(why));
+        let [graph] = source.dataset.graphs.as_slice() else {
+            let (data, n) = (&source.dataset.name, source.dataset.graphs.len());
+            return refuse(format!(
+                "walks on one graph, and {data} has {n}; choose another data set"
+            ));
+        };
+        if graph.is_directed() {
+            return refuse("needs an undirected graph; read the data set as undirected".to_owned());
+        }
+        if graph.n_nodes() == 0 {
+            return refuse("needs at least one vertex".to_owned());
+        }
+        let (n_nodes, n_clients) = (graph.n_nodes() as u32, source.n_clients());
+        match n_clients == n_nodes {
+            true => Ok(Facts { n_nodes }),
+            false => refuse(format!(
+                "needs one client per vertex, {n_nodes}; got {n_clients} (use partition: NodePerClient)"
+            )),
+        }
     }
 }
 

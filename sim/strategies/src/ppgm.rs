@@ -39,45 +39,47 @@ mod server;
 pub mod train;
 
 pub use client::Client;
-pub use message::Message;
+pub use message::{Down, Peer, Up};
 pub use params::Params;
 pub use server::Server;
 
-use crate::settings::Settings;
-use data::Data;
-use folkmoot_draws::{SimRng, Streams};
+use crate::settings::{Settings, Shared, Source};
+use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_privacy::Laplace;
-use learned::Learned;
-use matcher::{Held, Matcher, Matrix, Stages};
+use matcher::{Held, Input, Matcher, Matrix, Stages};
 use message::MatchId;
 use options::Model;
+use scores::Watch;
 use serde::{Deserialize, Serialize};
 use server::Scored;
 use std::sync::Arc;
 
-/// The system: parameters, graphs, the model, and which device has which graphs.
+/// What everybody knows of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The number of clients.
+    pub n_clients: u32,
+    /// Numbers that a node brings.
+    pub n_features: u32,
+}
+
+/// The system: its parameters and the pieces of its model.
 pub struct Ppgm {
     params: Params,
-    data: Data,
     matcher: Box<dyn Matcher>,
     noise: Option<Laplace>,
-    partition: Arc<Partition>,
-    streams: Streams,
 }
 
 /// What is worked on in the background. Without a model, in a dry run, results are zeros of the right shape.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
-    /// The service trains, chooses and measures a model.
-    Learn,
     /// A device reads its graph.
     Begin {
         /// For which match.
         id: MatchId,
-        /// Which graph.
+        /// Which of its graphs.
         graph: u32,
         /// The model.
         model: Option<Arc<[f32]>>,
@@ -88,7 +90,7 @@ pub enum Work {
         id: MatchId,
         /// Its number.
         step: u32,
-        /// The device's own graph.
+        /// Which of the device's graphs.
         graph: u32,
         /// What the device had, and what came.
         parts: Box<(Held, Matrix)>,
@@ -110,8 +112,6 @@ pub enum Work {
 
 /// What comes of it.
 pub enum Done {
-    /// A model.
-    Learned(Box<Learned>),
     /// A device's part of a match.
     Held {
         /// Of which match.
@@ -135,43 +135,30 @@ pub(crate) mod counter {
     pub(crate) const DECLINED: usize = 4;
 }
 
-/// The mechanisms, in the order of [`Strategy::mechanisms`].
+/// The mechanisms, in the order of [`Strategy::mechanisms`], and their noise.
 pub(crate) mod mechanism {
-    pub(crate) const EXCHANGE: usize = 0;
-    pub(crate) const RESULT: usize = 1;
+    use folkmoot_engine::prelude::{Channel, Purpose};
+
+    pub(crate) const EXCHANGE: Channel = Channel::new(0, Purpose(*b"pp-excha"));
+    pub(crate) const RESULT: Channel = Channel::new(1, Purpose(*b"pp-devns"));
 }
 
 impl Ppgm {
-    /// The system on a set of graphs with classes and properties.
+    /// The system on data of which everybody knows `facts`.
     ///
     /// # Errors
     ///
-    /// When the data do not suit it; see [`Data::new`].
-    pub fn new(
-        params: Params,
-        dataset: &Dataset,
-        partition: Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Self, StrategyError> {
-        let property = params.attack.property.as_deref();
-        let data = Data::new(dataset, &params.form, (params.split, property), streams)?;
+    /// When the scale of the noise is no scale.
+    pub fn new(params: Params, facts: &Facts) -> Result<Self, StrategyError> {
         let noise = match params.model {
             Model::SgnnLdp { scale } => Some(Laplace::new(scale).map_err(|error| StrategyError(error.to_string()))?),
             _ => None,
         };
         Ok(Ppgm {
-            matcher: matcher::build(params.model, &params.size, &params.form, data.n_features),
+            matcher: matcher::build(params.model, &params.size, &params.form, facts.n_features as usize),
             params,
-            data,
             noise,
-            partition,
-            streams,
         })
-    }
-
-    /// The graphs.
-    pub fn data(&self) -> &Data {
-        &self.data
     }
 
     /// The model's pieces.
@@ -179,15 +166,10 @@ impl Ppgm {
         self.matcher.as_ref()
     }
 
-    /// Trains and measures a model, as the service does at the start of a run.
-    pub fn train(&self) -> Learned {
-        self.learn()
-    }
-
     /// Operations of a device's step on one of its graphs: the products of its nodes with square matrices of the hidden width, of
     /// which the encoder has as many as layers and each attention two.
-    fn cost(&self, graph: u32, step: u32) -> f64 {
-        let nodes = self.data.inputs[graph as usize].n_nodes() as f64;
+    fn cost(&self, graph: &Input, step: u32) -> f64 {
+        let nodes = graph.n_nodes() as f64;
         let width = f64::from(self.params.size.hidden);
         let products = match step {
             0 => f64::from(self.params.size.layers) + 2.0,
@@ -196,8 +178,8 @@ impl Ppgm {
         2.0 * nodes * width * width * products
     }
 
-    fn blank(&self, graph: u32, step: u32) -> Held {
-        let n_nodes = self.data.inputs[graph as usize].n_nodes();
+    fn blank(&self, graph: &Input, step: u32) -> Held {
+        let n_nodes = graph.n_nodes();
         match self.matcher.sent_shape(step, n_nodes) {
             Some(shape) => Held {
                 state: Matrix::default(),
@@ -214,6 +196,7 @@ impl Ppgm {
 impl Settings for Params {
     const NAME: &'static str = "Ppgm";
     const ABOUT: &'static str = "similarity of two devices' graphs without sending their nodes (ICDM 2022)";
+    type Facts = Facts;
     type Strategy = Ppgm;
 
     fn check(&self) -> Vec<Breach> {
@@ -224,23 +207,36 @@ impl Settings for Params {
         Some(1)
     }
 
-    fn build(
-        &self,
-        dataset: &Arc<Dataset>,
-        partition: &Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Ppgm, StrategyError> {
-        Ppgm::new(self.clone(), dataset, Arc::clone(partition), streams)
-            .map_err(|StrategyError(why)| StrategyError(format!("PPGM: {why}")))
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Ok(Facts {
+            n_clients: source.n_clients(),
+            n_features: data::n_features(source.dataset)? as u32,
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Ppgm, StrategyError> {
+        Ppgm::new(self.clone(), facts)
+    }
+
+    fn share(&self, _: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
+        let data = Arc::new(Data::new(self, source)?);
+        Ok(Shared {
+            shards: Box::new(Graphs::new(Arc::clone(&data), source)),
+            study: Box::new(Watch::new(data, source.streams)),
+        })
     }
 }
 
 impl Strategy for Ppgm {
-    type Message = Message;
+    type Down = Down;
+    type Up = Up;
+    type Peer = Peer;
+    type Shard<'a> = Own<'a>;
     type Work = Work;
     type Done = Done;
     type Server = Server;
     type Client = Client;
+    type Sight = ();
 
     const COUNTERS: &'static [&'static str] = &[
         "matches_begun",
@@ -250,42 +246,44 @@ impl Strategy for Ppgm {
         "invitations_declined",
     ];
 
-    fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
-        Ok(Server::default())
+    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
+        // What a dry run hands out, and training begins with.
+        Ok(Server::new(self.initial(|purpose| setup.rng(purpose))))
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Client, StrategyError> {
+    fn client(&self, _: Own<'_>, _: &Setup<'_>) -> Result<Client, StrategyError> {
         Ok(Client::default())
     }
 
     fn on_server(
         &self,
         server: &mut Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         server.handle(self, event, cx)
     }
 
     fn on_client(
         &self,
+        own: Own<'_>,
         client: &mut Client,
-        event: Event<Self>,
-        cx: &mut Context<'_, '_, Self>,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
-        client.handle(self, event, cx)
+        client.handle(self, own, event, cx)
     }
 
-    fn perform(&self, work: &Work) -> Done {
+    fn perform(&self, own: Option<Own<'_>>, work: &Work, _: &JobContext) -> Done {
         let matcher = self.matcher.as_ref();
+        let input = |graph: &u32| own.expect("devices read their graphs").graph(*graph);
         match work {
-            Work::Learn => Done::Learned(Box::new(self.learn())),
             Work::Begin { id, graph, model } => {
-                let input = &self.data.inputs[*graph as usize];
+                let input = input(graph);
                 let begin = |model: &Arc<[f32]>| Stages::with(matcher, model, |stages| stages.begin(input));
                 Done::Held {
                     id: *id,
-                    held: model.as_ref().map_or_else(|| self.blank(*graph, 0), begin),
+                    held: model.as_ref().map_or_else(|| self.blank(input, 0), begin),
                 }
             }
             Work::Meet {
@@ -295,12 +293,12 @@ impl Strategy for Ppgm {
                 parts,
                 model,
             } => {
-                let (input, (held, theirs)) = (&self.data.inputs[*graph as usize], parts.as_ref());
+                let (input, (held, theirs)) = (input(graph), parts.as_ref());
                 let meet =
                     |model: &Arc<[f32]>| Stages::with(matcher, model, |stages| stages.meet(*step, input, held, theirs));
                 Done::Held {
                     id: *id,
-                    held: model.as_ref().map_or_else(|| self.blank(*graph, step + 1), meet),
+                    held: model.as_ref().map_or_else(|| self.blank(input, step + 1), meet),
                 }
             }
             Work::Score {
@@ -322,10 +320,10 @@ impl Strategy for Ppgm {
         }
     }
 
-    fn absence(&self, message: &Message) -> Absence {
+    fn absence(&self, message: &Letter<Self>) -> Absence {
         match message {
-            Message::Model(_) | Message::Score { .. } | Message::Result { .. } => Absence::Wait,
-            Message::Invite { .. } | Message::Exchange(_) => Absence::Tell {
+            Letter::Down(_) | Letter::Up(_) => Absence::Wait,
+            Letter::Peer(_) => Absence::Tell {
                 after: SimSpan::from_millis(self.params.deployment.timeout_ms),
             },
         }
@@ -346,9 +344,5 @@ impl Strategy for Ppgm {
                 Some(_) => "none: laplace noise on unbounded numbers",
             }),
         ]
-    }
-
-    fn evaluate(&self, server: &Server, clients: &Clients<'_, Client>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        scores::scores(self, server, clients, report)
     }
 }

@@ -23,8 +23,10 @@
 //! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round comes, or when nothing is
 //! under way any more; the paper does not say what becomes of it.
 
+#[cfg(test)]
+mod buffered_tests;
 mod client;
-mod message;
+pub mod message;
 mod open_protocol;
 mod secure;
 #[cfg(test)]
@@ -32,32 +34,39 @@ mod secure_tests;
 mod server;
 mod server_optimiser;
 mod settings;
+mod study;
 #[cfg(test)]
 mod tests;
 
 pub use client::Client;
-pub use message::{Message, Payload, Update};
+pub use message::Extra;
 pub use open_protocol::OpenProtocol;
-pub use secure::SecureMessage;
 pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
+pub use study::{RoundEnd, RoundStudy, Watched};
 
-use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
+use message::{Down, Up};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What is trained in rounds.
-pub trait RoundStrategy: Send + Sync + Sized {
+/// What is trained in rounds: made of settings and public facts, as any [`Strategy`].
+pub trait RoundStrategy: Send + Sync + Sized + 'static {
+    /// All that one client holds.
+    type Shard<'a>: Copy + Send + Sync;
     /// What the server asks of its clients besides training, sent with the model; `()` if nothing.
-    type Order: Payload;
+    type Order: Payload + State + Sync + Clone;
     /// What a client sends beside its update, a message of its own; `()` if nothing.
-    type Extra: Payload;
+    type Extra: Extra;
     /// What the server keeps of the extras.
     type Collected: State + Sync + Default;
-    /// What a client keeps of its training for whoever evaluates the run; it is never sent. `()` if nothing.
-    type Kept: State + Sync;
+    /// What a client keeps of its training, for the next one or for whoever studies the run; it is never sent. `()` if nothing.
+    type Kept: State + Sync + Clone;
+
+    /// Whether training reads what the client has kept. Default: no.
+    const READS_KEPT: bool = false;
 
     /// Numbers of the model, those that do not learn included.
     fn n_parameters(&self) -> usize;
@@ -71,25 +80,22 @@ pub trait RoundStrategy: Send + Sync + Sized {
     /// The model before the first round.
     fn initial(&self, rng: &mut SimRng) -> Vec<f32>;
 
-    /// The number of clients.
-    fn n_clients(&self) -> u32;
-
     /// How many samples a client learns from. One without any answers with the model as it came, which counts nothing.
-    fn n_samples(&self, client: ClientId) -> u32;
+    fn n_samples(&self, shard: Self::Shard<'_>) -> u32;
 
     /// Operations of a client's training in one round: its device takes this over its speed.
-    fn cost(&self, client: ClientId) -> f64;
+    fn cost(&self, shard: Self::Shard<'_>) -> f64;
 
-    /// What the server asks for in `round`.
-    fn order(&self, round: Round) -> Self::Order;
+    /// What the server asks for in `round`, knowing what it has collected.
+    fn order(&self, round: Round, collected: &Self::Collected) -> Self::Order;
 
-    /// Whether an answer to `order` brings an extra: the round then waits for both. Default: no.
-    fn brings_extra(&self, _order: &Self::Order) -> bool {
+    /// Whether answers of `round` bring an extra: the round then waits for both. Default: no.
+    fn brings_extra(&self, _round: Round) -> bool {
         false
     }
 
     /// A client's part of a round. Pure: on any thread, once or more often per task.
-    fn train(&self, task: Task<'_, Self>) -> Trained<Self::Extra, Self::Kept>;
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Self::Extra, Self::Kept>;
 
     /// What a client keeps after it has kept `before`. Default: `now` in its place.
     fn keep(_before: Self::Kept, now: Self::Kept) -> Self::Kept {
@@ -111,34 +117,61 @@ pub trait RoundStrategy: Send + Sync + Sized {
         Ok(())
     }
 
-    /// What the model is worth after `round`, seen from above: no message is sent for it.
-    fn evaluate(&self, round: Round, parameters: &[f32]) -> Vec<Score>;
-
-    /// The final scores. Default: none.
-    fn conclude(&self, _end: End<'_, Self>, _report: &Report<'_>, _rng: &mut SimRng) -> Scores {
-        Scores::default()
-    }
-
-    /// The mechanisms that [`Trained::spent`] numbers; the protocol's own, that weights are sent as they are, comes before.
+    /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         Vec::new()
     }
 }
 
 /// A client's part of a round.
-pub struct Task<'a, R: RoundStrategy> {
-    /// Who trains.
-    pub client: ClientId,
-    /// The round of the model.
-    pub round: Round,
+pub struct Task<'s, 'a, R: RoundStrategy> {
+    /// All that it holds.
+    pub shard: R::Shard<'s>,
     /// What the server asks for besides.
     pub order: &'a R::Order,
     /// The model that was sent.
     pub parameters: &'a [f32],
-    /// Every message is wanted, and no learning: return `parameters` and an extra of the right size.
-    pub dry_run: bool,
-    /// The stream of this client in this round.
-    pub rng: SimRng,
+    /// What the client has kept, where [`RoundStrategy::READS_KEPT`].
+    pub kept: Option<&'a R::Kept>,
+    cx: &'a JobContext,
+}
+
+impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
+    /// A client's part of the round of `cx`, on what it holds, from a model that was sent.
+    pub fn new(shard: R::Shard<'s>, order: &'a R::Order, parameters: &'a [f32], cx: &'a JobContext) -> Self {
+        Task {
+            shard,
+            order,
+            parameters,
+            kept: None,
+            cx,
+        }
+    }
+
+    /// The round of the model.
+    pub fn round(&self) -> Round {
+        self.cx.round()
+    }
+
+    /// Every message is wanted, and no learning: return the model as it came and an extra of the right size.
+    pub fn dry_run(&self) -> bool {
+        self.cx.dry_run()
+    }
+
+    /// The stream of this client's training in this round.
+    pub fn rng(&self) -> SimRng {
+        self.cx.round_rng(LOCAL)
+    }
+
+    /// The stream of this client in this round for something else.
+    pub fn rng_for(&self, purpose: Purpose) -> SimRng {
+        self.cx.round_rng(purpose)
+    }
+
+    /// Releases by the task's own mechanisms.
+    pub fn releases(&self) -> Releases<'_> {
+        self.cx.releases(WEIGHTS + 1)
+    }
 }
 
 /// What came of it.
@@ -148,23 +181,10 @@ pub struct Trained<E, K = ()> {
     pub parameters: Vec<f32>,
     /// What it sends besides.
     pub extra: Option<E>,
-    /// Releases of private values that went into the model or the extra.
-    pub spent: Vec<Charge>,
+    /// What releases of private values that went into the model or the extra cost; settled when they are sent.
+    pub receipt: Receipt,
     /// What it keeps, by [`RoundStrategy::keep`]; with `None` it keeps what it has.
     pub kept: Option<K>,
-}
-
-/// What releases by one mechanism cost during a client's training.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Charge {
-    /// The mechanism, by its place in [`RoundStrategy::mechanisms`].
-    pub mechanism: usize,
-    /// How many, each of something else, so that they cost no more than one of them.
-    pub n: u64,
-    /// What each costs.
-    pub epsilon: f64,
-    /// Made when the client trains for the first time and used again ever after: it is charged then and no more.
-    pub once: bool,
 }
 
 impl<E, K> Trained<E, K> {
@@ -173,71 +193,35 @@ impl<E, K> Trained<E, K> {
         Trained {
             parameters,
             extra: None,
-            spent: Vec::new(),
+            receipt: Receipt::default(),
             kept: None,
         }
-    }
-}
-
-/// One number of [`RoundStrategy::evaluate`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Score {
-    /// The part of the data.
-    pub split: &'static str,
-    /// The metric's name.
-    pub metric: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// How many samples, or clients, it is over.
-    pub n: u64,
-}
-
-/// How training ended.
-pub struct End<'a, R: RoundStrategy> {
-    /// The last model.
-    pub parameters: &'a [f32],
-    /// What the server kept of the extras.
-    pub collected: &'a R::Collected,
-    clients: &'a Clients<'a, Client<R::Extra, R::Kept>>,
-}
-
-impl<R: RoundStrategy> End<'_, R> {
-    /// What a client kept of its last training, if it kept anything.
-    pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
-        self.clients.get(client)?.kept()
     }
 }
 
 const INITIAL: Purpose = Purpose(*b"rd-start");
 const LOCAL: Purpose = Purpose(*b"rd-local");
 
+/// The place of the protocol's own mechanism, that weights are sent as they are.
+const WEIGHTS: usize = 0;
+
 /// A strategy that trains in rounds.
 pub struct Rounds<R> {
     task: R,
     protocol: Protocol,
-    streams: Streams,
 }
 
 impl<R: RoundStrategy> Rounds<R> {
-    /// What is trained, how rounds go, and the streams of the run.
+    /// What is trained, and how rounds go.
     ///
     /// # Errors
     ///
-    /// The first rule that the settings break, or that there is no client.
-    pub fn new(task: R, protocol: Protocol, streams: Streams) -> Result<Self, StrategyError> {
+    /// The first rule that the settings break.
+    pub fn new(task: R, protocol: Protocol) -> Result<Self, StrategyError> {
         if let Some((field, rule)) = protocol.check().into_iter().next() {
             return Err(StrategyError(format!("protocol.{field}: {rule}")));
         }
-        if task.n_clients() == 0 {
-            return Err(StrategyError(
-                "there is nobody to train; use a partition with clients".to_owned(),
-            ));
-        }
-        Ok(Rounds {
-            task,
-            protocol,
-            streams,
-        })
+        Ok(Rounds { task, protocol })
     }
 
     /// What is trained.
@@ -257,24 +241,31 @@ impl<R: RoundStrategy> Rounds<R> {
     fn is_buffered(&self) -> bool {
         matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
     }
+
+    /// Messages that answer a model of `round`.
+    fn owed(&self, round: Round) -> u64 {
+        1 + u64::from(self.task.brings_extra(round))
+    }
 }
 
 /// A client's training, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work<O> {
-    client: ClientId,
-    round: Round,
+pub struct Work<O, K> {
     order: O,
     parameters: Arc<[f32]>,
-    dry_run: bool,
+    kept: Option<Arc<K>>,
 }
 
 impl<R: RoundStrategy> Strategy for Rounds<R> {
-    type Message = Message<R::Order, R::Extra>;
-    type Work = Work<R::Order>;
+    type Down = Down<R::Order>;
+    type Up = Up<R::Extra>;
+    type Peer = Never;
+    type Shard<'a> = R::Shard<'a>;
+    type Work = Work<R::Order, R::Kept>;
     type Done = Trained<R::Extra, R::Kept>;
     type Server = Server<R::Collected>;
     type Client = Client<R::Extra, R::Kept>;
+    type Sight = ();
 
     const COUNTERS: &'static [&'static str] = &[
         "refused_updates",
@@ -284,13 +275,12 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     ];
 
     fn server(&self, setup: &Setup<'_>) -> Result<Self::Server, StrategyError> {
-        let n_clients = self.task.n_clients();
-        if setup.n_clients != n_clients {
-            return Err(StrategyError(format!(
-                "there are shards for {n_clients} clients and {} clients",
-                setup.n_clients
-            )));
+        if setup.n_clients == 0 {
+            return Err(StrategyError(
+                "there is nobody to train; use a partition with clients".to_owned(),
+            ));
         }
+        let n_clients = setup.n_clients;
         let asked = setup.world.cohort.asked(n_clients);
         if self.protocol.min_updates > asked && !self.is_buffered() {
             return Err(StrategyError(format!(
@@ -311,44 +301,40 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 secure::MAX_CLIENTS
             )));
         }
-        let model = self.task.initial(&mut setup.streams.global(INITIAL));
+        let model = self.task.initial(&mut setup.rng(INITIAL));
         assert_eq!(model.len(), self.task.n_parameters(), "a model has its parameters");
-        Ok(Server::new(model))
+        Ok(Server::new(model, &self.protocol))
     }
 
-    fn client(&self, _: ClientId, _: &Setup<'_>) -> Result<Self::Client, StrategyError> {
+    fn client(&self, _: R::Shard<'_>, _: &Setup<'_>) -> Result<Self::Client, StrategyError> {
         Ok(Client::new())
     }
 
     fn on_server(
         &self,
         server: &mut Self::Server,
-        event: Event<Self>,
-        cx: &mut ServerContext<'_, '_, Self>,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         server.handle(self, event, cx)
     }
 
     fn on_client(
         &self,
+        shard: R::Shard<'_>,
         client: &mut Self::Client,
-        event: Event<Self>,
-        cx: &mut Context<'_, '_, Self>,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
-        if let Party::Client(id) = cx.me() {
-            client.handle(self, id, event, cx);
-        }
+        client.handle(self, shard, event, cx);
         Ok(())
     }
 
-    fn perform(&self, work: &Work<R::Order>) -> Trained<R::Extra, R::Kept> {
+    fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
+        let shard = shard.expect("clients train");
         let mut trained = self.task.train(Task {
-            client: work.client,
-            round: work.round,
-            order: &work.order,
-            parameters: &work.parameters,
-            dry_run: work.dry_run,
-            rng: self.streams.party(LOCAL, Party::Client(work.client), work.round),
+            kept: work.kept.as_deref(),
+            ..Task::new(shard, &work.order, &work.parameters, cx)
         });
         assert_eq!(
             trained.parameters.len(),
@@ -363,9 +349,14 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         trained
     }
 
-    fn absence(&self, message: &Self::Message) -> Absence {
-        match (message, self.protocol.absent) {
-            (Message::Model { .. } | Message::Secure(_), Absent::GiveUp) => Absence::Tell { after: SimSpan::ZERO },
+    fn absence(&self, message: &Letter<Self>) -> Absence {
+        let is_given_up = match message {
+            Letter::Down(_) => true,
+            Letter::Up(up) => !matches!(up, Up::Update(..) | Up::Extra(_)),
+            Letter::Peer(_) => false,
+        };
+        match self.protocol.absent {
+            Absent::GiveUp if is_given_up => Absence::Tell { after: SimSpan::ZERO },
             _ => Absence::Wait,
         }
     }
@@ -383,38 +374,5 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             claimed: None,
         };
         std::iter::once(weights).chain(self.task.mechanisms()).collect()
-    }
-
-    /// In synchronous rounds, so many as are asked, if nobody is away.
-    fn expected_messages(&self, setup: &Setup<'_>, kind: Kind, round: Round, _: Direction) -> Option<f64> {
-        let asked = f64::from(setup.world.cohort.asked(setup.n_clients));
-        let expected = match kind.name {
-            "model" => true,
-            "update" => !self.is_secure(),
-            "withdrawal" => false,
-            name if SecureMessage::NAMES.contains(&name) => self.is_secure(),
-            _ => self.task.brings_extra(&self.task.order(round)),
-        };
-        (expected && !self.is_buffered()).then_some(asked)
-    }
-
-    fn evaluate(
-        &self,
-        server: &Self::Server,
-        clients: &Clients<'_, Self::Client>,
-        report: &Report<'_>,
-        rng: &mut SimRng,
-    ) -> Scores {
-        let end = End {
-            parameters: server.parameters(),
-            collected: server.collected(),
-            clients,
-        };
-        let mut scores = self.task.conclude(end, report, rng);
-        for (name, count) in Self::COUNTERS.iter().zip(&report.counters) {
-            scores.summary.push(((*name).to_owned(), *count as f64));
-        }
-        scores.artifacts.extend(server.refusals());
-        scores
     }
 }

@@ -5,10 +5,11 @@ use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::AvailabilitySpec;
-use folkmoot_graphs::{Dataset, Graph, Labels};
+use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
-use folkmoot_strategies::deep_walk::{DeepWalk, Params};
+use folkmoot_strategies::deep_walk::Params;
 use folkmoot_strategies::node_embedding::Embedding;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 /// Ten cliques of ten, joined in a ring, each clique a class.
@@ -37,8 +38,11 @@ fn params() -> Params {
 }
 
 fn play(dataset: &Arc<Dataset>, params: Params, world: &World, options: Options) -> Result<Outcome, RunError> {
-    let system = DeepWalk::new(params, dataset, Streams::new(3)).unwrap();
-    run(&system, dataset.n_nodes() as u32, world, 3, options, &mut Unobserved)
+    let partition = Arc::new(Partition::one_item_each(dataset.n_nodes() as u32));
+    let system = params
+        .prepare(&Source::new(dataset, &partition, Streams::new(3)))
+        .unwrap();
+    run(system.system(), world, 3, options, &mut Unobserved)
 }
 
 fn number(outcome: &Outcome, name: &str) -> Option<f64> {
@@ -105,5 +109,7 @@ fn nothing_to_learn_from_is_an_error_and_nothing_to_learn_is_none() {
         "arcs",
         Graph::from_edges(3, &[(0, 1)], true).unwrap(),
     ));
-    assert!(DeepWalk::new(params(), &directed, Streams::new(1)).is_err());
+    let partition = Arc::new(Partition::one_item_each(3));
+    let source = Source::new(&directed, &partition, Streams::new(1));
+    assert!(params().prepare(&source).is_err());
 }

@@ -7,10 +7,12 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_learning::Average;
-use folkmoot_strategies::classifier::{Classifier, Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
+use folkmoot_strategies::classifier::{
+    Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Split, Training,
+};
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::{Aggregation, Discount, Protocol, Secure, ServerOptimiser};
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 /// 120 generated graphs of three classes.
@@ -91,8 +93,10 @@ fn node_params(rounds: u32) -> Params {
 
 fn play_in(world: &World, dataset: &Arc<Dataset>, params: &Params, options: Options) -> Outcome {
     let partition = iid(dataset, 6);
-    let system = params.build(dataset, &partition, Streams::new(3)).unwrap();
-    run(&system, 6, world, 3, options, &mut Unobserved).unwrap()
+    let system = params
+        .prepare(&Source::new(dataset, &partition, Streams::new(3)))
+        .unwrap();
+    run(system.system(), world, 3, options, &mut Unobserved).unwrap()
 }
 
 fn play(dataset: &Arc<Dataset>, params: &Params) -> Outcome {
@@ -170,18 +174,17 @@ fn it_learns_to_tell_nodes_apart() {
 fn a_run_is_the_plain_loop() {
     let (dataset, params) = (graphs(), params(2));
     let (partition, streams) = (iid(&dataset, 6), Streams::new(3));
-    let network = (&params.model, &params.training);
-    let plain = Classifier::new(network, (params.inputs, params.split), &dataset, &partition, streams).unwrap();
+    let (plain, held) = classifier(&params, &dataset, &partition).unwrap();
     let mut model = plain
         .network()
         .layout()
         .initialise(&mut streams.global(Purpose(*b"rd-start")));
     for round in 0..2 {
         let mut average = Average::new();
-        for client in (0..6).map(ClientId) {
+        for (client, shard) in (0..).map(ClientId).zip(held.shards()) {
             let mut rng = streams.party(Purpose(*b"rd-local"), Party::Client(client), Round(round));
-            let update = plain.train(client, &model, &mut rng);
-            average.add(&update, f64::from(plain.n_samples(client)));
+            let update = plain.train(shard, &model, &mut rng);
+            average.add(&update, shard.n_train() as f64);
         }
         model = average.mean().unwrap();
     }
@@ -193,7 +196,7 @@ fn a_run_is_the_plain_loop() {
         .map(|row| (row.split.clone(), row.metric.clone(), row.value.to_bits()))
         .collect();
     let expected: Vec<(String, String, u64)> = plain
-        .evaluate(&model)
+        .evaluate(&held, &model)
         .iter()
         .map(|score| (score.split.to_owned(), score.metric.to_owned(), score.value.to_bits()))
         .collect();
@@ -355,15 +358,15 @@ fn secure_aggregation_learns_the_same() {
     assert!(secure.ledger.rows().all(|(kind, ..)| kind.name != "update"));
 }
 
-fn classifier(params: &Params, dataset: &Dataset, partition: &Partition) -> Result<Classifier, StrategyError> {
-    let network = (&params.model, &params.training);
-    Classifier::new(
-        network,
-        (params.inputs, params.split),
-        dataset,
-        partition,
-        Streams::new(3),
-    )
+fn classifier(
+    params: &Params,
+    dataset: &Arc<Dataset>,
+    partition: &Arc<Partition>,
+) -> Result<(Classifier, Arc<Held>), StrategyError> {
+    let source = Source::new(dataset, partition, Streams::new(3));
+    let classifier = Classifier::new(&params.model, &params.training, &params.facts(&source)?);
+    let held = classifier.share(params.split, &source)?;
+    Ok((classifier, held))
 }
 
 #[test]
@@ -379,12 +382,16 @@ fn a_proximal_term_keeps_clients_near_the_model_they_were_sent() {
             proximal,
             ..Training::default()
         };
-        let classifier = classifier(&params, &dataset, &partition).unwrap();
+        let (classifier, held) = classifier(&params, &dataset, &partition).unwrap();
         let model = classifier
             .network()
             .layout()
             .initialise(&mut Streams::new(1).global(Purpose(*b"test    ")));
-        let trained = classifier.train(ClientId(0), &model, &mut Streams::new(1).global(Purpose(*b"test    ")));
+        let trained = classifier.train(
+            &held.shards()[0],
+            &model,
+            &mut Streams::new(1).global(Purpose(*b"test    ")),
+        );
         let squares = trained.iter().zip(&model).map(|(a, b)| f64::from((a - b) * (a - b)));
         squares.sum::<f64>().sqrt()
     };
@@ -415,9 +422,12 @@ fn clients_without_items_graphs_without_nodes_and_splits_of_one_class_are_no_obs
     let shards = vec![all[..50].to_vec(), all[50..100].to_vec(), all[100..].to_vec(), vec![]];
     let partition = Arc::new(Partition::from_shards(shards).unwrap());
     let dataset = Arc::new(dataset);
-    let system = params(3).build(&dataset, &partition, Streams::new(3)).unwrap();
-    assert_eq!(system.task().classifier().n_samples(ClientId(3)), 0);
-    let outcome = run(&system, 4, &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
+    let system = params(3)
+        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
+        .unwrap();
+    let (_, held) = classifier(&params(3), &dataset, &partition).unwrap();
+    assert_eq!(held.shards()[3].n_train(), 0);
+    let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
     assert_eq!(outcome.rounds[2].completed, 4);
     assert!(number(&outcome, "test_accuracy") > 0.3);
 
@@ -443,7 +453,8 @@ fn clients_without_items_graphs_without_nodes_and_splits_of_one_class_are_no_obs
 #[test]
 fn wrong_data_are_refused_with_the_reason() {
     let refused = |dataset: &Dataset, params: &Params, partition: &Partition, words: &str| {
-        let error = classifier(params, dataset, partition).err().unwrap().to_string();
+        let (dataset, partition) = (Arc::new(dataset.clone()), Arc::new(partition.clone()));
+        let error = classifier(params, &dataset, &partition).err().unwrap().to_string();
         assert!(error.contains(words), "{error}");
     };
     let good = Arc::unwrap_or_clone(graphs());

@@ -7,11 +7,12 @@
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DatasetSpec, Partition};
-use folkmoot_strategies::classifier::{Classifier, Encoder, Inputs, LocalOptimiser, Model, Split, Training};
+use folkmoot_strategies::classifier::{Classifier, Encoder, Facts, Inputs, LocalOptimiser, Model, Split, Training};
+use folkmoot_strategies::settings::Source;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
@@ -52,8 +53,9 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize 
         max_nodes: 20,
     };
     let rng = || Streams::new(1).global(Purpose(*b"test    "));
-    let dataset = spec.load(&DataDirs::new(), &mut rng()).unwrap();
-    let partition = Partition::from_shards(vec![(0..20).collect()]).unwrap();
+    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng()).unwrap());
+    let partition = Arc::new(Partition::from_shards(vec![(0..20).collect()]).unwrap());
+    let source = Source::new(&dataset, &partition, Streams::new(1));
     let model = Model {
         encoder,
         dropout: 0.2,
@@ -66,10 +68,11 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize 
         proximal: 0.1,
         ..Training::default()
     };
-    let data = (Inputs::Degree { most: 8 }, Split::default());
-    let classifier = Classifier::new((&model, &training), data, &dataset, &partition, Streams::new(1)).unwrap();
+    let facts = Facts::new(Inputs::Degree { most: 8 }, &source).unwrap();
+    let classifier = Classifier::new(&model, &training, &facts);
+    let held = classifier.share(Split::default(), &source).unwrap();
     let start = classifier.network().layout().initialise(&mut rng());
-    let train = || classifier.train(ClientId(0), &start, &mut rng());
+    let train = || classifier.train(&held.shards()[0], &start, &mut rng());
     // Twice: batches are drawn alike, so the second finds all the memory that it needs.
     train();
     train();

@@ -9,10 +9,11 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
-use folkmoot_graphs::{Dataset, Graph, Labels};
+use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
-use folkmoot_strategies::fedwalk::{Absent, Encoder, FedWalk, Params, Pool, Rows, SelfHop, theory};
+use folkmoot_strategies::fedwalk::{Absent, Encoder, Params, Pool, Rows, SelfHop, theory};
 use folkmoot_strategies::node_embedding::{Embedding, Evaluation};
+use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::Arc;
 
 fn data(graph: Graph) -> Arc<Dataset> {
@@ -33,9 +34,14 @@ fn counting() -> Params {
     }
 }
 
+fn prepare(params: Params, graph: &Arc<Dataset>) -> Result<Prepared<Params>, StrategyError> {
+    let partition = Arc::new(Partition::one_item_each(graph.n_nodes() as u32));
+    params.prepare(&Source::new(graph, &partition, Streams::new(3)))
+}
+
 fn play(graph: &Arc<Dataset>, params: Params, world: &World, options: Options) -> Outcome {
-    let system = FedWalk::new(params, Arc::clone(graph), Streams::new(3)).unwrap();
-    run(&system, graph.n_nodes() as u32, world, 3, options, &mut Unobserved).unwrap()
+    let system = prepare(params, graph).unwrap();
+    run(system.system(), world, 3, options, &mut Unobserved).unwrap()
 }
 
 fn number(outcome: &Outcome, name: &str) -> f64 {
@@ -137,26 +143,8 @@ fn every_phase_has_the_sizes_of_the_message_table() {
         ("sequence", 100, 100 * 20),
     ];
     assert_eq!(bytes, expected);
-    for (kind, round, direction, cell) in outcome.ledger.rows() {
-        let system = FedWalk::new(
-            Params {
-                walk_length: 5,
-                predictor_prob: 0.0,
-                ..counting()
-            },
-            Arc::clone(&graph),
-            Streams::new(3),
-        )
-        .unwrap();
-        let world = World::ideal();
-        let setup = Setup {
-            n_clients: 50,
-            streams: Streams::new(3),
-            world: &world,
-            dry_run: false,
-        };
-        let expected = system.expected_messages(&setup, kind, round, direction);
-        assert_eq!(expected, Some(cell.sent as f64), "{kind:?} in {round:?}");
+    for row in &outcome.messages {
+        assert_eq!(row.expected_messages, Some(row.sent as f64), "{row:?}");
     }
 }
 
@@ -589,5 +577,5 @@ fn late_walks_are_counted_in_their_own_round() {
 #[test]
 fn a_directed_graph_is_refused() {
     let graph = data(Graph::from_edges(3, &[(0, 1)], true).unwrap());
-    assert!(FedWalk::new(Params::default(), graph, Streams::new(1)).is_err());
+    assert!(prepare(Params::default(), &graph).is_err());
 }

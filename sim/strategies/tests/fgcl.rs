@@ -10,7 +10,7 @@ use folkmoot_strategies::fgcl::{
     Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
 };
 use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 /// Small generated graphs of two classes.
@@ -75,8 +75,10 @@ const NOISY: Setting = Setting::Fgcl {
 fn play_on(dataset: Dataset, params: &Params, options: Options) -> Outcome {
     assert_eq!(params.check(), []);
     let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
-    let strategy = params.build(&Arc::new(dataset), &partition, Streams::new(5)).unwrap();
-    run(&strategy, 3, &World::ideal(), 5, options, &mut Unobserved).unwrap()
+    let strategy = params
+        .prepare(&Source::new(&Arc::new(dataset), &partition, Streams::new(5)))
+        .unwrap();
+    run(strategy.system(), &World::ideal(), 5, options, &mut Unobserved).unwrap()
 }
 
 fn play(params: &Params) -> Outcome {
@@ -288,9 +290,17 @@ fn all_settings_are_tested_on_the_same_graphs() {
     let dataset = Arc::new(graphs());
     let played = |setting, spec: &PartitionSpec| {
         let partition = partition(&dataset, spec);
-        let strategy = params(setting).build(&dataset, &partition, Streams::new(5)).unwrap();
-        let n = partition.n_clients() as u32;
-        run(&strategy, n, &World::ideal(), 5, Options::default(), &mut Unobserved).unwrap()
+        let strategy = params(setting)
+            .prepare(&Source::new(&dataset, &partition, Streams::new(5)))
+            .unwrap();
+        run(
+            strategy.system(),
+            &World::ideal(),
+            5,
+            Options::default(),
+            &mut Unobserved,
+        )
+        .unwrap()
     };
     // Trained at one client or at the first of three: the same model.
     let (one, three) = (PartitionSpec::Iid { n_clients: 1 }, PartitionSpec::Iid { n_clients: 3 });
@@ -304,7 +314,7 @@ fn what_does_not_suit_is_refused() {
     let refusal = |dataset: Dataset, params: &Params| {
         let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
         params
-            .build(&Arc::new(dataset), &partition, Streams::new(5))
+            .prepare(&Source::new(&Arc::new(dataset), &partition, Streams::new(5)))
             .err()
             .unwrap()
             .0
@@ -313,12 +323,12 @@ fn what_does_not_suit_is_refused() {
     directed.graphs[7] = Graph::from_edges(directed.graphs[7].n_nodes() as u32, &[(0, 1)], true).unwrap();
     assert_eq!(
         refusal(directed.clone(), &params(NOISY)),
-        "FGCL: graph 7 is directed or weighted, and noise is made for tables of pairs that are joined or not; use a setting without noise"
+        "Fgcl: graph 7 is directed or weighted, and noise is made for tables of pairs that are joined or not; use a setting without noise"
     );
     let partition_of = partition(&directed, &PartitionSpec::Iid { n_clients: 3 });
     assert!(
         params(Setting::Federated)
-            .build(&Arc::new(directed), &partition_of, Streams::new(5))
+            .prepare(&Source::new(&Arc::new(directed), &partition_of, Streams::new(5)))
             .is_ok()
     );
     let mut bare = graphs();

@@ -13,7 +13,7 @@ use folkmoot_strategies::gw_ldp::{
     ChooseBy, Collect, Epsilon, Evaluation, Method, Metric, Params, Release, Sampled, SvmChoice,
 };
 use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 fn load(spec: &DatasetSpec) -> Arc<Dataset> {
@@ -74,16 +74,10 @@ fn try_play(
     options: Options,
 ) -> Outcome {
     assert!(params.check().is_empty(), "{:?}", params.check());
-    let strategy = params.build(dataset, partition, Streams::new(5)).unwrap();
-    run(
-        &strategy,
-        partition.n_clients() as u32,
-        world,
-        5,
-        options,
-        &mut Unobserved,
-    )
-    .unwrap()
+    let strategy = params
+        .prepare(&Source::new(dataset, partition, Streams::new(5)))
+        .unwrap();
+    run(strategy.system(), world, 5, options, &mut Unobserved).unwrap()
 }
 
 fn play(params: &Params, dataset: &Arc<Dataset>) -> Outcome {

@@ -11,13 +11,16 @@ use folkmoot_graphs::{
 };
 use folkmoot_learning::Tape;
 use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
-use folkmoot_strategies::ppgm::matcher::{self, Input, Stages};
+use folkmoot_strategies::ppgm::data::Data;
+use folkmoot_strategies::ppgm::learned::{Learned, View};
+use folkmoot_strategies::ppgm::matcher::{self, Input, Matcher, Stages};
 use folkmoot_strategies::ppgm::options::{Convolution, Form, Head, Model, Size, Targets, Variant};
+use folkmoot_strategies::ppgm::pairs::Deployed;
 use folkmoot_strategies::ppgm::params::{Deployment, Training};
 use folkmoot_strategies::ppgm::train::Trainer;
 use folkmoot_strategies::ppgm::{Params, Ppgm, federated};
 use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::Arc;
 
 #[path = "ppgm/ablations.rs"]
@@ -86,13 +89,59 @@ fn one_each(dataset: &Dataset) -> Arc<Partition> {
     Arc::new(Partition::one_item_each(dataset.graphs.len() as u32))
 }
 
-fn system(dataset: &Arc<Dataset>, params: &Params) -> Ppgm {
-    params.build(dataset, &one_each(dataset), Streams::new(3)).unwrap()
+/// The system with a device for each graph, and what whoever trains it sees.
+struct Whole {
+    prepared: Prepared<Params>,
+    data: Data,
+}
+
+impl Whole {
+    fn view(&self) -> View<'_> {
+        View {
+            ppgm: &self.prepared.strategy,
+            data: &self.data,
+            streams: Streams::new(3),
+        }
+    }
+
+    fn data(&self) -> &Data {
+        &self.data
+    }
+
+    fn matcher(&self) -> &dyn Matcher {
+        self.prepared.strategy.matcher()
+    }
+
+    fn train(&self) -> Learned {
+        self.view().learn()
+    }
+
+    fn initial(&self) -> Vec<f32> {
+        self.prepared
+            .strategy
+            .initial(|purpose| Streams::new(3).global(purpose))
+    }
+
+    fn deployed<'a>(&'a self, parameters: &'a [f32]) -> Deployed<'a> {
+        self.prepared.strategy.deployed(parameters, Streams::new(3))
+    }
+
+    fn system(&self) -> System<'_, Ppgm> {
+        self.prepared.system()
+    }
+}
+
+fn system(dataset: &Arc<Dataset>, params: &Params) -> Whole {
+    let partition = one_each(dataset);
+    let source = Source::new(dataset, &partition, Streams::new(3));
+    Whole {
+        prepared: params.prepare(&source).unwrap(),
+        data: Data::new(params, &source).unwrap(),
+    }
 }
 
 fn play_in(world: &World, dataset: &Arc<Dataset>, params: &Params, options: Options) -> Outcome {
-    let n_clients = dataset.graphs.len() as u32;
-    run(&system(dataset, params), n_clients, world, 3, options, &mut Unobserved).unwrap()
+    run(system(dataset, params).system(), world, 3, options, &mut Unobserved).unwrap()
 }
 
 fn find(outcome: &Outcome, name: &str) -> Option<f64> {
@@ -529,9 +578,9 @@ fn graphs_may_be_shared_out_to_fewer_devices() {
             .unwrap(),
     );
     let system = params(Model::Ppgm)
-        .build(&dataset, &partition, Streams::new(3))
+        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
         .unwrap();
-    let outcome = run(&system, 7, &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
+    let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
     assert_eq!(number(&outcome, "scores_unlike_in_memory"), 0.0);
     assert!(number(&outcome, "matches_scored") > 0.0);
 }
@@ -557,12 +606,14 @@ fn devices_train_together() {
         ..federated::Params::default()
     };
     let play = |threads| {
-        let rounds = params.build(&dataset, &partition, Streams::new(3)).unwrap();
+        let rounds = params
+            .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
+            .unwrap();
         let options = Options {
             threads,
             ..Options::default()
         };
-        run(&rounds, 4, &World::ideal(), 3, options, &mut Unobserved).unwrap()
+        run(rounds.system(), &World::ideal(), 3, options, &mut Unobserved).unwrap()
     };
     let alone = play(1);
     assert!(everything(&alone) == everything(&play(3)));
@@ -571,6 +622,10 @@ fn devices_train_together() {
     assert!((0.0..=1.0).contains(&number(&alone, "attack_auc_g")));
 
     let each = Arc::new(Partition::one_item_each(dataset.graphs.len() as u32));
-    let refused = params.build(&dataset, &each, Streams::new(3)).err().unwrap().0;
+    let refused = params
+        .prepare(&Source::new(&dataset, &each, Streams::new(3)))
+        .err()
+        .unwrap()
+        .0;
     assert!(refused.starts_with("FederatedPpgm: no client has training graphs of two classes; use fewer clients"));
 }

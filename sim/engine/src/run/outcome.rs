@@ -1,21 +1,20 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
-use super::{Outcome, Run, RunError, merged_ledger};
+use super::{Outcome, Run, RunError};
 use crate::context::Spent;
 use crate::core::{Account, Content, Core, EPSILON_UNITS};
 use crate::queue::QueuedEvent;
-use crate::strategy::{Clients, MechanismInfo, Report, Scores, Strategy};
-use crate::wire::Wire;
+use crate::strategy::{MechanismInfo, Strategy};
+use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor};
-use folkmoot_draws::Purpose;
 use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
-impl<S: Strategy> Run<'_, '_, '_, S> {
+impl<S: Strategy> Run<'_, '_, S> {
     /// Counts what is left in flight at `end` and sums up.
     pub(super) fn finish(mut self, end: SimTime) -> Result<Outcome, RunError> {
         self.count_in_flight();
-        let ledger = merged_ledger(&self.server, &self.parts);
+        let ledger = self.ledger();
         if let Some((kind, round, _)) = ledger.unbalanced() {
             return Err(RunError::Unbalanced {
                 kind: format!("{}/{}", kind.phase, kind.name),
@@ -23,31 +22,29 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             });
         }
         let counters = self.counters(self.server.record.round.0 as usize + 1);
-        let Scores {
-            rows,
-            summary,
-            artifacts,
-        } = {
-            let clients = Clients {
-                parts: self.parts.iter().map(|part| part.states.as_slice()).collect(),
-                len: self.env.n_clients,
-            };
-            let mut rng = self.env.streams.global(Purpose(*b"evaluate"));
-            let report = Report {
-                setup: self.env.setup(),
-                ledger: &ledger,
-                rounds: &self.server.record.rounds,
-                counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
-            };
-            self.env
-                .strategy
-                .evaluate(&self.server.state, &clients, &report, &mut rng)
-        };
-        let mut scores = std::mem::take(&mut self.server.record.scores);
+        let mut sheet = std::mem::take(&mut self.server.sheet);
+        let mut scores = sheet.take_scores();
         scores.extend(self.presence_scores());
         scores.extend(self.privacy_scores());
-        scores.extend(rows);
+        let ground = self.env.ground;
+        let at_end = End {
+            strategy: ground.strategy,
+            server: &self.server.state,
+            clients: Clients {
+                parts: self.parts.iter().map(|part| part.states.as_slice()).collect(),
+                len: self.env.n_clients,
+            },
+            setup: self.env.setup(),
+            ledger: &ledger,
+            rounds: &self.server.record.rounds,
+            counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
+            streams: ground.streams,
+        };
+        sheet.stands_at(self.server.record.round.0, end.as_secs());
+        ground.study.at_end(&at_end, &mut sheet);
+        scores.extend(sheet.take_scores());
         Ok(Outcome {
+            messages: self.message_rows(&ledger),
             ledger,
             privacy: self.privacy_rows(),
             clients: self.client_rows(end),
@@ -55,8 +52,8 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
             rounds: std::mem::take(&mut self.server.record.rounds),
             scores,
-            summary,
-            artifacts,
+            summary: sheet.take_summary(),
+            artifacts: sheet.take_artifacts(),
             end,
         })
     }
@@ -67,7 +64,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
             let held: Vec<(QueuedEvent, Round, usize)> = part
                 .held()
                 .filter_map(|(event, entry)| match &entry.content {
-                    Content::Message(envelope) => Some((*event, entry.round, envelope.message.kind())),
+                    Content::Message(envelope) => Some((*event, entry.round, envelope.letter.kind())),
                     _ => None,
                 })
                 .collect();
@@ -100,10 +97,10 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
         let count = |mut online: Vec<u64>, id: u32| {
             let mut cursor = PresenceCursor::default();
             for (n, &(round, at)) in online.iter_mut().zip(ends) {
-                let presence = env
-                    .world
-                    .availability
-                    .presence(ClientId(id), round, at, &mut cursor, env.streams);
+                let presence =
+                    env.world
+                        .availability
+                        .presence(ClientId(id), round, at, &mut cursor, env.ground.streams);
                 *n += u64::from(presence == Presence::Online);
             }
             online
@@ -124,7 +121,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
     /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a finite one.
     fn privacy_scores(&self) -> Vec<ScoreRow> {
         let mut rows = Vec::new();
-        for (i, info) in self.env.strategy.mechanisms().into_iter().enumerate() {
+        for (i, info) in self.env.mechanisms.iter().enumerate() {
             let metric = format!(
                 "epsilon_mean_{}",
                 info.mechanism.replace(|c: char| !c.is_alphanumeric(), "_")
@@ -148,9 +145,9 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
 
     /// What each client spent on each mechanism, in ascending order of the clients.
     fn privacy_rows(&self) -> Vec<PrivacyRow> {
-        let mechanisms = self.env.strategy.mechanisms();
+        let mechanisms = self.env.mechanisms;
         let n = mechanisms.len();
-        let row = |(i, info): (usize, MechanismInfo)| {
+        let row = |(i, info): (usize, &MechanismInfo)| {
             let spent =
                 |id: u32| self.parts[(id % self.env.n_parts) as usize].spent[(id / self.env.n_parts) as usize * n + i];
             let (mut total, mut worst) = (Spent::default(), 0.0f64);
@@ -161,8 +158,8 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 worst = worst.max(spent.total);
             }
             PrivacyRow {
-                mechanism: info.mechanism,
-                unit: info.unit,
+                mechanism: info.mechanism.clone(),
+                unit: info.unit.clone(),
                 releases: total.releases,
                 epsilon_per_release: if total.releases == 0 {
                     0.0
@@ -172,11 +169,11 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 delta_per_release: info.delta,
                 epsilon_worst_client: worst,
                 epsilon_mean_client: total.total / f64::from(self.env.n_clients.max(1)),
-                composition: info.composition,
+                composition: info.composition.clone(),
                 epsilon_claimed: info.claimed,
             }
         };
-        mechanisms.into_iter().enumerate().map(row).collect()
+        mechanisms.iter().enumerate().map(row).collect()
     }
 
     fn client_rows(&self, end: SimTime) -> Vec<ClientRow> {
@@ -190,7 +187,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                 let account = &accounts[(id % env.n_parts) as usize][(id / env.n_parts) as usize];
                 ClientRow {
                     client: id,
-                    shard_size: 0,
+                    shard_size: env.ground.shards.size(ClientId(id)),
                     rounds: account.rounds_joined,
                     uplink_bytes: account.uplink_bytes,
                     downlink_bytes: account.downlink_bytes,
@@ -199,7 +196,7 @@ impl<S: Strategy> Run<'_, '_, '_, S> {
                     online_s: env
                         .world
                         .availability
-                        .online(ClientId(id), &rounds, env.streams)
+                        .online(ClientId(id), &rounds, env.ground.streams)
                         .as_secs(),
                 }
             })
@@ -223,7 +220,7 @@ fn drain_in_flight<S: Strategy>(core: &mut Core<S>) {
         if let Some(entry) = core.store.take(event.slot)
             && let Content::Message(envelope) = entry.content
         {
-            note_in_flight(&mut core.ledger, event, entry.round, envelope.message.kind());
+            note_in_flight(&mut core.ledger, event, entry.round, envelope.letter.kind());
         }
     }
 }

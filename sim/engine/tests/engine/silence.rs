@@ -77,7 +77,8 @@ fn a_lossy_world_without_a_deadline_ends_its_rounds_at_the_same_instant_with_win
                 threads,
                 ..Options::default()
             };
-            run(&strategy, 3 + i as u32 % 20, &world, i as u64, options, &mut Unobserved).map(|outcome| print(&outcome))
+            let run = try_play((&strategy, 3 + i as u32 % 20), &world, i as u64, options);
+            run.map(|outcome| print(&outcome))
         };
         let one_by_one = play(false, 1);
         assert!(one_by_one == play(true, 1), "world {i} differs with windows on");
@@ -158,7 +159,7 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
             windows,
             ..Options::default()
         };
-        run(&strategy, 40, &world(horizon), 11, options, &mut Unobserved)
+        try_play((&strategy, 40), &world(horizon), 11, options)
     };
     for windows in [true, false] {
         let error = play(windows, SimSpan::FOREVER).err().unwrap();

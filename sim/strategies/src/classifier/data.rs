@@ -20,8 +20,11 @@ pub enum Part {
     Test,
 }
 
-/// All that one client holds. An item's position within a part is that within `items`.
-pub(super) enum Shard {
+/// All that one client holds.
+pub struct Shard(Kind);
+
+/// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
+pub(super) enum Kind {
     /// Whole graphs: a batch and its classes for each part, and the training graphs one by one for smaller batches.
     Graphs {
         items: Box<[Vec<u32>; 3]>,
@@ -30,6 +33,7 @@ pub(super) enum Shard {
     },
     /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which nodes are in it.
     Nodes {
+        client: u32,
         batch: Box<Batch>,
         labels: Vec<u32>,
         masks: [Vec<bool>; 3],
@@ -55,9 +59,13 @@ impl View<'_> {
 }
 
 impl Shard {
+    pub(super) fn kind(&self) -> &Kind {
+        &self.0
+    }
+
     pub(super) fn view(&self, part: Part) -> View<'_> {
-        match self {
-            Shard::Graphs { parts, .. } => {
+        match &self.0 {
+            Kind::Graphs { parts, .. } => {
                 let (batch, labels) = &parts[part as usize];
                 View {
                     batch,
@@ -65,7 +73,7 @@ impl Shard {
                     mask: None,
                 }
             }
-            Shard::Nodes {
+            Kind::Nodes {
                 batch, labels, masks, ..
             } => View {
                 batch,
@@ -77,16 +85,17 @@ impl Shard {
 
     /// Lets its batches keep the sums over neighbours that every pass would begin with.
     pub(super) fn keep_neighbour_sums(&mut self) {
-        match self {
-            Shard::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_neighbour_sums()),
-            Shard::Nodes { batch, .. } => batch.keep_neighbour_sums(),
+        match &mut self.0 {
+            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_neighbour_sums()),
+            Kind::Nodes { batch, .. } => batch.keep_neighbour_sums(),
         }
     }
 
-    pub(super) fn n_train(&self) -> usize {
-        match self {
-            Shard::Graphs { parts, .. } => parts[0].1.len(),
-            Shard::Nodes { train, .. } => train.len(),
+    /// How many items it trains on.
+    pub fn n_train(&self) -> usize {
+        match &self.0 {
+            Kind::Graphs { parts, .. } => parts[0].1.len(),
+            Kind::Nodes { train, .. } => train.len(),
         }
     }
 
@@ -223,7 +232,7 @@ impl Source<'_> {
         let parts = self.split(client, labelled, streams);
         match self.dataset.is_graph_level() {
             true => self.graphs(parts),
-            false => self.nodes(items, parts),
+            false => self.nodes(client, items, parts),
         }
     }
 
@@ -273,14 +282,14 @@ impl Source<'_> {
             batches.push((batch, labels));
         }
         let parts: [(Batch, Vec<u32>); 3] = batches.try_into().expect("there are three parts");
-        Ok(Shard::Graphs {
+        Ok(Shard(Kind::Graphs {
             items: Box::new(items),
             parts: Box::new(parts),
             single,
-        })
+        }))
     }
 
-    fn nodes(&self, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
         let features = features(self.inputs, self.dataset, &graph, items)?;
         let mut batch = Batch::new(self.n_features);
@@ -292,12 +301,13 @@ impl Source<'_> {
             .iter()
             .map(|item| self.classes[*item as usize].unwrap_or_default())
             .collect();
-        Ok(Shard::Nodes {
+        Ok(Shard(Kind::Nodes {
+            client,
             batch: Box::new(batch),
             labels,
             masks,
             train,
-        })
+        }))
     }
 }
 

@@ -1,8 +1,7 @@
 //! What a model makes of single nodes: the embeddings of whole graphs, row by row.
 
-use super::data::{Part, Shard};
+use super::data::{Kind, Part, Shard};
 use super::{Classifier, Inputs};
-use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
 use folkmoot_learning::{Batch, Csr, Tape};
 use serde::{Deserialize, Serialize};
@@ -37,17 +36,29 @@ impl GraphRows {
     }
 }
 
+impl Shard {
+    /// The graphs of the client that are for `part`, each as (place in the set, class), ascending; none for a client that knows part
+    /// of one graph.
+    pub(crate) fn graph_items(&self, part: Part) -> impl Iterator<Item = (u32, u32)> {
+        let (items, labels) = match self.kind() {
+            Kind::Graphs { items, parts, .. } => (&items[part as usize][..], &parts[part as usize].1[..]),
+            Kind::Nodes { .. } => (&[][..], &[][..]),
+        };
+        items.iter().copied().zip(labels.iter().copied())
+    }
+}
+
 impl Classifier {
     /// The rows of all graphs of a client, those that train, validate and test, by ascending id; for a client that knows part of one
     /// graph, the rows of that part.
     ///
     /// # Panics
     ///
-    /// If there is no such client, or the parameters are those of another network.
-    pub fn node_rows(&self, client: ClientId, parameters: &[f32], rows: NodeRows) -> Vec<GraphRows> {
-        match &self.shards[client.0 as usize] {
-            Shard::Nodes { batch, .. } => self.rows_of(batch, &[client.0], parameters, rows),
-            Shard::Graphs { items, parts, .. } => {
+    /// If the parameters are those of another network.
+    pub fn node_rows(&self, shard: &Shard, parameters: &[f32], rows: NodeRows) -> Vec<GraphRows> {
+        match shard.kind() {
+            Kind::Nodes { client, batch, .. } => self.rows_of(batch, &[*client], parameters, rows),
+            Kind::Graphs { items, parts, .. } => {
                 let of_part =
                     |((batch, _), items): (&(Batch, Vec<u32>), &Vec<u32>)| self.rows_of(batch, items, parameters, rows);
                 let mut all: Vec<GraphRows> = parts.iter().zip(items.iter()).flat_map(of_part).collect();
@@ -58,16 +69,12 @@ impl Classifier {
     }
 
     /// What the network sees of the nodes of all graphs of a client, as [`node_rows`](Self::node_rows).
-    ///
-    /// # Panics
-    ///
-    /// If there is no such client.
-    pub fn input_rows(&self, client: ClientId) -> Vec<GraphRows> {
+    pub fn input_rows(&self, shard: &Shard) -> Vec<GraphRows> {
         let width = self.network.n_features();
         let of_batch = |batch: &Batch, ids: &[u32]| -> Vec<GraphRows> { cut(batch, ids, batch.rows(), width) };
-        match &self.shards[client.0 as usize] {
-            Shard::Nodes { batch, .. } => of_batch(batch, &[client.0]),
-            Shard::Graphs { items, parts, .. } => {
+        match shard.kind() {
+            Kind::Nodes { client, batch, .. } => of_batch(batch, &[*client]),
+            Kind::Graphs { items, parts, .. } => {
                 let parts = parts.iter().zip(items.iter());
                 let mut all: Vec<GraphRows> = parts.flat_map(|((batch, _), items)| of_batch(batch, items)).collect();
                 all.sort_by_key(|graph| graph.id);
@@ -92,16 +99,6 @@ impl Classifier {
         let mut batch = Batch::new(self.network.n_features());
         batch.push(&self.encoder.matrix(&Csr::from_graph(graph)), &features);
         self.rows_of(&batch, &[inputs.id], parameters, rows).swap_remove(0)
-    }
-
-    /// The graphs of a client that are for `part`, each as (place in the set, class), ascending; none for a client that knows part of
-    /// one graph.
-    pub fn graph_items(&self, client: ClientId, part: Part) -> impl Iterator<Item = (u32, u32)> {
-        let (items, labels) = match &self.shards[client.0 as usize] {
-            Shard::Graphs { items, parts, .. } => (&items[part as usize][..], &parts[part as usize].1[..]),
-            Shard::Nodes { .. } => (&[][..], &[][..]),
-        };
-        items.iter().copied().zip(labels.iter().copied())
     }
 
     /// How wide the rows are.

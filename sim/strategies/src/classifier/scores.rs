@@ -1,11 +1,40 @@
 //! What a model is worth: on all clients' items together, and in the mean over clients.
 
-use super::Classifier;
 use super::data::{Part, Shard};
-use crate::rounds::Score;
+use super::{Classifier, Held};
+use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
+
+/// One number that a model is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// The part of the data.
+    pub split: &'static str,
+    /// The metric's name.
+    pub metric: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// How many samples, or clients, it is over.
+    pub n: u64,
+}
+
+impl Score {
+    /// Writes scores down as those of the present round.
+    pub fn write(scores: &[Score], sheet: &mut Sheet) {
+        for score in scores {
+            sheet.score(score.split, score.metric, score.value, score.n);
+        }
+    }
+
+    /// Writes scores down as the last: `test_accuracy` and so on.
+    pub fn conclude(scores: &[Score], sheet: &mut Sheet) {
+        for score in scores {
+            sheet.number(format!("{}_{}", score.split, score.metric), score.value);
+        }
+    }
+}
 
 /// A model's answers on one part of one shard.
 struct Answers {
@@ -28,11 +57,11 @@ impl Classifier {
     /// | `client_accuracy`, `client_loss` | the mean over clients with items, each with the same weight |
     ///
     /// A value that is not finite is left out.
-    pub fn evaluate(&self, parameters: &[f32]) -> Vec<Score> {
+    pub fn evaluate(&self, held: &Held, parameters: &[f32]) -> Vec<Score> {
         let mut rows = Vec::new();
         for (split, part) in [("validation", Part::Validation), ("test", Part::Test)] {
             let answers = |shard: &Shard| self.answers(shard, part, parameters);
-            let by_client: Vec<Option<Answers>> = self.shards.par_iter().map(answers).collect();
+            let by_client: Vec<Option<Answers>> = held.shards.par_iter().map(answers).collect();
             let by_client: Vec<Answers> = by_client.into_iter().flatten().collect();
             let mut row = |metric, value: f64, n: usize| {
                 if value.is_finite() {
@@ -62,34 +91,6 @@ impl Classifier {
             row("client_loss", mean(|a| a.loss / a.actual.len() as f64), n_clients);
         }
         rows
-    }
-
-    /// The accuracy on all test items of whoever always answers the class that most training items have (of equals, the
-    /// first); `None` without test items.
-    pub fn majority_accuracy(&self) -> Option<f64> {
-        let mut counts = vec![0_u64; self.network.n_classes()];
-        for (_, class) in self.labels(Part::Train) {
-            counts[class as usize] += 1;
-        }
-        let most = counts.iter().max()?;
-        let majority = counts.iter().position(|count| count == most)? as u32;
-        let (mut hits, mut n) = (0_u64, 0_u64);
-        for (_, class) in self.labels(Part::Test) {
-            n += 1;
-            hits += u64::from(class == majority);
-        }
-        (n > 0).then(|| hits as f64 / n as f64)
-    }
-
-    /// The shard and the class of every item of a part.
-    fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
-        self.shards.iter().enumerate().flat_map(move |(client, shard)| {
-            let view = shard.view(part);
-            let counts = move |i: &usize| view.mask.is_none_or(|mask| mask[*i]);
-            (0..view.labels.len())
-                .filter(counts)
-                .map(move |i| (client, view.labels[i]))
-        })
     }
 
     fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
@@ -123,6 +124,36 @@ impl Classifier {
                 }
             }
             Some(answers)
+        })
+    }
+}
+
+impl Held {
+    /// The accuracy on all test items of whoever always answers the class that most training items have (of equals, the
+    /// first); `None` without test items.
+    pub fn majority_accuracy(&self, n_classes: usize) -> Option<f64> {
+        let mut counts = vec![0_u64; n_classes];
+        for (_, class) in self.labels(Part::Train) {
+            counts[class as usize] += 1;
+        }
+        let most = counts.iter().max()?;
+        let majority = counts.iter().position(|count| count == most)? as u32;
+        let (mut hits, mut n) = (0_u64, 0_u64);
+        for (_, class) in self.labels(Part::Test) {
+            n += 1;
+            hits += u64::from(class == majority);
+        }
+        (n > 0).then(|| hits as f64 / n as f64)
+    }
+
+    /// The shard and the class of every item of a part.
+    fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
+        self.shards.iter().enumerate().flat_map(move |(client, shard)| {
+            let view = shard.view(part);
+            let counts = move |i: &usize| view.mask.is_none_or(|mask| mask[*i]);
+            (0..view.labels.len())
+                .filter(counts)
+                .map(move |i| (client, view.labels[i]))
         })
     }
 }

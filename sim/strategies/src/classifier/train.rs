@@ -1,8 +1,8 @@
 //! A client's training: epochs of steps on its shard, in memory that each thread keeps.
 
 use super::Classifier;
-use super::data::{Part, Shard, View};
-use folkmoot_draws::{SimRng, index};
+use super::data::{Kind, Part, Shard, View};
+use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Moments, Tape};
 use std::cell::Cell;
@@ -35,15 +35,14 @@ thread_local! {
 }
 
 impl Classifier {
-    /// The model after training on `client`'s shard, from `parameters`.
+    /// The model after training on a shard, from `parameters`.
     ///
     /// `rng` orders the items of small batches and draws dropouts: for each epoch first the order, then step by step the masks.
     ///
     /// # Panics
     ///
-    /// If there is no such client, or the parameters are those of another network.
-    pub fn train(&self, client: ClientId, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
-        let shard = &self.shards[client.0 as usize];
+    /// If the parameters are those of another network.
+    pub fn train(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
         if shard.n_train() == 0 {
             return parameters.to_vec();
         }
@@ -99,8 +98,8 @@ impl Classifier {
         for items in order.chunks(size) {
             // The batch is filled anew while no tape looks at it.
             let mut own = std::mem::take(tape).recycle();
-            let view = match shard {
-                Shard::Graphs { parts, single, .. } => {
+            let view = match shard.kind() {
+                Kind::Graphs { parts, single, .. } => {
                     batch.clear();
                     labels.clear();
                     for &item in items {
@@ -114,7 +113,7 @@ impl Classifier {
                         mask: None,
                     }
                 }
-                Shard::Nodes {
+                Kind::Nodes {
                     batch, labels, train, ..
                 } => {
                     mask.clear();

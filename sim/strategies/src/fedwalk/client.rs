@@ -2,16 +2,14 @@
 
 use super::clustering::Published;
 use super::dictionary::Dictionary;
+use super::message::Walk;
 use super::walking::Held;
-use super::{Done, FedWalk, Message, Work, mechanism};
-use folkmoot_draws::Purpose;
+use super::{Done, Down, FedWalk, Peer, Up, Work, mechanism};
+use crate::node_embedding::OwnVertex;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::Laplace;
+use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-const NOISE: Purpose = Purpose(*b"fw-noise");
-const MATRIX_NOISE: Purpose = Purpose(*b"fw-matrx");
 
 /// A device's state: what it was sent, and the walks that wait here.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,99 +28,121 @@ pub struct Client {
     pub(super) first_entries: Vec<u32>,
 }
 
-pub(super) type Cx<'a, 'b, 'c> = &'a mut Context<'b, 'c, FedWalk>;
+pub(super) type Cx<'a, 'b> = &'a mut ClientContext<'b, FedWalk>;
 
 impl Client {
     pub(super) fn handle(
         &mut self,
         system: &FedWalk,
-        event: Event<FedWalk>,
-        cx: Cx<'_, '_, '_>,
+        own: OwnVertex<'_>,
+        event: ClientEvent<FedWalk>,
+        cx: Cx<'_, '_>,
     ) -> Result<(), StrategyError> {
-        let Party::Client(me) = cx.me() else { return Ok(()) };
         match event {
-            Event::Message { message, .. } => match message {
-                Message::GroupPlan(plan) => self.count_neighbours(system, me.0, plan, cx)?,
-                Message::Dictionary(dictionary) => self.keep_dictionary(system, me.0, dictionary, cx),
-                Message::TreeAndMatrix { published, .. } => {
-                    self.published = published;
-                    self.has_tree = true;
-                    self.resume(system, cx);
-                }
-                Message::Start(budget) => self.take_up(system, Held::started(system, budget, me.0, cx.round()), cx),
-                Message::Walk(walk) => self.take_up(system, Held::arrived(walk, cx.round()), cx),
-                Message::Row { vertex, .. } => {
-                    if let Err(at) = self.rows.binary_search(&vertex) {
-                        self.rows.insert(at, vertex);
-                    }
-                    self.resume(system, cx);
-                }
-                Message::DegreeVector(_)
-                | Message::OrderedMatrix(_)
-                | Message::Sequence(_)
-                | Message::RowRequest(_) => {
-                    return Err(StrategyError(
-                        "a device got a message that is for the server".to_owned(),
-                    ));
-                }
-            },
-            Event::Done(Done::Matrix(mut matrix)) => {
-                if let Some(epsilon) = system.params.epsilon_matrix {
-                    let noise = laplace(epsilon)?;
-                    let mut rng = cx.rng(MATRIX_NOISE);
-                    let add = |x: &mut f32| *x = (f64::from(*x) + noise.sample(&mut rng)) as f32;
-                    matrix.iter_mut().for_each(add);
-                }
-                // Whatever the noise, the number of rows is the number of neighbours.
-                cx.spend(mechanism::MATRIX, f64::INFINITY);
-                cx.send(Party::Server, Message::OrderedMatrix(matrix));
+            ClientEvent::Message(Down::GroupPlan(plan)) => self.count_neighbours(system, own, plan, cx),
+            ClientEvent::Message(Down::Dictionary(dictionary)) => self.keep_dictionary(system, own, dictionary, cx),
+            ClientEvent::Message(Down::TreeAndMatrix(published)) => {
+                self.published = published.content;
+                self.has_tree = true;
+                self.resume(system, own, cx)
             }
-            Event::Undelivered {
-                message: Message::Walk(walk),
+            ClientEvent::Message(Down::Start(budget)) => {
+                let held = Held::started(system, budget, own.vertex(), cx.round());
+                self.take_up(system, own, held, cx)
+            }
+            ClientEvent::Message(Down::Row(row)) => {
+                if let Err(at) = self.rows.binary_search(&row.content) {
+                    self.rows.insert(at, row.content);
+                }
+                self.resume(system, own, cx)
+            }
+            ClientEvent::Peer {
+                message: Peer::Walk(walk),
                 ..
-            } => self.reroute(system, walk, cx),
-            _ => {}
+            } => self.take_up(system, own, Held::arrived(walk, cx.round()), cx),
+            ClientEvent::Done(Done::Matrix(matrix)) => {
+                let noise = system
+                    .params
+                    .epsilon_matrix
+                    .map(|epsilon| Laplace::for_epsilon(epsilon, 1.0));
+                let noise = noise.transpose().map_err(|error| StrategyError(error.to_string()))?;
+                let matrix = cx.release(mechanism::MATRIX, &MatrixNoise(noise), &matrix)?;
+                cx.send(Up::OrderedMatrix(matrix));
+                Ok(())
+            }
+            ClientEvent::UndeliveredPeer {
+                message: Peer::Walk(walk),
+                note: tries,
+                ..
+            } => self.reroute(system, own, (walk, tries), cx),
+            ClientEvent::Start | ClientEvent::Done(_) | ClientEvent::Timer(_) | ClientEvent::Undelivered { .. } => {
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// A2: neighbours per bin, each count with Laplace noise of scale 1/epsilon.
     fn count_neighbours(
         &mut self,
         system: &FedWalk,
-        me: u32,
+        own: OwnVertex<'_>,
         plan: Arc<[u8]>,
-        cx: Cx<'_, '_, '_>,
+        cx: Cx<'_, '_>,
     ) -> Result<(), StrategyError> {
-        let epsilon = system.params.epsilon_degree;
-        let noise = laplace(epsilon)?;
-        let mut rng = cx.rng(NOISE);
-        let counts = system.counts(me, &plan);
-        let noisy = counts
-            .iter()
-            .map(|count| (count + noise.sample(&mut rng)) as f32)
-            .collect();
+        let noise = NoisyCounts::new(system.params.epsilon_degree, 1.0, "one neighbour");
+        let noise = noise.map_err(|error| StrategyError(error.to_string()))?;
+        let counts = system.counts(own.neighbours(), &plan);
+        let noisy = cx.release(mechanism::DEGREES, &noise, &counts)?;
         self.plan = Some(plan);
-        cx.spend(mechanism::DEGREES, epsilon);
-        cx.send(Party::Server, Message::DegreeVector(noisy));
+        cx.send(Up::DegreeVector(noisy.into_iter().map(|count| count as f32).collect()));
         Ok(())
     }
 
     /// A3: with it a device knows what its own matrix must be.
-    fn keep_dictionary(&mut self, system: &FedWalk, me: u32, dictionary: Arc<Dictionary>, cx: Cx<'_, '_, '_>) {
+    fn keep_dictionary(
+        &mut self,
+        system: &FedWalk,
+        own: OwnVertex<'_>,
+        dictionary: Arc<Dictionary>,
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
         self.dictionary = Some(Arc::clone(&dictionary));
         if system.params.m_upload {
-            let rows = system.neighbours(me).len() as f64;
+            let rows = own.neighbours().len() as f64;
             let cost = rows * (system.n_bins as f64 + floor_log2(rows));
-            cx.compute(Work::BuildMatrix { dictionary, vertex: me }, cost);
+            cx.compute(Work::BuildMatrix { dictionary }, cost);
         }
         // It may be the last thing that a walk waited for.
-        self.resume(system, cx);
+        self.resume(system, own, cx)
+    }
+
+    /// Sends a walk on; `tries` is how often this hop was tried before.
+    pub(super) fn send_on(walk: Walk, to: u32, tries: u32, cx: Cx<'_, '_>) {
+        cx.send_peer_noted(ClientId(to), Peer::Walk(walk), tries);
     }
 }
 
-fn laplace(epsilon: f64) -> Result<Laplace, StrategyError> {
-    Laplace::for_epsilon(epsilon, 1.0).map_err(|error| StrategyError(error.to_string()))
+/// An uploaded matrix with noise on every entry, if any. It bounds nothing: whatever the noise, the number of rows is the number of
+/// neighbours.
+struct MatrixNoise(Option<Laplace>);
+
+impl Mechanism for MatrixNoise {
+    type Input = Box<[f32]>;
+    type Release = Box<[f32]>;
+
+    /// Draws one `u64` for each entry, in order, if there is noise.
+    fn release(&self, matrix: &Box<[f32]>, rng: &mut SimRng) -> Result<Box<[f32]>, ReleaseError> {
+        let mut matrix = matrix.clone();
+        if let Some(noise) = self.0 {
+            let add = |x: &mut f32| *x = (f64::from(*x) + noise.sample(rng)) as f32;
+            matrix.iter_mut().for_each(add);
+        }
+        Ok(matrix)
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        PrivacyCost::UNPROTECTED
+    }
 }
 
 /// log2 of a row count for the cost of sorting, 0 for none.

@@ -1,21 +1,18 @@
 //! The server's side: the set-up of phase A, then one pass of walks a round.
 
-use super::audit::Recovery;
 use super::clustering::Published;
 use super::dictionary::{self, Dictionary};
 use super::message::{Budget, published_bytes, row_bytes};
-use super::{Done, FedWalk, Message, Rows, Work};
+use super::{Done, Down, FedWalk, Rows, Up, Work};
 use crate::node_embedding::Embedding;
-use folkmoot_draws::{Purpose, index};
+use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
-use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const PLAN: Purpose = Purpose(*b"fw-plan ");
-const LEARN: Purpose = Purpose(*b"fw-learn");
 
 /// What the server waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,15 +34,12 @@ enum Stage {
 pub struct Server {
     stage: Stage,
     n_bins: usize,
+    answers: Gather,
     vectors: Vec<f32>,
     /// What devices uploaded in A4, if a tree is made of it; empty for those who did not.
-    matrices: Vec<Box<[f32]>>,
-    /// Results of this stage so far, and how many end it.
-    came: u64,
-    needed: u64,
-    asked: u64,
-    /// Counts the stages, so that the timer of one that is over is known for late.
-    timer: u32,
+    pub(super) matrices: Arc<[Box<[f32]>]>,
+    /// How many rows each upload had, which is how many neighbours its sender has.
+    n_rows: Vec<u32>,
     /// Walks received over all rounds, and their entries.
     pub(super) walks: u64,
     pub(super) entries: u64,
@@ -54,30 +48,24 @@ pub struct Server {
     pub(super) plan: Arc<[u8]>,
     pub(super) dictionary: Option<Arc<Dictionary>>,
     pub(super) published: Option<Arc<Published>>,
-    /// How many edges the uploaded matrices gave away.
-    pub(super) matched: Option<Recovery>,
     pub(super) embeddings: Option<Embeddings>,
 }
 
 impl Server {
     pub(super) fn new(n_nodes: usize, n_bins: usize) -> Self {
-        let n = n_nodes as u64;
         Server {
             stage: Stage::Vectors,
             n_bins,
+            answers: Gather::default(),
             vectors: vec![0.0; n_nodes * n_bins],
-            matrices: Vec::new(),
-            came: 0,
-            needed: n,
-            asked: n,
-            timer: 0,
+            matrices: Arc::default(),
+            n_rows: Vec::new(),
             walks: 0,
             entries: 0,
             corpus: Arc::default(),
             plan: Arc::new([]),
             dictionary: None,
             published: None,
-            matched: None,
             embeddings: None,
         }
     }
@@ -85,32 +73,28 @@ impl Server {
     pub(super) fn handle(
         &mut self,
         system: &FedWalk,
-        event: Event<FedWalk>,
-        cx: &mut ServerContext<'_, '_, FedWalk>,
+        event: ServerEvent<FedWalk>,
+        cx: &mut ServerContext<'_, FedWalk>,
     ) -> Result<(), StrategyError> {
         let over = match event {
-            Event::Start => {
+            ServerEvent::Start => {
                 self.announce(system, cx);
                 false
             }
-            Event::Message { from, message } => {
-                self.receive(system, from, message, cx);
-                self.came == self.needed
-            }
-            Event::Timer(id) => id == TimerId(self.timer),
-            Event::Done(Done::Tree(published, matched)) => {
-                self.matched = matched;
+            ServerEvent::Message { from, message } => self.receive(system, from, message, cx),
+            ServerEvent::Timer(timer) => timer == self.answers.timer(),
+            ServerEvent::Done(Done::Tree(published)) => {
                 self.publish(system, Some(published), cx);
                 false
             }
-            Event::Done(Done::Vectors(vectors)) => {
+            ServerEvent::Done(Done::Vectors(vectors)) => {
                 self.embeddings = vectors?;
                 cx.finish();
                 false
             }
             // What the server works out is on its way.
-            Event::Quiet => !matches!(self.stage, Stage::Tree | Stage::Learning),
-            Event::Done(Done::Matrix(_)) | Event::Undelivered { .. } => false,
+            ServerEvent::Quiet => !matches!(self.stage, Stage::Tree | Stage::Learning),
+            ServerEvent::Done(Done::Matrix(_)) | ServerEvent::Undelivered { .. } => false,
         };
         if over {
             self.next_stage(system, cx);
@@ -119,65 +103,67 @@ impl Server {
     }
 
     /// A1: everybody learns the bins.
-    fn announce(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    fn announce(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         let mut rng = cx.rng(PLAN);
         let bins = dictionary::group_plan(system.n_nodes(), self.n_bins, |n| index(&mut rng, n));
         self.plan = bins.into();
-        to_all(system, cx, |_| Message::GroupPlan(Arc::clone(&self.plan)));
-        self.set_timer(cx);
+        to_all(cx, |_| Down::GroupPlan(Arc::clone(&self.plan)));
+        self.wait_for_all(cx);
     }
 
-    fn receive(&mut self, system: &FedWalk, from: Party, message: Message, cx: &mut ServerContext<'_, '_, FedWalk>) {
-        let (round, event_round) = (cx.round(), cx.event_round());
-        match (message, self.stage, from) {
-            (Message::DegreeVector(row), Stage::Vectors, Party::Client(id)) if row.len() == self.n_bins => {
-                let start = id.0 as usize * self.n_bins;
-                if let Some(mine) = self.vectors.get_mut(start..start + self.n_bins) {
-                    mine.copy_from_slice(&row);
-                    self.came += 1;
-                }
+    fn wait_for_all(&mut self, cx: &mut ServerContext<'_, FedWalk>) {
+        let n = u64::from(cx.n_clients());
+        self.answers.begin(n, n, cx);
+    }
+
+    /// Takes a message in. True if it was the last that was waited for.
+    fn receive(&mut self, system: &FedWalk, from: ClientId, message: Up, cx: &mut ServerContext<'_, FedWalk>) -> bool {
+        let (round, event_round, at) = (cx.round(), cx.event_round(), from.0 as usize);
+        match (message, self.stage) {
+            (Up::DegreeVector(row), Stage::Vectors) if row.len() == self.n_bins => {
+                self.vectors[at * self.n_bins..][..self.n_bins].copy_from_slice(&row);
+                self.answers.answered(1)
             }
-            (Message::OrderedMatrix(matrix), Stage::Matrices, Party::Client(id)) => {
-                if let Some(mine) = self.matrices.get_mut(id.0 as usize) {
+            (Up::OrderedMatrix(matrix), Stage::Matrices) => {
+                self.n_rows[at] = (matrix.len() / self.n_bins) as u32;
+                if let Some(mine) = Arc::get_mut(&mut self.matrices).and_then(|all| all.get_mut(at)) {
                     *mine = matrix;
                 }
-                self.came += 1;
+                self.answers.answered(1)
             }
-            (Message::RowRequest(vertex), ..) => {
+            (Up::RowRequest(vertex), _) => {
                 let bytes = row_bytes(system.n_nodes() as u64);
-                cx.send(from, Message::Row { vertex, bytes });
+                cx.send(from, Down::Row(Counted { content: vertex, bytes }));
+                false
             }
-            (Message::Sequence(sequence), Stage::Walks, _) => {
+            (Up::Sequence(sequence), Stage::Walks) => {
                 self.walks += 1;
                 self.entries += sequence.len() as u64;
                 if keeps_walks(system, cx) {
                     Arc::make_mut(&mut self.corpus).push(sequence);
                 }
-                if event_round == round {
-                    self.came += 1
-                } else {
-                    cx.late(event_round)
+                if event_round != round {
+                    cx.late(event_round);
+                    return false;
                 }
+                self.answers.answered(1)
             }
             // Of an earlier stage: it came after its deadline.
-            _ if event_round < round => cx.late(event_round),
-            _ => {}
+            _ if event_round < round => {
+                cx.late(event_round);
+                false
+            }
+            _ => false,
         }
     }
 
-    fn next_stage(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
-        self.timer += 1;
+    fn next_stage(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         match self.stage {
             Stage::Vectors => self.send_dictionary(system, cx),
             Stage::Matrices => {
-                let matrices = std::mem::take(&mut self.matrices);
+                let matrices = Arc::clone(&self.matrices);
                 if let Some(dictionary) = self.dictionary.clone() {
-                    let work = Work::ClusterMatrices {
-                        matrices,
-                        dictionary,
-                        measures: !cx.dry_run(),
-                    };
-                    self.make_tree(system, work, cx);
+                    self.make_tree(system, Work::ClusterMatrices { matrices, dictionary }, cx);
                 }
             }
             Stage::Tree | Stage::Learning => {}
@@ -186,46 +172,46 @@ impl Server {
     }
 
     /// A3, and then what comes next: the matrices, or the tree of the vectors alone.
-    fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         let dictionary = Arc::new(Dictionary::new(std::mem::take(&mut self.vectors)));
-        to_all(system, cx, |_| Message::Dictionary(Arc::clone(&dictionary)));
+        to_all(cx, |_| Down::Dictionary(Arc::clone(&dictionary)));
         self.dictionary = Some(Arc::clone(&dictionary));
         if !system.params.m_upload {
-            let measures = !cx.dry_run();
-            self.make_tree(system, Work::ClusterVectors { dictionary, measures }, cx);
+            self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
             return;
         }
+        self.n_rows = vec![0; system.n_nodes()];
         if needs_tree(system, cx) {
-            self.matrices = vec![Box::default(); system.n_nodes()];
+            self.matrices = vec![Box::default(); system.n_nodes()].into();
         }
         self.stage = Stage::Matrices;
-        self.came = 0;
-        self.set_timer(cx);
+        self.wait_for_all(cx);
     }
 
     /// Starts working out the tree, if anybody will read it.
-    fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, FedWalk>) {
         self.stage = Stage::Tree;
         match needs_tree(system, cx) {
-            true => cx.compute(work, 0.0),
+            true => cx.compute(work),
             false => self.publish(system, None, cx),
         }
     }
 
     /// A5, the end of the set-up.
-    fn publish(
-        &mut self,
-        system: &FedWalk,
-        published: Option<Arc<Published>>,
-        cx: &mut ServerContext<'_, '_, FedWalk>,
-    ) {
+    fn publish(&mut self, system: &FedWalk, published: Option<Arc<Published>>, cx: &mut ServerContext<'_, FedWalk>) {
         let (rows, with_matrix) = (system.params.rows, system.params.m_upload);
         if rows != Rows::Off {
             let n_nodes = system.n_nodes() as u64;
-            to_all(system, cx, |v| Message::TreeAndMatrix {
-                published: published.clone(),
-                bytes: published_bytes(n_nodes, system.neighbours(v).len() as u64, rows, with_matrix),
+            let n_rows = |id: ClientId| self.n_rows.get(id.0 as usize).copied().unwrap_or_default();
+            to_all(cx, |id| {
+                Down::TreeAndMatrix(Counted {
+                    content: published.clone(),
+                    bytes: published_bytes(n_nodes, u64::from(n_rows(id)), rows, with_matrix),
+                })
             });
+        }
+        if !system.params.attacks || cx.dry_run() {
+            self.matrices = Arc::default();
         }
         // Kept for the scores.
         self.published = published.filter(|_| !cx.dry_run());
@@ -233,12 +219,12 @@ impl Server {
         self.end_round(system, cx);
     }
 
-    fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
-        let missing = self.asked - self.came;
+    fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
+        let (asked, came) = (self.answers.asked(), self.answers.came());
         cx.round_done(RoundReport {
-            cohort: self.asked,
-            completed: self.came,
-            dropped: missing,
+            cohort: asked,
+            completed: came,
+            dropped: asked - came,
             staleness_mean: 0.0,
         });
         if cx.round().0 > system.params.walks_per_node {
@@ -246,42 +232,32 @@ impl Server {
             return;
         }
         let cohort = cx.cohort();
-        self.asked = cohort.len() as u64;
-        self.needed = u64::from(cx.needed());
-        self.came = 0;
+        let (asked, needed) = (cohort.len() as u64, u64::from(cx.needed()));
         let budget = Budget {
             left: system.params.walk_length,
             epsilon: system.params.epsilon_encoder as f32,
             predictor_prob: system.params.predictor_prob as f32,
         };
         for id in cohort {
-            cx.send(Party::Client(id), Message::Start(budget));
+            cx.send(id, Down::Start(budget));
         }
-        self.set_timer(cx);
-    }
-
-    fn set_timer(&mut self, cx: &mut ServerContext<'_, '_, FedWalk>) {
-        if let Some(deadline) = cx.deadline() {
-            cx.timer(deadline, TimerId(self.timer));
-        }
+        self.answers.begin(asked, needed, cx);
     }
 
     /// Phase C, if anything is to be learned.
-    fn learn(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>) {
+    fn learn(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         if system.params.embedding == Embedding::Off || cx.dry_run() {
             cx.finish();
             return;
         }
         self.stage = Stage::Learning;
-        let mut key = [0; 32];
-        cx.rng(LEARN).fill_bytes(&mut key);
         let corpus = Arc::clone(&self.corpus);
-        cx.compute(Work::Learn { corpus, key }, 0.0);
+        cx.compute(Work::Learn { corpus });
     }
 }
 
 /// Whether devices will read the tree. In a dry run they do so for pools alone, on which the messages depend.
-fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
+fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, FedWalk>) -> bool {
     match cx.dry_run() {
         true => system.params.draws_from_tree(),
         false => system.params.reads_tree(),
@@ -289,12 +265,12 @@ fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
 }
 
 /// Whether anybody will read the walks.
-fn keeps_walks(system: &FedWalk, cx: &ServerContext<'_, '_, FedWalk>) -> bool {
+fn keeps_walks(system: &FedWalk, cx: &ServerContext<'_, FedWalk>) -> bool {
     (system.params.embedding != Embedding::Off || system.params.attacks) && !cx.dry_run()
 }
 
-fn to_all(system: &FedWalk, cx: &mut ServerContext<'_, '_, FedWalk>, message: impl Fn(u32) -> Message) {
-    for id in 0..system.n_nodes() as u32 {
-        cx.send(Party::Client(ClientId(id)), message(id));
+fn to_all(cx: &mut ServerContext<'_, FedWalk>, message: impl Fn(ClientId) -> Down) {
+    for id in (0..cx.n_clients()).map(ClientId) {
+        cx.send(id, message(id));
     }
 }

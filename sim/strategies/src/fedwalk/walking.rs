@@ -1,16 +1,18 @@
 //! Phase B at a device: choosing, encoding and predicting, and waiting for what that takes.
 
 use super::client::{Client, Cx};
+use super::clustering::Published;
+use super::dictionary::Dictionary;
 use super::message::{Budget, Walk};
 use super::options::{Absent, Encoder, Pool, Rows, SelfHop};
-use super::{FedWalk, Message, counter, mechanism};
-use folkmoot_draws::{Purpose, SimRng, index, unit};
+use super::{FedWalk, Predicted, Up, counter, mechanism};
+use crate::node_embedding::OwnVertex;
+use folkmoot_draws::{index, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::Mechanism;
+use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 const HOP: Purpose = Purpose(*b"fw-hop  ");
-const ENCODE: Purpose = Purpose(*b"fw-encod");
 const REROUTE: Purpose = Purpose(*b"fw-again");
 
 /// A walk at its holder.
@@ -73,108 +75,104 @@ impl Held {
         }
     }
 
-    fn sent_on(self, left: u32) -> Message {
-        Message::Walk(Walk {
+    fn sent_on(self, left: u32) -> Walk {
+        Walk {
             budget: Budget { left, ..self.budget },
             sequence: self.sequence,
-            tries: 0,
-        })
-    }
-}
-
-/// The streams of one event: what encoding draws moves no walk.
-struct Draws {
-    hops: SimRng,
-    encoding: SimRng,
-}
-
-impl Draws {
-    fn new(cx: &Context<'_, '_, FedWalk>, hops: Purpose) -> Self {
-        Draws {
-            hops: cx.rng(hops),
-            encoding: cx.rng(ENCODE),
         }
     }
 }
 
 impl Client {
     /// Goes on with a walk that has just come.
-    pub(super) fn take_up(&mut self, system: &FedWalk, held: Held, cx: Cx<'_, '_, '_>) {
-        let mut draws = Draws::new(cx, HOP);
-        self.go_on(system, held, &mut draws, cx);
+    pub(super) fn take_up(
+        &mut self,
+        system: &FedWalk,
+        own: OwnVertex<'_>,
+        held: Held,
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
+        let mut hops = cx.rng(HOP);
+        self.go_on(system, own, held, &mut hops, cx)
     }
 
     /// Goes on with the walks that waited for what has come, in the order in which they came.
-    pub(super) fn resume(&mut self, system: &FedWalk, cx: Cx<'_, '_, '_>) {
-        let mut draws = Draws::new(cx, HOP);
+    pub(super) fn resume(&mut self, system: &FedWalk, own: OwnVertex<'_>, cx: Cx<'_, '_>) -> Result<(), StrategyError> {
+        let mut hops = cx.rng(HOP);
         for held in std::mem::take(&mut self.waiting) {
             cx.continue_round(held.round);
-            self.go_on(system, held, &mut draws, cx);
+            self.go_on(system, own, held, &mut hops, cx)?;
         }
+        Ok(())
     }
 
     /// Phase B, steps 1 to 4, until the walk leaves this device or has to wait.
-    fn go_on(&mut self, system: &FedWalk, mut held: Held, draws: &mut Draws, cx: Cx<'_, '_, '_>) {
-        let Party::Client(me) = cx.me() else { return };
-        let neighbours = system.neighbours(me.0);
+    fn go_on(
+        &mut self,
+        system: &FedWalk,
+        own: OwnVertex<'_>,
+        mut held: Held,
+        hops: &mut SimRng,
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
+        let (me, neighbours) = (own.vertex(), own.neighbours());
         loop {
             if let Some(vertex) = held.reads(system)
                 && !self.can_read(system, vertex, neighbours, cx.dry_run())
             {
                 self.wait(held, vertex, cx);
-                return;
+                return Ok(());
             }
             held.next = match held.next {
                 Next::Start(start) => {
-                    let entry = self.encode(system, start, &mut draws.encoding, cx);
+                    let entry = self.encode(system, start, cx)?;
                     held.sequence.push(entry);
                     Next::Choose
                 }
                 Next::Choose => {
                     if neighbours.is_empty() {
-                        cx.send(Party::Server, Message::Sequence(held.sequence));
-                        return;
+                        cx.send(Up::Sequence(held.sequence));
+                        return Ok(());
                     }
-                    Next::Entry(neighbours[index(&mut draws.hops, neighbours.len())])
+                    Next::Entry(neighbours[index(hops, neighbours.len())])
                 }
                 Next::Entry(u) => {
-                    let entry = self.encode(system, u, &mut draws.encoding, cx);
+                    let entry = self.encode(system, u, cx)?;
                     held.sequence.push(entry);
                     if held.budget.left == system.params.walk_length && system.params.attacks {
                         self.first_entries.push(entry);
                     }
                     if held.budget.left <= 1 {
-                        cx.send(Party::Server, Message::Sequence(held.sequence));
-                        return;
+                        cx.send(Up::Sequence(held.sequence));
+                        return Ok(());
                     }
-                    let predicts =
-                        held.budget.left > 2 && unit(&mut draws.hops) < f64::from(held.budget.predictor_prob);
+                    let predicts = held.budget.left > 2 && unit(hops) < f64::from(held.budget.predictor_prob);
                     if !predicts {
                         let left = held.budget.left - 1;
-                        cx.send(client(u), held.sent_on(left));
-                        return;
+                        Client::send_on(held.sent_on(left), u, 0, cx);
+                        return Ok(());
                     }
                     Next::Predict(u)
                 }
-                Next::Predict(u) => match self.predict(system, u, &mut draws.hops, cx) {
+                Next::Predict(u) => match self.predict(system, u, hops, cx) {
                     Some(to) => Next::Jump {
                         entry: if system.params.literal_line27 { u } else { to },
                         to,
                     },
                     None => {
                         let left = held.budget.left - 1;
-                        cx.send(client(u), held.sent_on(left));
-                        return;
+                        Client::send_on(held.sent_on(left), u, 0, cx);
+                        return Ok(());
                     }
                 },
                 Next::Jump { entry, to } => {
-                    let entry = self.encode(system, entry, &mut draws.encoding, cx);
+                    let entry = self.encode(system, entry, cx)?;
                     held.sequence.push(entry);
                     let left = held.budget.left - 2;
-                    cx.count(counter::SELF_HOPS, u64::from(to == me.0));
-                    if to != me.0 || system.params.self_hop == SelfHop::Message {
-                        cx.send(client(to), held.sent_on(left));
-                        return;
+                    cx.count(counter::SELF_HOPS, u64::from(to == me));
+                    if to != me || system.params.self_hop == SelfHop::Message {
+                        Client::send_on(held.sent_on(left), to, 0, cx);
+                        return Ok(());
                     }
                     held.budget.left = left;
                     Next::Choose
@@ -195,48 +193,45 @@ impl Client {
     }
 
     /// Keeps a walk until the tree, or the row of `vertex`, comes.
-    fn wait(&mut self, held: Held, vertex: u32, cx: Cx<'_, '_, '_>) {
+    fn wait(&mut self, held: Held, vertex: u32, cx: Cx<'_, '_>) {
         if self.has_tree
             && let Err(at) = self.requested.binary_search(&vertex)
         {
             self.requested.insert(at, vertex);
             cx.count(counter::ROW_REQUESTS, 1);
-            cx.send(Party::Server, Message::RowRequest(vertex));
+            cx.send(Up::RowRequest(vertex));
         }
         self.waiting.push(held);
     }
 
     /// Enc(vertex).
-    fn encode(&self, system: &FedWalk, vertex: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> u32 {
-        let (encoder, epsilon) = (system.params.encoder, system.params.epsilon_encoder);
+    fn encode(&self, system: &FedWalk, vertex: u32, cx: Cx<'_, '_>) -> Result<u32, StrategyError> {
+        let encoder = system.params.encoder;
         // The size of a message does not depend on its entries.
         if encoder == Encoder::Identity || cx.dry_run() {
-            cx.spend(mechanism::ENTRY, f64::INFINITY);
-            return vertex;
+            return Ok(cx.unprotected(mechanism::ENTRY, vertex));
         }
-        let (entry, spent) = match (&system.response, &self.published, &self.dictionary) {
-            (Some(response), ..) => (response.release(&vertex, rng).unwrap_or(vertex), epsilon),
+        let entry = match (&system.response, &self.published, &self.dictionary) {
+            (Some(response), ..) => cx.release(mechanism::ENTRY, response, &vertex)?,
             (None, Some(published), Some(dictionary)) => {
-                let law = (encoder, epsilon);
-                // Calibration promises its epsilon; what the others cost is measured.
-                let spent = match encoder {
-                    Encoder::Calibrated => epsilon,
-                    _ => published
-                        .audit(dictionary, law)
-                        .map_or(f64::INFINITY, |audit| audit.worst_log_ratio),
+                let law = (encoder, system.params.epsilon_encoder);
+                let by_score = ByScore {
+                    published,
+                    dictionary,
+                    law,
                 };
-                (published.encode(vertex, dictionary, law, rng), spent)
+                cx.release(mechanism::ENTRY, &by_score, &vertex)?
             }
-            _ => (vertex, f64::INFINITY),
+            // One vertex alone, which has no other to become.
+            _ => cx.unprotected(mechanism::ENTRY, vertex),
         };
-        cx.spend(mechanism::ENTRY, spent);
         cx.count(counter::ENCODED, 1);
         cx.count(counter::CHANGED, u64::from(entry != vertex));
-        entry
+        Ok(entry)
     }
 
     /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
-    fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_, '_>) -> Option<u32> {
+    fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
         let pool = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
             (Pool::Vector, Some(plan), Some(dictionary), _) => dictionary.pool(u, plan),
             (kind, Some(plan), Some(dictionary), Some(published)) => published.pool(u, plan, dictionary, kind),
@@ -247,47 +242,74 @@ impl Client {
             false => (counter::PREDICTED_HOPS, Some(pool[index(rng, pool.len())])),
         };
         cx.count(counter, 1);
-        if let Some(next) = next {
-            // Seen from above, for the score alone: no device knows whose neighbour a predicted vertex is.
-            cx.count(counter::HITS, u64::from(system.are_neighbours(u, next)));
+        if let Some(to) = next {
+            cx.show(Predicted { from: u, to });
         }
         next
     }
 
     /// The next holder is away: another neighbour of the sender's takes the place of the last entry.
-    pub(super) fn reroute(&mut self, system: &FedWalk, mut walk: Walk, cx: Cx<'_, '_, '_>) {
+    pub(super) fn reroute(
+        &mut self,
+        system: &FedWalk,
+        own: OwnVertex<'_>,
+        (mut walk, tried): (Walk, u32),
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
         let Absent::Reroute { tries, .. } = system.params.absent else {
-            return;
+            return Ok(());
         };
-        let Party::Client(me) = cx.me() else { return };
-        let neighbours = system.neighbours(me.0);
-        if walk.tries >= tries || neighbours.is_empty() {
-            cx.count(counter::GIVEN_UP, 1);
-            return;
-        }
-        let mut draws = Draws::new(cx, REROUTE);
         // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
+        let neighbours = own.neighbours();
         let can_encode =
             |u: &u32| !system.params.encoder.reads_scores() || self.can_read(system, *u, neighbours, cx.dry_run());
         let known: Vec<u32> = neighbours.iter().copied().filter(can_encode).collect();
-        if known.is_empty() {
+        if tried >= u32::from(tries) || known.is_empty() {
             cx.count(counter::GIVEN_UP, 1);
-            return;
+            return Ok(());
         }
-        let u = known[index(&mut draws.hops, known.len())];
-        let entry = self.encode(system, u, &mut draws.encoding, cx);
+        let u = known[index(&mut cx.rng(REROUTE), known.len())];
+        let entry = self.encode(system, u, cx)?;
         walk.sequence.pop();
         walk.sequence.push(entry);
         let is_first = walk.sequence.len() == 1 + usize::from(system.params.prepend_start);
         if let Some(first) = self.first_entries.last_mut().filter(|_| is_first) {
             *first = entry;
         }
-        walk.tries += 1;
         cx.count(counter::REROUTED, 1);
-        cx.send(client(u), Message::Walk(walk));
+        Client::send_on(walk, u, tried + 1, cx);
+        Ok(())
     }
 }
 
-fn client(vertex: u32) -> Party {
-    Party::Client(ClientId(vertex))
+/// An encoder that reads scores, on the published tree (Eqs. 9-12).
+struct ByScore<'a> {
+    published: &'a Published,
+    dictionary: &'a Dictionary,
+    law: (Encoder, f64),
+}
+
+impl Mechanism for ByScore<'_> {
+    type Input = u32;
+    type Release = u32;
+
+    fn release(&self, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+        Ok(self.published.encode(*vertex, self.dictionary, self.law, rng))
+    }
+
+    /// Calibration promises its epsilon; what the others cost is measured.
+    fn cost(&self) -> PrivacyCost {
+        let epsilon = match self.law {
+            (Encoder::Calibrated, epsilon) => epsilon,
+            _ => self
+                .published
+                .audit(self.dictionary, self.law)
+                .map_or(f64::INFINITY, |audit| audit.worst_log_ratio),
+        };
+        PrivacyCost {
+            epsilon,
+            delta: 0.0,
+            unit: "one vertex",
+        }
+    }
 }

@@ -1,14 +1,78 @@
 //! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
 
-use super::Params;
+use super::{Params, Setting};
 use crate::classifier::{Encoder, Split, features, n_features, starts};
-use folkmoot_draws::{Purpose, Streams, index};
+use crate::settings::Source;
+use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Partition, TaskLabels};
+use folkmoot_graphs::{Dataset, TaskLabels};
 use folkmoot_learning::Csr;
 use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"fg-split");
+
+/// What everybody knows of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The number of clients.
+    pub n_clients: u32,
+    /// Numbers that a node brings.
+    pub n_features: u32,
+    /// Classes, or yes-or-no questions.
+    pub n_outputs: u32,
+}
+
+impl Facts {
+    pub(super) fn new(params: &Params, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let dataset = source.dataset;
+        if !dataset.is_graph_level() {
+            return refuse("the data set is one graph, and views are made of many; choose a set of labelled graphs");
+        }
+        let inputs = params.inputs.resolved(dataset.features.is_some());
+        Ok(Facts {
+            n_clients: source.n_clients(),
+            n_outputs: labels(dataset)?.n_outputs() as u32,
+            n_features: n_features(inputs, dataset)? as u32,
+        })
+    }
+}
+
+/// All that one client holds: its training graphs.
+pub struct Own {
+    /// Their places in the set, ascending.
+    ids: Vec<u32>,
+    graphs: Vec<Arc<Item>>,
+    labels: Labels,
+}
+
+impl Own {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The place of its graph number `at` in the set.
+    pub(super) fn id(&self, at: u32) -> u32 {
+        self.ids[at as usize]
+    }
+
+    /// Its graph number `at`.
+    pub(super) fn graph(&self, at: u32) -> &Item {
+        &self.graphs[at as usize]
+    }
+
+    /// All of them.
+    pub(super) fn graphs(&self) -> impl Iterator<Item = &Item> {
+        self.graphs.iter().map(|graph| &**graph)
+    }
+
+    /// What is known of them, by number.
+    pub(super) fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}
 
 /// A graph ready for the network.
 pub(super) struct Item {
@@ -46,6 +110,16 @@ impl Labels {
         }
     }
 
+    /// Those of some graphs.
+    fn select(&self, items: &[u32]) -> Labels {
+        match self {
+            Labels::Classes(classes, n) => {
+                Labels::Classes(items.iter().map(|item| classes[*item as usize]).collect(), *n)
+            }
+            Labels::Tasks(tasks) => Labels::Tasks(tasks.select(items)),
+        }
+    }
+
     fn is_known(&self, item: u32) -> bool {
         match self {
             Labels::Classes(..) => true,
@@ -56,9 +130,8 @@ impl Labels {
 
 /// All graphs, and who has which.
 pub(super) struct Data {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<Arc<Item>>,
     pub(super) labels: Labels,
-    pub(super) n_features: usize,
     /// The training graphs of each client, ascending.
     pub(super) shards: Vec<Vec<u32>>,
     pub(super) validation: Vec<u32>,
@@ -70,20 +143,13 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
 }
 
 impl Data {
-    /// The graphs of `dataset`, trained on by the clients of `partition`.
+    /// The graphs of a data set, trained on by the clients of its partition.
     ///
     /// # Errors
     ///
-    /// When the set is not one of labelled graphs, features do not suit, or noise meets graphs that are no tables of pairs.
-    pub(super) fn new(
-        params: &Params,
-        dataset: &Dataset,
-        partition: &Partition,
-        streams: Streams,
-    ) -> Result<Data, StrategyError> {
-        if !dataset.is_graph_level() {
-            return refuse("the data set is one graph, and views are made of many; choose a set of labelled graphs");
-        }
+    /// When features are not finite, noise meets graphs that are no tables of pairs, or nobody has anything to train on.
+    pub(super) fn new(params: &Params, source: &Source<'_>) -> Result<Data, StrategyError> {
+        let (dataset, partition) = (source.dataset, source.partition);
         let labels = labels(dataset)?;
         let inputs = params.inputs.resolved(dataset.features.is_some());
         let is_noisy = !params.setting.epsilons().is_empty();
@@ -95,7 +161,7 @@ impl Data {
         }
         let n_features = n_features(inputs, dataset)?;
         let starts = starts(&dataset.graphs);
-        let item = |at: usize| -> Result<Item, StrategyError> {
+        let item = |at: usize| -> Result<Arc<Item>, StrategyError> {
             let graph = &dataset.graphs[at];
             let rows: Vec<u32> = (starts[at]..starts[at] + graph.n_nodes() as u32).collect();
             let mut features = features(inputs, dataset, graph, &rows)?;
@@ -103,33 +169,50 @@ impl Data {
                 features.chunks_exact_mut(n_features).for_each(normalise);
             }
             let pairs = graph.edges().filter(|(u, v)| is_noisy && u != v);
-            Ok(Item {
+            Ok(Arc::new(Item {
                 n_nodes: graph.n_nodes(),
                 edges: pairs.map(|(u, v)| (u.min(v), u.max(v))).collect(),
                 matrix: params.model.encoder.matrix(&Csr::from_graph(graph)),
                 features,
-            })
+            }))
         };
-        let items: Result<Vec<Item>, StrategyError> = (0..dataset.graphs.len()).into_par_iter().map(item).collect();
-        let [train, validation, test] = split(params.split, dataset, &labels, streams)?;
+        let items: Result<Vec<Arc<Item>>, StrategyError> =
+            (0..dataset.graphs.len()).into_par_iter().map(item).collect();
+        let [train, validation, test] = split(params.split, dataset, &labels, source.streams)?;
         let shard = |client: usize| -> Vec<u32> {
             let mut shard: Vec<u32> = partition.shard(client).to_vec();
             shard.retain(|item| train.binary_search(item).is_ok());
             shard.sort_unstable();
             shard
         };
-        Ok(Data {
+        let mut data = Data {
             items: items?,
             labels,
-            n_features,
             shards: (0..partition.n_clients()).map(shard).collect(),
             validation,
             test,
-        })
+        };
+        if params.setting == Setting::Centralised {
+            data.centralise();
+        }
+        match data.shards.iter().all(Vec::is_empty) {
+            true => refuse("no client has anything to train on; raise split.train or label the data"),
+            false => Ok(data),
+        }
+    }
+
+    /// What each client holds.
+    pub(super) fn owned(&self) -> Vec<Own> {
+        let own = |ids: &Vec<u32>| Own {
+            ids: ids.clone(),
+            graphs: ids.iter().map(|id| Arc::clone(&self.items[*id as usize])).collect(),
+            labels: self.labels.select(ids),
+        };
+        self.shards.iter().map(own).collect()
     }
 
     /// All training graphs at the first client.
-    pub(super) fn centralise(&mut self) {
+    fn centralise(&mut self) {
         let mut all = self.shards.concat();
         all.sort_unstable();
         all.dedup();

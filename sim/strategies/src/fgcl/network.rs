@@ -15,6 +15,7 @@ pub struct Network {
     readout: Readout,
     relu: bool,
     dropout: f32,
+    n_features: usize,
 }
 
 impl Network {
@@ -39,7 +40,13 @@ impl Network {
             readout: model.readout.into(),
             relu: model.relu.unwrap_or(true),
             dropout: model.dropout as f32,
+            n_features,
         }
+    }
+
+    /// Numbers that a node brings.
+    pub fn n_features(&self) -> usize {
+        self.n_features
     }
 
     /// The names, shapes and starts of its parameters.

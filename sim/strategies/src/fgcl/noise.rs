@@ -5,36 +5,29 @@ use super::options::{DegreeRule, Draws};
 use crate::classifier::Encoder;
 use folkmoot_draws::SimRng;
 use folkmoot_learning::normalise_dense;
-use folkmoot_privacy::Laplace;
+use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
 
-/// How views are made.
-pub(super) struct Noise {
-    /// The law of the first view, and of the second if there is one.
-    pub(super) laws: Vec<Laplace>,
+/// Laplace noise on a graph's table of pairs, of shape `(n_nodes, n_nodes)`; its diagonal is 0.
+pub(super) struct NoisyTable {
+    pub(super) law: Laplace,
     draws: Draws,
-    rule: DegreeRule,
-    self_loops: Option<bool>,
+    /// What one view costs: with `PerEntry` an edge shows in two values.
+    budget: NoisyCounts,
 }
 
-impl Noise {
-    /// Of the budgets of the views; `None` if there are none.
-    pub(super) fn new(epsilons: &[f64], draws: Draws, rule: DegreeRule, encoder: Encoder) -> Option<Noise> {
-        let law = |epsilon: &f64| Laplace::for_epsilon(*epsilon, 1.0).expect("budgets are checked beforehand");
-        (!epsilons.is_empty()).then(|| Noise {
-            laws: epsilons.iter().map(law).collect(),
-            draws,
-            rule,
-            self_loops: self_loops(encoder),
-        })
+impl Mechanism for NoisyTable {
+    type Input = Item;
+    type Release = Vec<f32>;
+
+    /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v before that of (v, u).
+    fn release(&self, item: &Item, rng: &mut SimRng) -> Result<Vec<f32>, ReleaseError> {
+        let mut table = Vec::new();
+        self.release_into(item, rng, &mut table)?;
+        Ok(table)
     }
 
-    /// Writes a noisy table of pairs, of shape `(n_nodes, n_nodes)`; its diagonal is 0.
-    ///
-    /// # Determinism
-    ///
-    /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v before that of (v, u).
-    pub(super) fn table(&self, view: usize, item: &Item, rng: &mut SimRng, table: &mut Vec<f32>) {
-        let (n, law) = (item.n_nodes, &self.laws[view]);
+    fn release_into(&self, item: &Item, rng: &mut SimRng, table: &mut Vec<f32>) -> Result<(), ReleaseError> {
+        let n = item.n_nodes;
         table.clear();
         table.resize(n * n, 0.0);
         for (u, v) in &item.edges {
@@ -43,13 +36,50 @@ impl Noise {
         for u in 0..n {
             for v in u + 1..n {
                 let joined = f64::from(table[u * n + v]);
-                table[u * n + v] = (joined + law.sample(rng)) as f32;
+                table[u * n + v] = (joined + self.law.sample(rng)) as f32;
                 table[v * n + u] = match self.draws {
                     Draws::Symmetric => table[u * n + v],
-                    Draws::PerEntry => (joined + law.sample(rng)) as f32,
+                    Draws::PerEntry => (joined + self.law.sample(rng)) as f32,
                 };
             }
         }
+        Ok(())
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        self.budget.cost()
+    }
+
+    fn renyi(&self, order: f64) -> f64 {
+        self.budget.renyi(order)
+    }
+}
+
+/// How views are made.
+pub(super) struct Noise {
+    /// The mechanism of the first view, and of the second if there is one.
+    pub(super) tables: Vec<NoisyTable>,
+    rule: DegreeRule,
+    self_loops: Option<bool>,
+}
+
+impl Noise {
+    /// Of the budgets of the views; `None` if there are none.
+    pub(super) fn new(epsilons: &[f64], draws: Draws, rule: DegreeRule, encoder: Encoder) -> Option<Noise> {
+        let times = match draws {
+            Draws::Symmetric => 1.0,
+            Draws::PerEntry => 2.0,
+        };
+        let table = |epsilon: &f64| NoisyTable {
+            law: Laplace::for_epsilon(*epsilon, 1.0).expect("budgets are checked beforehand"),
+            budget: NoisyCounts::new(times * epsilon, 1.0, "one edge").expect("budgets are checked beforehand"),
+            draws,
+        };
+        (!epsilons.is_empty()).then(|| Noise {
+            tables: epsilons.iter().map(table).collect(),
+            rule,
+            self_loops: self_loops(encoder),
+        })
     }
 
     /// Makes of a noisy table the matrix to propagate with. `degrees` takes what it is divided by, if anything.
@@ -57,8 +87,8 @@ impl Noise {
         propagation(self.self_loops, self.rule, n, table, degrees);
     }
 
-    /// A view: [`table`](Self::table), then [`prepare`](Self::prepare).
-    pub(super) fn view(
+    /// A view that is drawn from above: nobody pays for it.
+    pub(super) fn look(
         &self,
         view: usize,
         item: &Item,
@@ -66,7 +96,9 @@ impl Noise {
         table: &mut Vec<f32>,
         degrees: &mut Vec<f32>,
     ) {
-        self.table(view, item, rng, table);
+        self.tables[view]
+            .release_into(item, rng, table)
+            .expect("every table has noise");
         self.prepare(item.n_nodes, table, degrees);
     }
 
@@ -114,7 +146,7 @@ mod tests {
     fn table(epsilon: f64, draws: Draws) -> Vec<f32> {
         let noise = Noise::new(&[epsilon], draws, DegreeRule::Masked, Encoder::Gcn).unwrap();
         let (mut rng, mut table) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
-        noise.table(0, &path(30), &mut rng, &mut table);
+        noise.tables[0].release_into(&path(30), &mut rng, &mut table).unwrap();
         table
     }
 

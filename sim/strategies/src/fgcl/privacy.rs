@@ -3,12 +3,11 @@
 //! Two tables are neighbours if they differ by one edge of one graph. Graphs share no edge, so the worst graph counts, not their
 //! sum. What leaves a client, its weights, is made of noisy views; features, labels and numbers of nodes are in it without noise.
 
+use super::Params;
 use super::options::{Draws, Views};
-use super::{Fgcl, Params};
-use crate::rounds::Charge;
-use folkmoot_draws::Purpose;
+use super::study::View;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Laplace, NoisyCounts, PrivacyLedger};
+use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyLedger};
 use rayon::prelude::*;
 
 const ATTACK: Purpose = Purpose(*b"fg-guess");
@@ -48,105 +47,72 @@ impl Params {
         }
         releases
     }
-}
-
-impl Fgcl {
-    /// What a client with so many training graphs releases in a round: each epoch one view of each budget a graph, and the first views
-    /// with which the queue begins.
-    pub(super) fn releases(&self, n_graphs: usize) -> Vec<Charge> {
-        let once = self.params.views == Views::Fixed;
-        let release = |n: usize, epsilon: f64| Charge {
-            mechanism: 0,
-            n: n as u64,
-            epsilon,
-            once,
-        };
-        let (costs, per_training) = (self.params.costs(), self.params.per_training());
-        let mut releases = Vec::new();
-        for (i, (cost, uses)) in per_training.iter().enumerate() {
-            let n = match i < costs.len() {
-                true => n_graphs,
-                false => n_graphs.min(self.params.contrast.queue as usize),
-            };
-            releases.extend((0..*uses).map(|_| release(n, *cost)));
-        }
-        releases.retain(|release| release.n > 0);
-        releases
-    }
 
     /// The budget of the graph that is used most by a client that takes part in all `n_rounds` rounds, at [`DELTA`], by each
     /// composition, beside what the paper claims.
-    pub(super) fn totals(&self, n_rounds: u64) -> Vec<(String, f64)> {
-        let Some(claimed) = self.params.claimed().filter(|_| n_rounds > 0) else {
-            return Vec::new();
+    pub(super) fn totals(&self, n_rounds: u64, sheet: &mut Sheet) {
+        let Some(claimed) = self.claimed().filter(|_| n_rounds > 0) else {
+            return;
         };
-        let n_trainings = match self.params.views {
+        let n_trainings = match self.views {
             Views::Fresh => n_rounds,
             Views::Fixed => 1,
         };
         let mut ledger = PrivacyLedger::new();
-        for (cost, uses) in self.params.per_training() {
+        for (cost, uses) in self.per_training() {
             let view = NoisyCounts::new(cost, 1.0, "one edge").expect("budgets are checked beforehand");
             ledger.spend(&view, uses * n_trainings).expect("all protect an edge");
         }
         let totals = ledger.totals(DELTA).expect("delta lies between 0 and 1");
-        let mut rows = vec![("epsilon_all_rounds@claimed".to_owned(), claimed)];
-        for (name, total) in [
-            ("epsilon_all_rounds", totals.basic),
-            ("epsilon_all_rounds@advanced", totals.advanced),
-            ("epsilon_all_rounds@renyi", totals.renyi),
-        ] {
-            rows.extend(total.map(|cost| (name.to_owned(), cost.epsilon)));
+        sheet.reference("epsilon_all_rounds", "claimed", claimed);
+        sheet.number_if("epsilon_all_rounds", totals.basic.map(|cost| cost.epsilon));
+        for (label, total) in [("advanced", totals.advanced), ("renyi", totals.renyi)] {
+            if let Some(cost) = total {
+                sheet.reference("epsilon_all_rounds", label, cost.epsilon);
+            }
         }
-        rows
     }
+}
 
+impl View<'_> {
     /// How often pairs are guessed wrongly from one view and from all that `n_rounds` rounds draw, beside the theory for one, and how
     /// many degrees of first views are not positive.
     ///
     /// The guess is the likelier answer: the sum of the logarithms of the likelihood ratios decides, and where it is 0 a coin.
-    pub(super) fn attacks(&self, n_rounds: u64) -> Vec<(String, f64)> {
-        let Some(noise) = &self.noise else { return Vec::new() };
+    pub(super) fn attacks(&self, n_rounds: u64, sheet: &mut Sheet) {
+        let Some(noise) = &self.fgcl.noise else { return };
         let graphs: Vec<u32> = self.data.shards.concat();
         let n = graphs.len().min(MOST_GRAPHS);
         let chosen = (0..n).map(|i| graphs[i * graphs.len() / n]);
-        let n_views = match self.params.views {
-            Views::Fresh => n_rounds * u64::from(self.params.training.epochs) * noise.laws.len() as u64,
-            Views::Fixed => noise.laws.len() as u64,
+        let n_views = match self.fgcl.params.views {
+            Views::Fresh => n_rounds * u64::from(self.fgcl.params.training.epochs) * noise.tables.len() as u64,
+            Views::Fixed => noise.tables.len() as u64,
         };
         let uses: Vec<u32> = USES.into_iter().filter(|uses| u64::from(*uses) <= n_views).collect();
         let chosen: Vec<u32> = chosen.collect();
         let counts: Vec<Guesses> = chosen.into_par_iter().map(|item| self.guess(item, &uses)).collect();
         let mut all = Guesses::new(uses.len());
         counts.iter().for_each(|counts| all.add(counts));
-        let mut rows = Vec::new();
         if all.n_pairs > 0 {
             let error = |wrong: u64| wrong as f64 / (2 * all.n_pairs) as f64;
             for (i, (uses, wrong)) in uses.iter().zip(&all.wrong).enumerate() {
                 if i == 0 {
-                    rows.push(("edge_guess_error".to_owned(), error(*wrong)));
-                    rows.push(("edge_guess_error@theory".to_owned(), noise.laws[0].guess_error()));
+                    sheet.number("edge_guess_error", error(*wrong));
+                    sheet.reference("edge_guess_error", "theory", noise.tables[0].law.guess_error());
                 }
-                rows.push((format!("edge_guess_error[views={uses}]"), error(*wrong)));
+                sheet.point("edge_guess_error", ("views", uses), error(*wrong));
             }
         }
         if all.n_degrees > 0 {
             let share = |part: u64, all: u64| part as f64 / all as f64;
-            rows.push((
-                "nonpositive_degrees".to_owned(),
-                share(all.n_nonpositive, all.n_degrees),
-            ));
-            rows.push((
-                "graphs_with_nonpositive_degree".to_owned(),
-                share(all.n_spoilt, all.n_graphs),
-            ));
+            sheet.number("nonpositive_degrees", share(all.n_nonpositive, all.n_degrees));
+            sheet.number("graphs_with_nonpositive_degree", share(all.n_spoilt, all.n_graphs));
         }
-        rows
     }
 
     fn guess(&self, item: u32, uses: &[u32]) -> Guesses {
         let mut guesses = Guesses::new(uses.len());
-        let (Some(noise), graph) = (&self.noise, &self.data.items[item as usize]) else {
+        let (Some(noise), graph) = (&self.fgcl.noise, &self.data.items[item as usize]) else {
             return guesses;
         };
         let n = graph.n_nodes;
@@ -158,13 +124,15 @@ impl Fgcl {
             .iter()
             .for_each(|(u, v)| joined[*u as usize * n + *v as usize] = true);
         for view in 0..uses.last().copied().unwrap_or(1) {
-            let law = view as usize % noise.laws.len();
-            noise.table(law, graph, &mut rng, &mut table);
+            let law = view as usize % noise.tables.len();
+            noise.tables[law]
+                .release_into(graph, &mut rng, &mut table)
+                .expect("every table has noise");
             for u in 0..n {
                 for v in u + 1..n {
-                    ratios[u * n + v] += ratio(&noise.laws[law], table[u * n + v]);
-                    if self.params.draws == Draws::PerEntry {
-                        ratios[u * n + v] += ratio(&noise.laws[law], table[v * n + u]);
+                    ratios[u * n + v] += ratio(&noise.tables[law].law, table[u * n + v]);
+                    if self.fgcl.params.draws == Draws::PerEntry {
+                        ratios[u * n + v] += ratio(&noise.tables[law].law, table[v * n + u]);
                     }
                 }
             }

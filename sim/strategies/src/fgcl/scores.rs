@@ -1,10 +1,9 @@
 //! What a model is worth on the common validation and test graphs.
 
-use super::Fgcl;
 use super::data::Labels;
 use super::step::Step;
-use crate::rounds::Score;
-use folkmoot_draws::Purpose;
+use super::study::View;
+use crate::classifier::Score;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
 use folkmoot_scores as scores;
@@ -23,7 +22,7 @@ struct Answer {
     logits: Vec<f32>,
 }
 
-impl Fgcl {
+impl View<'_> {
     /// Scores of a model on the splits `validation` and `test`; a split without graphs has none.
     ///
     /// | metric | |
@@ -34,7 +33,7 @@ impl Fgcl {
     ///
     /// With noise, each graph is seen through one view of the first budget, drawn once for the run. A value that is not
     /// finite is left out.
-    pub fn scores(&self, parameters: &[f32]) -> Vec<Score> {
+    pub(super) fn scores(&self, parameters: &[f32]) -> Vec<Score> {
         let mut rows = Vec::new();
         for (split, items) in [("validation", &self.data.validation), ("test", &self.data.test)] {
             if items.is_empty() {
@@ -73,23 +72,24 @@ impl Fgcl {
     }
 
     fn answer(&self, items: &[u32], parameters: &[f32]) -> Answer {
-        let mut step = Step::new(self.data.n_features, self.noise.is_some());
+        let fgcl = self.fgcl;
+        let mut step = Step::new(fgcl.network.n_features(), fgcl.noise.is_some());
         let (mut matrix, mut degrees) = (Vec::new(), Vec::new());
         for &item in items {
             let graph = &self.data.items[item as usize];
-            if let Some(noise) = &self.noise {
+            if let Some(noise) = &fgcl.noise {
                 let mut rng = self
                     .streams
                     .counted(INFERENCE, Party::Server, Round(0), u64::from(item));
-                noise.view(0, graph, &mut rng, &mut matrix, &mut degrees);
+                noise.look(0, graph, &mut rng, &mut matrix, &mut degrees);
             }
             step.assembly.push(graph, &matrix);
         }
         step.ask(&self.data.labels, items);
         Tape::with_own(|tape| {
-            tape.load(self.network.layout(), parameters);
+            tape.load(fgcl.network.layout(), parameters);
             let mut own = std::mem::take(tape).recycle();
-            let (logits, loss) = self.answers(&mut own, &step);
+            let (logits, loss) = fgcl.answers(&mut own, &step);
             let n_known = step.n_known();
             let answer = Answer {
                 loss: f64::from(own.scalar(loss)) * n_known as f64,

@@ -170,13 +170,11 @@ impl Fgcl {
 
     fn supervised<'g>(&self, tape: &mut Tape<'g>, logits: Var, step: &'g Step) -> Var {
         let (rows, columns) = tape.shape(logits);
-        match self.data.labels {
-            Labels::Classes(..) => tape.cross_entropy(logits, &step.classes[..rows], None),
-            Labels::Tasks(_) => {
-                let n = rows * columns;
-                tape.logistic_loss(logits, &step.targets[..n], Some(&step.known[..n]))
-            }
+        if step.targets.is_empty() {
+            return tape.cross_entropy(logits, &step.classes[..rows], None);
         }
+        let n = rows * columns;
+        tape.logistic_loss(logits, &step.targets[..n], Some(&step.known[..n]))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The loss of a step against the same put together graph by graph.
 
-use super::data::{Item, Labels};
+use super::data::{Data, Item, Labels};
 use super::step::Step;
 use super::*;
 use crate::classifier::Encoder;
@@ -8,7 +8,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
 use folkmoot_learning::{Adjacency, Tape, Var};
 
-fn fgcl(params: Params) -> Fgcl {
+fn fgcl(params: Params) -> (Fgcl, Data) {
     let spec = DatasetSpec::GraphClasses {
         n_graphs: 12,
         n_classes: 2,
@@ -16,20 +16,25 @@ fn fgcl(params: Params) -> Fgcl {
         max_nodes: 9,
     };
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
-    let dataset = spec.load(&DataDirs::new(), &mut rng).unwrap();
-    let partition = PartitionSpec::Iid { n_clients: 1 }
-        .partition(&dataset, &mut rng)
-        .unwrap();
+    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap());
+    let partition = PartitionSpec::Iid { n_clients: 1 }.partition(&dataset, &mut rng);
     let mut params = params;
     (params.model.hidden, params.model.dropout) = (5, 0.0);
     params.inputs = crate::classifier::Inputs::Degree { most: 4 };
-    Fgcl::new(params, &dataset, &partition, Streams::new(2)).unwrap()
+    let source = Source {
+        dataset: &dataset,
+        partition: &Arc::new(partition.unwrap()),
+        streams: Streams::new(2),
+    };
+    let data = Data::new(&params, &source).unwrap();
+    let facts = Facts::new(&params, &source).unwrap();
+    (Fgcl::new(params, &facts), data)
 }
 
 /// The embedding of one graph: its matrix and its bounds beside it.
 fn embed<'g>(fgcl: &Fgcl, tape: &mut Tape<'g>, (item, matrix, bounds): (&'g Item, &'g [f32], &'g [u32])) -> Var {
     let blocks = tape.input(1, matrix.len(), matrix);
-    let x = tape.input(item.n_nodes, fgcl.data.n_features, &item.features);
+    let x = tape.input(item.n_nodes, fgcl.network.n_features(), &item.features);
     fgcl.network
         .embed(tape, Adjacency::Blocks(blocks, bounds), x, bounds, None)
 }
@@ -45,20 +50,20 @@ fn a_step_is_the_sum_of_its_targets() {
         params.model.encoder = encoder;
         params.supervised = supervised;
         params.contrast.lambda = 0.5;
-        let fgcl = fgcl(params);
-        let (noise, items) = (fgcl.noise.as_ref().unwrap(), &fgcl.data.items);
+        let (fgcl, data) = fgcl(params);
+        let (noise, items) = (fgcl.noise.as_ref().unwrap(), &data.items);
         let mut rng = Streams::new(3).global(Purpose(*b"testtest"));
         let graphs = [0u32, 1, 0, 1, 2, 3, 5];
         let mut matrices: Vec<Vec<f32>> = Vec::new();
-        let mut step = Step::new(fgcl.data.n_features, true);
+        let mut step = Step::new(fgcl.network.n_features(), true);
         step.n_targets = 2;
         for item in graphs {
             let mut matrix = Vec::new();
-            noise.view(0, &items[item as usize], &mut rng, &mut matrix, &mut Vec::new());
+            noise.look(0, &items[item as usize], &mut rng, &mut matrix, &mut Vec::new());
             step.assembly.push(&items[item as usize], &matrix);
             matrices.push(matrix);
         }
-        (0..2).for_each(|_| step.ask(&fgcl.data.labels, &graphs[..2]));
+        (0..2).for_each(|_| step.ask(&data.labels, &graphs[..2]));
         let drawn = [[5, 6, 5], [4, 5, 4]];
         step.negatives = drawn.concat();
         step.ends = vec![3, 6];
@@ -74,12 +79,12 @@ fn a_step_is_the_sum_of_its_targets() {
             .map(|item| [0, items[*item as usize].n_nodes as u32])
             .collect();
         let graph = |at: usize| {
-            let item = &items[graphs[at] as usize];
+            let item = &*items[graphs[at] as usize];
             (item, matrices[at].as_slice(), bounds[at].as_slice())
         };
         let mut tape = Tape::new();
         tape.load(fgcl.network.layout(), &start);
-        let Labels::Classes(classes, _) = &fgcl.data.labels else {
+        let Labels::Classes(classes, _) = &data.labels else {
             unreachable!("the graphs have classes")
         };
         let labels: Vec<u32> = [0, 1, 0, 1].iter().map(|item| classes[*item]).collect();

@@ -1,17 +1,23 @@
 //! A client's training: steps on its graphs, in memory that each thread keeps.
 
 use super::Fgcl;
+use super::data::Own;
 use super::options::Views;
 use super::queue::Queue;
 use super::step::Step;
-use folkmoot_draws::{Purpose, SimRng, index};
+use crate::rounds::Task;
+use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Moments, Tape};
 use std::cell::Cell;
 
 const ORDER: Purpose = Purpose(*b"fg-order");
-const VIEW: Purpose = Purpose(*b"fg-view ");
-const FIXED: [Purpose; 2] = [Purpose(*b"fg-fix-1"), Purpose(*b"fg-fix-2")];
+/// Views that are drawn at every use, and those that are drawn once.
+const FRESH: Channel = Channel::new(0, Purpose(*b"fg-view "));
+const FIXED: [Channel; 2] = [
+    Channel::kept(0, Purpose(*b"fg-fix-1")),
+    Channel::kept(0, Purpose(*b"fg-fix-2")),
+];
 const NEGATIVE: Purpose = Purpose(*b"fg-negat");
 
 /// What a thread keeps from one training to the next; no result depends on what it held.
@@ -35,25 +41,22 @@ thread_local! {
 }
 
 /// The streams of one training.
-struct Draws {
+struct Draws<'a> {
     order: SimRng,
-    view: SimRng,
+    views: Releases<'a>,
     negative: SimRng,
     dropout: SimRng,
 }
 
 impl Fgcl {
-    /// The model after `client`'s training from `parameters` in `round`. `dropout` is used for that alone.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such client, or the parameters are those of another network.
-    pub fn train_client(&self, client: ClientId, round: Round, parameters: &[f32], dropout: SimRng) -> Vec<f32> {
-        let shard = &self.data.shards[client.0 as usize];
-        if shard.is_empty() {
-            return parameters.to_vec();
+    /// The model after a client's training, and what the views cost. The task's own stream is for dropout alone.
+    pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> (Vec<f32>, Receipt) {
+        let (own, parameters, mut views) = (task.shard, task.parameters, task.releases());
+        if own.len() == 0 || task.dry_run() {
+            self.draw_all(own, &mut views);
+            return (parameters.to_vec(), views.receipt());
         }
-        let (is_dense, n_features) = (self.noise.is_some(), self.data.n_features);
+        let (is_dense, n_features) = (self.noise.is_some(), self.network.n_features());
         let spare = SPARE
             .take()
             .filter(|scratch| scratch.is_dense == is_dense && scratch.n_features == n_features);
@@ -71,77 +74,105 @@ impl Fgcl {
                 n_features,
             })
         });
-        let stream = |purpose| self.streams.party(purpose, Party::Client(client), round);
         let mut draws = Draws {
-            order: stream(ORDER),
-            view: stream(VIEW),
-            negative: stream(NEGATIVE),
-            dropout,
+            order: task.rng_for(ORDER),
+            views,
+            negative: task.rng_for(NEGATIVE),
+            dropout: task.rng(),
         };
         scratch.moments.reset();
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            self.fill(shard, &mut scratch, &mut draws);
+            self.fill(own, &mut scratch, &mut draws);
             for _ in 0..self.params.training.epochs {
-                self.epoch(shard, parameters, tape, &mut scratch, &mut draws);
+                self.epoch(own, parameters, tape, &mut scratch, &mut draws);
             }
             tape.parameters().to_vec()
         });
         SPARE.set(Some(scratch));
-        trained
+        (trained, draws.views.receipt())
     }
 
-    /// The queue at the start: the last graphs of the shard.
-    fn fill(&self, shard: &[u32], scratch: &mut Scratch, draws: &mut Draws) {
-        scratch.queue.clear();
-        if !self.is_contrastive {
-            return;
+    /// All views that a training uses, for a dry run, which draws none of them.
+    fn draw_all(&self, own: &Own, views: &mut Releases<'_>) {
+        let (mut matrix, mut degrees) = (Vec::new(), Vec::new());
+        let all = 0..own.len() as u32;
+        let n_views = if self.is_contrastive { 2 } else { 1 };
+        for at in self.first_in_queue(own) {
+            self.view(0, own, at, views, &mut matrix, &mut degrees);
         }
-        scratch.views.resize_with(scratch.views.len().max(1), Vec::new);
-        let most = self.params.contrast.queue as usize;
-        for &item in &shard[shard.len().saturating_sub(most)..] {
-            self.view(0, item, &mut draws.view, &mut scratch.views[0], &mut scratch.degrees);
-            scratch
-                .queue
-                .insert(item, &scratch.views[0], most, self.params.contrast.order);
-        }
-    }
-
-    /// A view of a graph, if there is noise: a new one, or that which is kept.
-    fn view(&self, view: usize, item: u32, fresh: &mut SimRng, matrix: &mut Vec<f32>, degrees: &mut Vec<f32>) {
-        let Some(noise) = &self.noise else { return };
-        let graph = &self.data.items[item as usize];
-        match self.params.views {
-            Views::Fresh => noise.view(view, graph, fresh, matrix, degrees),
-            Views::Fixed => {
-                // Drawn again from the graph's own stream, so that it need not be kept.
-                let mut own = self
-                    .streams
-                    .counted(FIXED[view], Party::Server, Round(0), u64::from(item));
-                noise.view(view, graph, &mut own, matrix, degrees);
+        for _ in 0..self.params.training.epochs {
+            for view in 0..n_views {
+                all.clone()
+                    .for_each(|at| self.view(view, own, at, views, &mut matrix, &mut degrees));
             }
         }
     }
 
-    fn epoch(&self, shard: &[u32], anchor: &[f32], tape: &mut Tape<'_>, scratch: &mut Scratch, draws: &mut Draws) {
+    /// The graphs with which the queue begins: the last ones.
+    fn first_in_queue(&self, own: &Own) -> std::ops::Range<u32> {
+        let n = own.len() as u32;
+        match self.is_contrastive {
+            true => n.saturating_sub(self.params.contrast.queue)..n,
+            false => n..n,
+        }
+    }
+
+    /// The queue at the start.
+    fn fill(&self, own: &Own, scratch: &mut Scratch, draws: &mut Draws<'_>) {
+        scratch.queue.clear();
+        scratch.views.resize_with(scratch.views.len().max(1), Vec::new);
+        let (most, order) = (self.params.contrast.queue as usize, self.params.contrast.order);
+        for at in self.first_in_queue(own) {
+            let view = &mut scratch.views[0];
+            self.view(0, own, at, &mut draws.views, view, &mut scratch.degrees);
+            scratch.queue.insert(at, view, most, order);
+        }
+    }
+
+    /// A view of a client's graph, if there is noise: a new one, or that which is kept.
+    fn view(
+        &self,
+        view: usize,
+        own: &Own,
+        at: u32,
+        views: &mut Releases<'_>,
+        matrix: &mut Vec<f32>,
+        degrees: &mut Vec<f32>,
+    ) {
+        let Some(noise) = &self.noise else { return };
+        let channel = match self.params.views {
+            Views::Fresh => FRESH,
+            Views::Fixed => FIXED[view],
+        };
+        let graph = own.graph(at);
+        views
+            .release_into(channel, own.id(at), &noise.tables[view], graph, matrix)
+            .expect("every table has noise");
+        if !matrix.is_empty() {
+            noise.prepare(graph.n_nodes, matrix, degrees);
+        }
+    }
+
+    fn epoch(&self, own: &Own, anchor: &[f32], tape: &mut Tape<'_>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
         scratch.order.clear();
-        scratch.order.extend_from_slice(shard);
-        for i in (1..shard.len()).rev() {
+        scratch.order.extend(0..own.len() as u32);
+        for i in (1..own.len()).rev() {
             scratch.order.swap(i, index(&mut draws.order, i + 1));
         }
         let order = std::mem::take(&mut scratch.order);
         for items in order.chunks(self.params.training.batch_size as usize) {
-            self.prepare(items, scratch, draws);
+            self.prepare(own, items, scratch, draws);
             // The step is filled anew while no tape looks at it.
-            let mut own = std::mem::take(tape).recycle();
-            let loss = self.loss(&mut own, &scratch.step, &mut draws.dropout);
-            own.backward(loss);
+            let mut this = std::mem::take(tape).recycle();
+            let loss = self.loss(&mut this, &scratch.step, &mut draws.dropout);
+            this.backward(loss);
             if self.params.training.proximal > 0.0 {
-                own.add_proximal(self.params.training.proximal as f32, anchor);
+                this.add_proximal(self.params.training.proximal as f32, anchor);
             }
-            let (parameters, gradient) = own.parameters_mut();
+            let (parameters, gradient) = this.parameters_mut();
             self.optimiser.step(&mut scratch.moments, parameters, gradient);
-            *tape = own.recycle();
+            *tape = this.recycle();
             if self.is_contrastive {
                 let (most, order) = (self.params.contrast.queue as usize, self.params.contrast.order);
                 for (&item, view) in items.iter().zip(&scratch.views) {
@@ -153,7 +184,7 @@ impl Fgcl {
     }
 
     /// Draws views and negatives of a step's targets and puts all graphs together.
-    fn prepare(&self, items: &[u32], scratch: &mut Scratch, draws: &mut Draws) {
+    fn prepare(&self, own: &Own, items: &[u32], scratch: &mut Scratch, draws: &mut Draws<'_>) {
         let Scratch {
             queue,
             views,
@@ -164,23 +195,22 @@ impl Fgcl {
             ..
         } = scratch;
         let (n, n_views) = (items.len(), if self.is_contrastive { 2 } else { 1 });
-        let graphs = &self.data.items;
         step.clear();
         step.n_targets = n;
         views.resize_with(views.len().max(n * n_views), Vec::new);
         for view in 0..n_views {
             for (&item, matrix) in items.iter().zip(&mut views[view * n..]) {
-                self.view(view, item, &mut draws.view, matrix, degrees);
-                step.assembly.push(&graphs[item as usize], matrix);
+                self.view(view, own, item, &mut draws.views, matrix, degrees);
+                step.assembly.push(own.graph(item), matrix);
             }
-            step.ask(&self.data.labels, items);
+            step.ask(own.labels(), items);
         }
         if !self.is_contrastive {
             return;
         }
         places.clear();
         for &item in items {
-            let is_negative = |other| self.data.labels.differ(item, other);
+            let is_negative = |other| own.labels().differ(item, other);
             let k = self.params.contrast.negatives as usize;
             queue.draw(k, is_negative, &mut draws.negative, places);
             step.ends.push(places.len());
@@ -192,7 +222,7 @@ impl Fgcl {
         unique.dedup();
         for &place in &*unique {
             let kept = queue.get(place);
-            step.assembly.push(&graphs[kept.item as usize], &kept.matrix);
+            step.assembly.push(own.graph(kept.item), &kept.matrix);
         }
         let row = |place: &u32| {
             let at = unique.binary_search(place).expect("every place is among them");

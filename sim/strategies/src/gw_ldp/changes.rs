@@ -3,8 +3,8 @@
 //! The paper's figure on the sensitivity of Gromov-Wasserstein. Rows of the changed graph are those that the last global model
 //! gives; its inputs are those of the nodes that stay.
 
-use super::GwLdp;
 use super::distances::spaces;
+use super::study::View;
 use crate::classifier::GraphRows;
 use folkmoot_draws::{Purpose, index};
 use folkmoot_engine::prelude::*;
@@ -49,11 +49,8 @@ pub(super) struct Change {
 }
 
 /// Changes every graph `n_times` by an edge less and as often by a node less, where it has one to spare.
-pub(super) fn all(system: &GwLdp, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
-    let mut inputs: Vec<GraphRows> = (0..system.classifier.n_clients())
-        .flat_map(|client| system.classifier.input_rows(ClientId(client)))
-        .collect();
-    inputs.sort_by_key(|rows| rows.id);
+pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
+    let inputs = system.input_rows();
     let of_graph = |inputs: &GraphRows| -> Result<Vec<Change>, String> {
         let graph = system.subjects.graph(inputs.id);
         let mut rng = system
@@ -94,7 +91,7 @@ pub(super) fn all(system: &GwLdp, parameters: &[f32], n_times: u32) -> Result<Ve
     Ok(changes?.concat())
 }
 
-impl GwLdp {
+impl View<'_> {
     fn change(
         &self,
         lost: Lost,
@@ -104,15 +101,16 @@ impl GwLdp {
         left: &GraphRows,
         parameters: &[f32],
     ) -> Result<Change, String> {
-        let options = self.params.solver.options().unwrap_or_default();
+        let options = self.task.params.solver.options().unwrap_or_default();
         let between = |a: &Space, b: &Space| gw::gw(a, b, &options).map_err(|error| error.to_string());
         let hops = |graph: &Graph| Space::of_hops(graph).map_err(|error| error.to_string());
         let embedded = |graph: &Graph, inputs: &GraphRows| -> Result<Space, String> {
             let rows = self
+                .task
                 .classifier
-                .rows_of_graph(graph, inputs, parameters, self.params.representation);
+                .rows_of_graph(graph, inputs, parameters, self.task.params.representation);
             let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();
-            let space = spaces(vec![(&values[..], rows.width as usize)], self.params.distance);
+            let space = spaces(vec![(&values[..], rows.width as usize)], self.task.params.distance);
             Ok(space.map_err(|error| error.to_string())?.swap_remove(0))
         };
         Ok(Change {

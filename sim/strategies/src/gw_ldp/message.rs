@@ -21,7 +21,7 @@
 //! Signs take the shortest form, of equal ones the first.
 
 use super::release::{Embedding, Epsilon, Release, Sampled, Sent};
-use crate::rounds::Payload;
+use crate::rounds::Extra;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,6 @@ fn take_f64(reader: &mut WireReader<'_>) -> Result<f64, DecodeError> {
 }
 
 impl Payload for Wish {
-    const NAME: &'static str = "wish";
-
     fn encoded_len(&self) -> usize {
         match self.0 {
             None => 1,
@@ -185,9 +183,11 @@ fn is_negative(sign: i8) -> u32 {
     u32::from(sign < 0)
 }
 
-impl Payload for Embeddings {
+impl Extra for Embeddings {
     const NAME: &'static str = "embeddings";
+}
 
+impl Payload for Embeddings {
     fn encoded_len(&self) -> usize {
         let body = |embedding: &Embedding| match &embedding.sent {
             Sent::Reals(reals) => 4 * reals.len(),

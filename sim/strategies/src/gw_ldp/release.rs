@@ -1,11 +1,11 @@
 //! How an embedding leaves its device.
 
+use super::EMBEDDINGS;
 use crate::classifier::GraphRows;
-use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
 use folkmoot_privacy::multi_bit::recommended_entries;
-use folkmoot_privacy::{Additive, Entries, Gaussian, Mechanism, MultiBit, ParameterError, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Additive, Entries, Gaussian, MultiBit, NoPrivacy, ParameterError, ReleaseError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -195,39 +195,37 @@ impl Release {
         Ok(Some(encoder))
     }
 
-    /// Releases a graph's rows: what is sent and what it costs the graph.
+    /// Releases a graph's rows: what is sent of it.
     ///
     /// # Errors
     ///
     /// When the rows are not finite or, for the encoder, not within 0..=1, and when there are too few entries.
-    pub(super) fn release(&self, rows: &GraphRows, rng: &mut SimRng) -> Result<(Embedding, PrivacyCost), Withheld> {
+    pub(super) fn release(&self, rows: &GraphRows, releases: &mut Releases<'_>) -> Result<Embedding, Withheld> {
         let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();
         let reals = |values: Vec<f64>| Sent::Reals(values.into_iter().map(|value| value as f32).collect());
-        let width = rows.width as usize;
-        let (sent, cost) = match *self {
+        let (id, width) = (rows.id, rows.width as usize);
+        let sent = match *self {
             Release::Plain => {
                 finite(&rows.values)?;
-                (Sent::Reals(rows.values.clone()), PrivacyCost::UNPROTECTED)
+                Sent::Reals(releases.release(EMBEDDINGS, id, &NoPrivacy::<[f32]>::new(), &rows.values)?)
             }
             Release::MultiBit { .. } => {
                 let encoder = self.multi_bit(rows.n_nodes(), width)?.expect("it is the encoder");
-                (Sent::Signs(encoder.release(&values, rng)?), encoder.cost())
+                Sent::Signs(releases.release(EMBEDDINGS, id, &encoder, &values)?)
             }
             Release::Additive { radius } => {
-                let noise = Additive::new(radius)?;
-                (reals(noise.release(&values, rng)?), noise.cost())
+                reals(releases.release(EMBEDDINGS, id, &Additive::new(radius)?, &values)?)
             }
             Release::Gaussian { std } => {
                 let noise = Gaussian::as_released(std.unwrap_or(1.0))?;
-                (reals(noise.release(&values, rng)?), noise.cost())
+                reals(releases.release(EMBEDDINGS, id, &noise, &values)?)
             }
         };
-        let embedding = Embedding {
-            id: rows.id,
+        Ok(Embedding {
+            id,
             width: rows.width,
             sent,
-        };
-        Ok((embedding, cost))
+        })
     }
 
     /// What the server compares: the values as they came, or their unbiased estimates.
@@ -285,7 +283,6 @@ fn finite(values: &[f32]) -> Result<(), ReleaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_draws::{Purpose, Streams};
 
     fn rows(n_nodes: usize, width: u32) -> GraphRows {
         GraphRows {
@@ -295,9 +292,18 @@ mod tests {
         }
     }
 
-    fn release(release: Release, rows: &GraphRows) -> (Embedding, PrivacyCost) {
-        let mut rng = Streams::new(1).global(Purpose(*b"test-gwl"));
-        release.release(rows, &mut rng).unwrap()
+    const CX: fn() -> JobContext = || JobContext::of_test(1, ClientId(0), Round(0));
+
+    /// What is sent, and what it costs.
+    fn release(release: Release, rows: &GraphRows) -> (Embedding, f64) {
+        let cx = CX();
+        let mut releases = cx.releases(0);
+        let embedding = release.release(rows, &mut releases).unwrap();
+        let receipt = releases.receipt_as_one();
+        let [(0, 1, epsilon)] = receipt.charges().collect::<Vec<_>>()[..] else {
+            panic!("it is one release")
+        };
+        (embedding, epsilon)
     }
 
     fn multi_bit(entries: Sampled, epsilon: Epsilon) -> Release {
@@ -322,7 +328,7 @@ mod tests {
                 .all(|row| row.iter().filter(|sign| **sign != 0).count() == 1)
         );
         assert_eq!((embedding.id, embedding.n_nodes()), (7, 18));
-        assert!((cost.epsilon - 1.0 / 18.0).abs() < 1e-15);
+        assert!((cost - 1.0 / 18.0).abs() < 1e-15);
         let encoder = Release::default().multi_bit(18, 2).unwrap().unwrap();
         assert!((encoder.entry_budget() - 1.0 / 324.0).abs() < 1e-15);
         let (embedding, cost) = release(multi_bit(Sampled::TotalAsPrinted, Epsilon::InverseSize), &rows(18, 2));
@@ -330,7 +336,7 @@ mod tests {
             panic!("signs are sent")
         };
         assert_eq!(signs.iter().filter(|sign| **sign != 0).count(), 1);
-        assert!((cost.epsilon - 1.0 / 324.0).abs() < 1e-15);
+        assert!((cost - 1.0 / 324.0).abs() < 1e-15);
     }
 
     /// A budget per node is spent by every node, and samples as many entries as that budget pays.
@@ -351,12 +357,11 @@ mod tests {
             n_sampled: None,
             rectify: true,
         };
-        let mut rng = Streams::new(3).global(Purpose(*b"test-gwl"));
         let mut rows = rows(4000, 2);
         rows.values
             .chunks_mut(2)
             .for_each(|row| row.copy_from_slice(&[0.9, 0.1]));
-        let (embedding, _) = corrected.release(&rows, &mut rng).unwrap();
+        let (embedding, _) = release(corrected, &rows);
         let received = corrected.received(&embedding);
         let mean = received.chunks(2).map(|row| row[0]).sum::<f64>() / 4000.0;
         // One row's estimate has a standard deviation below 1.5.
@@ -365,18 +370,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_released_is_withheld() {
-        let mut rng = Streams::new(1).global(Purpose(*b"test-gwl"));
+        let cx = CX();
+        let mut releases = cx.releases(0);
         let mut bad = rows(3, 2);
         bad.values[4] = f32::NAN;
         for release in [Release::Plain, Release::default(), Release::Additive { radius: 0.1 }] {
             assert!(
-                matches!(release.release(&bad, &mut rng), Err(Withheld::Value(_))),
+                matches!(release.release(&bad, &mut releases), Err(Withheld::Value(_))),
                 "{release:?}"
             );
         }
         bad.values[4] = 1.5;
         assert!(matches!(
-            Release::default().release(&bad, &mut rng),
+            Release::default().release(&bad, &mut releases),
             Err(Withheld::Value(_))
         ));
         let many = Release::MultiBit {
@@ -386,9 +392,10 @@ mod tests {
             rectify: false,
         };
         assert!(matches!(
-            many.release(&rows(3, 2), &mut rng),
+            many.release(&rows(3, 2), &mut releases),
             Err(Withheld::Parameter(_))
         ));
+        assert_eq!(releases.receipt(), Receipt::default(), "nothing is spent");
         assert_eq!(Release::Additive { radius: 0.0 }.check()[0].0, "release.radius");
         assert_eq!(
             multi_bit(Sampled::Row, Epsilon::Node(-1.0)).check()[0].0,

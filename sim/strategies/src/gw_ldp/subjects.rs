@@ -1,6 +1,6 @@
 //! The graphs that are compared: those of a set, or for a set of one graph the part of it that each client knows.
 
-use crate::classifier::{Classifier, Part};
+use crate::classifier::{Held, Part};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph, Partition};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    pub(super) fn new(classifier: &Classifier, dataset: &Arc<Dataset>, partition: &Partition) -> Subjects {
-        let clients = (0..classifier.n_clients()).map(ClientId);
+    pub(super) fn new(held: &Held, dataset: &Arc<Dataset>, partition: &Partition) -> Subjects {
+        let clients = (0..).map(ClientId).zip(held.shards());
         let mut list = Vec::new();
         let mut induced = Vec::new();
         if dataset.is_graph_level() {
-            for client in clients {
+            for (client, shard) in clients {
                 for part in [Part::Train, Part::Validation, Part::Test] {
                     let subject = |(id, class)| Subject {
                         id,
@@ -40,12 +40,12 @@ impl Subjects {
                         class: Some(class),
                         part: Some(part),
                     };
-                    list.extend(classifier.graph_items(client, part).map(subject));
+                    list.extend(shard.graph_items(part).map(subject));
                 }
             }
             list.sort_by_key(|subject| subject.id);
         } else {
-            for client in clients {
+            for (client, _) in clients {
                 let at = client.0 as usize;
                 let labels = dataset.node_labels.as_ref();
                 let centre = partition.centre(at);

@@ -1,17 +1,18 @@
 //! A device: it begins matches at random times and takes part in those it is invited to.
 
+use super::data::Own;
 use super::matcher::{Held, Matrix};
-use super::message::{Exchange, MatchId};
-use super::pairs::disturb;
-use super::{Done, Message, Ppgm, Work, counter, mechanism};
-use folkmoot_draws::{Purpose, exponential, index};
+use super::message::MatchId;
+use super::pairs::ResultNoise;
+use super::{Done, Down, Peer, Ppgm, Up, Work, counter, mechanism};
+use folkmoot_draws::{exponential, index};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const WHEN: Purpose = Purpose(*b"pp-when ");
 const WHOM: Purpose = Purpose(*b"pp-whom ");
-const NOISE: Purpose = Purpose(*b"pp-devns");
+const WHICH: Purpose = Purpose(*b"pp-graph");
 
 /// The timer of the next match; the others belong to open ones.
 const NEXT: TimerId = TimerId(0);
@@ -34,6 +35,7 @@ pub struct Client {
 struct Open {
     id: MatchId,
     other: ClientId,
+    /// Which of the device's graphs.
     graph: u32,
     /// Exchanges that are over.
     step: u32,
@@ -46,103 +48,94 @@ struct Open {
     begun_at: SimTime,
 }
 
-pub(super) type Cx<'a, 'b, 'c> = &'a mut Context<'b, 'c, Ppgm>;
+pub(super) type Cx<'a, 'b> = &'a mut ClientContext<'b, Ppgm>;
 
 impl Client {
     pub(super) fn handle(
         &mut self,
         system: &Ppgm,
-        event: Event<Ppgm>,
-        cx: Cx<'_, '_, '_>,
+        own: Own<'_>,
+        event: ClientEvent<Ppgm>,
+        cx: Cx<'_, '_>,
     ) -> Result<(), StrategyError> {
-        let Party::Client(me) = cx.me() else { return Ok(()) };
         match event {
-            Event::Message { from, message } => self.receive(system, me, from, message, cx)?,
-            Event::Done(Done::Held { id, held }) => self.advance(system, me, id, held, cx),
-            Event::Timer(NEXT) => {
-                self.begin(system, me, cx);
+            ClientEvent::Message(Down::Model(model)) => {
+                self.model = Some(model);
                 self.schedule(system, cx);
             }
-            Event::Timer(TimerId(timer)) => {
-                if let Some(at) = self.open.iter().position(|open| open.timer == timer) {
-                    self.abandon(me, at, cx);
+            ClientEvent::Message(Down::Score(id, _)) => self.end(system, own, id, cx),
+            ClientEvent::Peer {
+                from,
+                message: Peer::Invite(id),
+            } => {
+                self.join(system, own, id, from, cx);
+            }
+            ClientEvent::Peer {
+                from,
+                message: Peer::Exchange(id, step, data),
+            } => {
+                let known = self.open.iter().any(|open| open.id == id);
+                if known || (step == 0 && id.initiator == from.0 && self.join(system, own, id, from, cx)) {
+                    let open = self.open.iter_mut().find(|open| open.id == id);
+                    let open = open.expect("it is known, or was joined just now");
+                    open.came.push((step, data));
+                    self.meet(system, own, id, cx)?;
                 }
             }
-            Event::Undelivered { to, message, .. } => self.repeat(me, to, message, cx),
-            _ => {}
+            ClientEvent::Done(Done::Held { id, held }) => self.advance(system, own, id, held, cx)?,
+            ClientEvent::Timer(NEXT) => {
+                self.begin(system, own, cx);
+                self.schedule(system, cx);
+            }
+            ClientEvent::Timer(TimerId(timer)) => {
+                if let Some(at) = self.open.iter().position(|open| open.timer == timer) {
+                    self.abandon(at, cx);
+                }
+            }
+            ClientEvent::UndeliveredPeer {
+                to,
+                message,
+                note: retries,
+                ..
+            } => self.repeat(to, message, retries, cx),
+            ClientEvent::Start | ClientEvent::Done(_) | ClientEvent::Undelivered { .. } => {}
         }
         Ok(())
     }
 
     /// Sends a message to a device that was away again, unless its match is over by now; gives the match up if that was the last time.
-    fn repeat(&mut self, me: ClientId, to: Party, mut message: Message, cx: Cx<'_, '_, '_>) {
-        let (id, retries) = match &mut message {
-            Message::Exchange(Exchange { id, retries, .. }) | Message::Invite { id, retries } => (*id, retries),
-            _ => return,
-        };
+    fn repeat(&mut self, to: ClientId, message: Peer, retries: u32, cx: Cx<'_, '_>) {
+        let (Peer::Exchange(id, ..) | Peer::Invite(id)) = message;
         let Some(at) = self.open.iter().position(|open| open.id == id) else {
             return;
         };
         let Some(left) = retries.checked_sub(1) else {
-            return self.abandon(me, at, cx);
+            return self.abandon(at, cx);
         };
-        *retries = left;
         cx.count(counter::REPEATED, 1);
-        cx.send(to, message);
+        cx.send_peer_noted(to, message, left);
     }
 
-    fn receive(
-        &mut self,
-        system: &Ppgm,
-        me: ClientId,
-        from: Party,
-        message: Message,
-        cx: Cx<'_, '_, '_>,
-    ) -> Result<(), StrategyError> {
-        match (message, from) {
-            (Message::Model(model), _) => {
-                self.model = Some(model);
-                self.schedule(system, cx);
-            }
-            (Message::Invite { id, .. }, Party::Client(other)) => {
-                self.join(system, me, id, other, cx);
-            }
-            (Message::Exchange(Exchange { id, step, data, .. }), Party::Client(other)) => {
-                let known = self.open.iter().any(|open| open.id == id);
-                if known || (step == 0 && id.initiator == other.0 && self.join(system, me, id, other, cx)) {
-                    let open = self.open.iter_mut().find(|open| open.id == id);
-                    let open = open.expect("it is known, or was joined just now");
-                    open.came.push((step, data));
-                    self.meet(system, id, cx)?;
-                }
-            }
-            (Message::Score { id, .. }, _) => {
-                if let Some(at) = self.open.iter().position(|open| open.id == id) {
-                    let waited = cx.now() - self.open[at].begun_at;
-                    // A device that was away finds the score and the end of its patience at once.
-                    if waited > patience(system) {
-                        self.abandon(me, at, cx);
-                        return Ok(());
-                    }
-                    let open = self.open.swap_remove(at);
-                    if id.initiator == me.0 {
-                        self.latencies.push(waited.0);
-                        cx.count(counter::SCORED, 1);
-                    }
-                    self.played.push((id, open.graph));
-                }
-            }
-            _ => {
-                return Err(StrategyError(
-                    "a device got a message that is for the service".to_owned(),
-                ));
-            }
+    /// The score of a match has come.
+    fn end(&mut self, system: &Ppgm, own: Own<'_>, id: MatchId, cx: Cx<'_, '_>) {
+        let Some(at) = self.open.iter().position(|open| open.id == id) else {
+            return;
+        };
+        let waited = cx.now() - self.open[at].begun_at;
+        // A device that was away finds the score and the end of its patience at once.
+        if waited > patience(system) {
+            return self.abandon(at, cx);
         }
-        Ok(())
+        let open = self.open.swap_remove(at);
+        if id.initiator == cx.me().0 {
+            self.latencies.push(waited.0);
+            cx.count(counter::SCORED, 1);
+        }
+        self.played.push((id, own.id(open.graph)));
     }
 
     /// Sets the time of the next match, if there is one before matching ends.
-    fn schedule(&self, system: &Ppgm, cx: Cx<'_, '_, '_>) {
+    fn schedule(&self, system: &Ppgm, cx: Cx<'_, '_>) {
         let deployment = &system.params.deployment;
         if deployment.matches_per_client <= 0.0 || cx.n_clients() < 2 {
             return;
@@ -155,40 +148,37 @@ impl Client {
     }
 
     /// Begins a match with somebody at random.
-    fn begin(&mut self, system: &Ppgm, me: ClientId, cx: Cx<'_, '_, '_>) {
-        let mut rng = cx.rng(WHOM);
+    fn begin(&mut self, system: &Ppgm, own: Own<'_>, cx: Cx<'_, '_>) {
+        let (me, mut rng) = (cx.me().0, cx.rng(WHOM));
         let others = cx.n_clients() as usize - 1;
         let drawn = index(&mut rng, others) as u32;
-        let other = ClientId(drawn + u32::from(drawn >= me.0));
+        let other = ClientId(drawn + u32::from(drawn >= me));
         let id = MatchId {
-            initiator: me.0,
+            initiator: me,
             serial: self.n_begun,
         };
-        if self.enter(system, me, id, other, cx) {
+        if self.enter(system, own, id, other, cx) {
             self.n_begun += 1;
             cx.count(counter::BEGUN, 1);
             if system.matcher.n_exchanges() == 0 {
-                let retries = system.params.deployment.retries;
-                cx.send(Party::Client(other), Message::Invite { id, retries });
+                cx.send_peer_noted(other, Peer::Invite(id), system.params.deployment.retries);
             }
         }
     }
 
     /// Joins a match; false if the device cannot.
-    fn join(&mut self, system: &Ppgm, me: ClientId, id: MatchId, other: ClientId, cx: Cx<'_, '_, '_>) -> bool {
-        let joined = self.enter(system, me, id, other, cx);
+    fn join(&mut self, system: &Ppgm, own: Own<'_>, id: MatchId, other: ClientId, cx: Cx<'_, '_>) -> bool {
+        let joined = self.enter(system, own, id, other, cx);
         cx.count(counter::DECLINED, u64::from(!joined));
         joined
     }
 
     /// Opens a match with one of the device's graphs; false without a graph or a model.
-    fn enter(&mut self, system: &Ppgm, me: ClientId, id: MatchId, other: ClientId, cx: Cx<'_, '_, '_>) -> bool {
-        let shard = system.partition.shard(me.0 as usize);
-        let Some(model) = self.model.clone().filter(|_| !shard.is_empty()) else {
+    fn enter(&mut self, system: &Ppgm, own: Own<'_>, id: MatchId, other: ClientId, cx: Cx<'_, '_>) -> bool {
+        let Some(model) = self.model.clone().filter(|_| !own.is_empty()) else {
             return false;
         };
-        let mut rng = cx.rng(Purpose(*b"pp-graph"));
-        let graph = shard[index(&mut rng, shard.len())];
+        let graph = index(&mut cx.rng(WHICH), own.len()) as u32;
         self.n_timers += 1;
         cx.timer(patience(system), TimerId(self.n_timers));
         self.open.push(Open {
@@ -203,48 +193,46 @@ impl Client {
             begun_at: cx.now(),
         });
         let model = (!cx.dry_run()).then_some(model);
-        cx.compute(Work::Begin { id, graph, model }, system.cost(graph, 0));
+        let cost = system.cost(own.graph(graph), 0);
+        cx.compute(Work::Begin { id, graph, model }, cost);
         true
     }
 
     /// A step is done: send what it gave, and go on if the next message is here.
-    fn advance(&mut self, system: &Ppgm, me: ClientId, id: MatchId, mut held: Held, cx: Cx<'_, '_, '_>) {
+    fn advance(
+        &mut self,
+        system: &Ppgm,
+        own: Own<'_>,
+        id: MatchId,
+        held: Held,
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
         let Some(open) = self.open.iter_mut().find(|open| open.id == id) else {
-            return;
+            return Ok(());
         };
         open.busy = false;
         if open.held.is_some() {
             open.step += 1;
         }
         if open.step == system.matcher.n_exchanges() {
-            disturb(system.noise.as_ref(), &mut held.state, || cx.rng(NOISE));
-            // Whatever the noise, the numbers have no bound, so that no budget follows from it.
-            cx.spend(mechanism::RESULT, f64::INFINITY);
-            let data = held.state.data;
+            let result = cx.release(mechanism::RESULT, &ResultNoise(system.noise), &held.state)?;
             // The match stays open until its score comes, but there is nothing left to compute.
             open.held = Some(Held::default());
             open.busy = true;
-            cx.send(Party::Server, Message::Result { id, data });
-            return;
+            cx.send(Up::Result(id, result.data));
+            return Ok(());
         }
         if let Some(sent) = &held.sent {
-            cx.spend(mechanism::EXCHANGE, f64::INFINITY);
-            let exchange = Exchange {
-                id,
-                step: open.step,
-                data: sent.data.clone(),
-                retries: system.params.deployment.retries,
-            };
-            cx.send(Party::Client(open.other), Message::Exchange(exchange));
+            let rows = cx.unprotected(mechanism::EXCHANGE, sent.data.clone());
+            let exchange = Peer::Exchange(id, open.step, rows);
+            cx.send_peer_noted(open.other, exchange, system.params.deployment.retries);
         }
         open.held = Some(held);
-        if self.meet(system, id, cx).is_err() {
-            self.give_up(me, id, cx);
-        }
+        self.meet(system, own, id, cx)
     }
 
     /// Computes the next step, if both sides of it are here.
-    fn meet(&mut self, system: &Ppgm, id: MatchId, cx: Cx<'_, '_, '_>) -> Result<(), StrategyError> {
+    fn meet(&mut self, system: &Ppgm, own: Own<'_>, id: MatchId, cx: Cx<'_, '_>) -> Result<(), StrategyError> {
         let Some(open) = self.open.iter_mut().find(|open| open.id == id && !open.busy) else {
             return Ok(());
         };
@@ -278,20 +266,14 @@ impl Client {
             parts: Box::new((held, theirs)),
             model: (!cx.dry_run()).then_some(model),
         };
-        cx.compute(work, system.cost(graph, step + 1));
+        cx.compute(work, system.cost(own.graph(graph), step + 1));
         Ok(())
     }
 
-    fn give_up(&mut self, me: ClientId, id: MatchId, cx: Cx<'_, '_, '_>) {
-        if let Some(at) = self.open.iter().position(|open| open.id == id) {
-            self.abandon(me, at, cx);
-        }
-    }
-
     /// Forgets an open match. It counts as lost for the device that began it.
-    fn abandon(&mut self, me: ClientId, at: usize, cx: Cx<'_, '_, '_>) {
+    fn abandon(&mut self, at: usize, cx: Cx<'_, '_>) {
         let open = self.open.swap_remove(at);
-        cx.count(counter::LOST, u64::from(open.id.initiator == me.0));
+        cx.count(counter::LOST, u64::from(open.id.initiator == cx.me().0));
     }
 }
 

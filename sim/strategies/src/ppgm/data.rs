@@ -1,11 +1,13 @@
 //! The graphs of a data set as the models read them, who trains, validates and tests, and what an attacker wants to know.
 
+use super::learned::View;
 use super::matcher::Input;
-use super::options::Form;
 use super::params::Split;
-use folkmoot_draws::{Purpose, Streams};
+use super::{Params, Ppgm, Server};
+use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Pair, PairError, PairSampler, Splits};
+use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Splits};
+use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
 const VALIDATION: Purpose = Purpose(*b"pp-valid");
@@ -18,8 +20,6 @@ const ENOUGH_CLASSES: u32 = 16;
 pub struct Data {
     /// Every graph.
     pub inputs: Vec<Input>,
-    /// Features a node.
-    pub n_features: usize,
     /// Each graph's class.
     pub classes: Vec<u32>,
     /// What an attacker wants to know of each graph.
@@ -42,24 +42,12 @@ impl Data {
     /// # Errors
     ///
     /// Graphs without classes, features or properties, too few classes to split them, and a property that all graphs share.
-    pub fn new(
-        dataset: &Dataset,
-        form: &Form,
-        (split, property): (Split, Option<&str>),
-        streams: Streams,
-    ) -> Result<Data, StrategyError> {
-        let name = &dataset.name;
+    pub fn new(params: &Params, source: &Source<'_>) -> Result<Data, StrategyError> {
+        let (dataset, streams) = (source.dataset, source.streams);
+        let (name, split, property) = (&dataset.name, params.split, params.attack.property.as_deref());
         let refused = |why: String| StrategyError(why);
-        let Some(labels) = &dataset.graph_labels else {
-            return Err(refused(format!(
-                "pairs need graphs with classes, and {name} has none; take FunctionGraphs or ControlFlow"
-            )));
-        };
-        let Some(features) = &dataset.features else {
-            return Err(refused(format!(
-                "the encoder reads features of nodes, and {name} has none; take FunctionGraphs or ControlFlow"
-            )));
-        };
+        let labels = labels(dataset)?;
+        let features = features(dataset)?;
         let Some(joint) = &dataset.graph_properties else {
             return Err(refused(format!(
                 "the attack infers a property of graphs, and {name} has none; take FunctionGraphs or ControlFlow"
@@ -118,11 +106,10 @@ impl Data {
             Ok::<_, StrategyError>(sampler(mask, part)?.epoch(&mut streams.global(purpose)))
         };
         let inputs = (0..dataset.graphs.len())
-            .map(|g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), form))
+            .map(|g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), &params.form))
             .collect();
         Ok(Data {
             inputs,
-            n_features: features.n_columns(),
             classes: labels.clone(),
             properties: properties.classes().to_vec(),
             n_properties: properties.n_classes(),
@@ -131,5 +118,111 @@ impl Data {
             validation: drawn(&splits.val, "validation", VALIDATION)?,
             test: drawn(&splits.test, "test", TEST)?,
         })
+    }
+}
+
+fn features(dataset: &Dataset) -> Result<&Features, StrategyError> {
+    dataset.features.as_ref().ok_or_else(|| {
+        StrategyError(format!(
+            "the encoder reads features of nodes, and {} has none; take FunctionGraphs or ControlFlow",
+            dataset.name
+        ))
+    })
+}
+
+/// How many numbers a node brings.
+///
+/// # Errors
+///
+/// When there are none, or no classes of graphs.
+pub(super) fn n_features(dataset: &Dataset) -> Result<usize, StrategyError> {
+    labels(dataset)?;
+    features(dataset).map(Features::n_columns)
+}
+
+fn labels(dataset: &Dataset) -> Result<&Vec<u32>, StrategyError> {
+    dataset.graph_labels.as_ref().ok_or_else(|| {
+        StrategyError(format!(
+            "pairs need graphs with classes, and {} has none; take FunctionGraphs or ControlFlow",
+            dataset.name
+        ))
+    })
+}
+
+/// All that one device holds: its graphs.
+#[derive(Clone, Copy)]
+pub struct Own<'a> {
+    inputs: &'a [Input],
+    ids: &'a [u32],
+}
+
+impl<'a> Own<'a> {
+    /// How many graphs there are.
+    pub fn len(self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Its graph number `at`.
+    pub fn graph(self, at: u32) -> &'a Input {
+        &self.inputs[self.id(at) as usize]
+    }
+
+    /// The place of its graph number `at` in the set.
+    pub fn id(self, at: u32) -> u32 {
+        self.ids[at as usize]
+    }
+}
+
+/// The graphs of all devices, and who trains on all of them.
+pub(super) struct Graphs {
+    data: Arc<Data>,
+    partition: Arc<Partition>,
+    streams: Streams,
+}
+
+impl Graphs {
+    pub(super) fn new(data: Arc<Data>, source: &Source<'_>) -> Self {
+        Graphs {
+            data,
+            partition: Arc::clone(source.partition),
+            streams: source.streams,
+        }
+    }
+}
+
+impl Shards<Ppgm> for Graphs {
+    fn n_clients(&self) -> u32 {
+        self.partition.n_clients() as u32
+    }
+
+    fn shard(&self, client: ClientId) -> Own<'_> {
+        Own {
+            inputs: &self.data.inputs,
+            ids: self.partition.shard(client.0 as usize),
+        }
+    }
+
+    fn size(&self, client: ClientId) -> u64 {
+        self.partition.shard(client.0 as usize).len() as u64
+    }
+
+    fn trusted(&self) -> Option<&'static str> {
+        Some("trains the model on raw pairs of all graphs, before deployment")
+    }
+
+    fn prepare(&self, ppgm: &Ppgm, server: &mut Server, setup: &Setup<'_>) {
+        if !setup.dry_run {
+            let view = View {
+                ppgm,
+                data: &self.data,
+                streams: self.streams,
+            };
+            server.learned = Some(Arc::new(view.learn()));
+        }
     }
 }

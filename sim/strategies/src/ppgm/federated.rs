@@ -5,17 +5,18 @@
 //! gives away once deployed is measured as for the central one.
 
 use super::attack::WrittenAttack;
-use super::learned::Measured;
+use super::data::Data;
+use super::learned::{Measured, View};
+use super::matcher::Input;
 use super::options::{Form, Model, Size, Variant};
 use super::params::{Split, Training};
 use super::train::Trainer;
-use super::{Params as Central, Ppgm, scores};
-use crate::rounds::{End, Protocol, RoundStrategy, Rounds, Score, Task, Trained};
-use crate::settings::Settings;
-use folkmoot_draws::{SimRng, Streams};
+use super::{Facts, Params as Central, Ppgm, scores};
+use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
+use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{Dataset, PairSampler, Partition};
+use folkmoot_graphs::PairSampler;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -85,6 +86,7 @@ impl Params {
 impl Settings for Params {
     const NAME: &'static str = "FederatedPpgm";
     const ABOUT: &'static str = "PPGM trained by federated averaging over the devices";
+    type Facts = Facts;
     type Strategy = Rounds<Federated>;
 
     fn check(&self) -> Vec<Breach> {
@@ -105,54 +107,95 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
-    fn build(
-        &self,
-        dataset: &Arc<Dataset>,
-        partition: &Arc<Partition>,
-        streams: Streams,
-    ) -> Result<Rounds<Federated>, StrategyError> {
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        self.central().facts(source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        let task = Federated {
+            ppgm: Ppgm::new(self.central(), facts)?,
+            local: self.training,
+        };
+        Rounds::new(task, self.protocol.clone())
+    }
+
+    fn share(&self, _: &Rounds<Federated>, source: &Source<'_>) -> Result<Shared<Rounds<Federated>>, StrategyError> {
         // The card has the eavesdropper's property at its top.
-        let named = |StrategyError(why): StrategyError| {
-            let why = why.strip_prefix("attack.").unwrap_or(&why);
-            StrategyError(format!("FederatedPpgm: {why}"))
+        let at_the_top = |StrategyError(why)| StrategyError(why.strip_prefix("attack.").unwrap_or(&why).to_owned());
+        let data = Arc::new(Data::new(&self.central(), source).map_err(at_the_top)?);
+        let owners = Owners {
+            owned: (0..source.n_clients())
+                .map(|id| OwnPairs::new(&data, source, id))
+                .collect(),
+            sizes: source.sizes(),
         };
-        let ppgm = Ppgm::new(self.central(), dataset, Arc::clone(partition), streams).map_err(named)?;
-        let labels = dataset.graph_labels.as_deref().unwrap_or_default();
-        let sampler = |client: usize| {
-            let own = partition.shard(client).iter().copied();
-            let mut items: Vec<u32> = own
-                .filter(|graph| ppgm.data.train.binary_search(graph).is_ok())
-                .collect();
-            items.sort_unstable();
-            items.dedup();
-            let n = items.len() as u32;
-            PairSampler::new(labels, &items).ok().map(|sampler| (sampler, n))
-        };
-        let samplers: Vec<Option<(PairSampler, u32)>> = (0..partition.n_clients()).map(sampler).collect();
-        if samplers.iter().all(Option::is_none) {
+        if owners.owned.iter().all(|own| own.sampler.is_none()) {
             return Err(StrategyError(
-                "FederatedPpgm: no client has training graphs of two classes; use fewer clients, as in partition: Iid(n_clients: 10)"
+                "no client has training graphs of two classes; use fewer clients, as in partition: Iid(n_clients: 10)"
                     .to_owned(),
             ));
         }
-        let task = Federated {
-            ppgm,
-            samplers,
-            local: self.training,
-        };
-        Rounds::new(task, self.protocol.clone(), streams).map_err(named)
+        let n_with_pairs = owners.owned.iter().filter(|own| own.sampler.is_some()).count();
+        Ok(Shared {
+            shards: Box::new(owners),
+            study: Box::new(Watched(Leak {
+                data,
+                streams: source.streams,
+                n_with_pairs,
+            })),
+        })
+    }
+}
+
+/// All that one device holds: its training graphs, and how it draws pairs of them, if they are of two classes or more.
+pub struct OwnPairs {
+    graphs: Vec<Input>,
+    sampler: Option<PairSampler>,
+}
+
+impl OwnPairs {
+    fn new(data: &Data, source: &Source<'_>, client: u32) -> Self {
+        let shard = source.partition.shard(client as usize).iter().copied();
+        let mut items: Vec<u32> = shard.filter(|graph| data.train.binary_search(graph).is_ok()).collect();
+        items.sort_unstable();
+        items.dedup();
+        let classes: Vec<u32> = items.iter().map(|item| data.classes[*item as usize]).collect();
+        let places: Vec<u32> = (0..items.len() as u32).collect();
+        OwnPairs {
+            graphs: items.iter().map(|item| data.inputs[*item as usize].clone()).collect(),
+            sampler: PairSampler::new(&classes, &places).ok(),
+        }
+    }
+}
+
+/// The training graphs of every device.
+struct Owners {
+    owned: Vec<OwnPairs>,
+    sizes: Vec<u64>,
+}
+
+impl Shards<Rounds<Federated>> for Owners {
+    fn n_clients(&self) -> u32 {
+        self.owned.len() as u32
+    }
+
+    fn shard(&self, client: ClientId) -> &OwnPairs {
+        &self.owned[client.0 as usize]
+    }
+
+    fn size(&self, client: ClientId) -> u64 {
+        self.sizes[client.0 as usize]
     }
 }
 
 /// PPGM as what rounds train.
 pub struct Federated {
     ppgm: Ppgm,
-    /// The pairs of each client, with its number of training graphs; `None` where they are of one class.
-    samplers: Vec<Option<(PairSampler, u32)>>,
     local: Local,
 }
 
 impl RoundStrategy for Federated {
+    type Shard<'a> = &'a OwnPairs;
     type Order = ();
     type Extra = ();
     type Collected = ();
@@ -170,83 +213,84 @@ impl RoundStrategy for Federated {
         self.ppgm.matcher.layout().initialise(rng)
     }
 
-    fn n_clients(&self) -> u32 {
-        self.samplers.len() as u32
+    fn n_samples(&self, own: &OwnPairs) -> u32 {
+        own.sampler.as_ref().map_or(0, |_| own.graphs.len() as u32)
     }
 
-    fn n_samples(&self, client: ClientId) -> u32 {
-        self.samplers[client.0 as usize].as_ref().map_or(0, |(_, n)| *n)
-    }
-
-    fn cost(&self, client: ClientId) -> f64 {
-        if self.samplers[client.0 as usize].is_none() {
+    fn cost(&self, own: &OwnPairs) -> f64 {
+        if own.sampler.is_none() {
             return 0.0;
         }
-        let shard = self.ppgm.partition.shard(client.0 as usize).iter();
-        let own = shard.filter(|graph| self.ppgm.data.train.binary_search(graph).is_ok());
         // Each graph is in two pairs and has three encodings in them; backward is twice forward.
         let once: f64 = own
-            .map(|&graph| 3.0 * self.ppgm.cost(graph, 0) + 4.0 * self.ppgm.cost(graph, 1))
+            .graphs
+            .iter()
+            .map(|graph| 3.0 * self.ppgm.cost(graph, 0) + 4.0 * self.ppgm.cost(graph, 1))
             .sum();
         3.0 * f64::from(self.local.epochs) * once
     }
 
-    fn order(&self, _: Round) {}
+    fn order(&self, _: Round, (): &()) {}
 
-    fn train(&self, mut task: Task<'_, Self>) -> Trained<()> {
-        let sampler = match &self.samplers[task.client.0 as usize] {
-            Some((sampler, _)) if !task.dry_run => sampler,
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+        let sampler = match &task.shard.sampler {
+            Some(sampler) if !task.dry_run() => sampler,
             _ => return Trained::model(task.parameters.to_vec()),
         };
-        let params = &self.ppgm.params;
-        let streams = Streams::new(task.rng.next_u64());
+        let (params, mut rng) = (&self.ppgm.params, task.rng());
         let mut trainer = Trainer::new(
             self.ppgm.matcher.as_ref(),
             params.form,
             &params.training,
             task.parameters.to_vec(),
-            streams,
+            Streams::new(rng.next_u64()),
         );
         for _ in 0..self.local.epochs {
-            trainer.epoch(&self.ppgm.data.inputs, &sampler.epoch(&mut task.rng));
+            trainer.epoch(&task.shard.graphs, &sampler.epoch(&mut rng));
         }
         Trained::model(trainer.parameters().to_vec())
     }
+}
 
-    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
-        let (data, deployed) = (&self.ppgm.data, self.ppgm.deployed(parameters));
-        let parts = [("validation", &data.validation), ("test", &data.test)];
-        let score = |(split, pairs): (&'static str, &Vec<_>)| {
-            Some(Score {
-                split,
-                metric: "similarity_auc",
-                value: deployed.auc(&data.inputs, pairs)?,
-                n: pairs.len() as u64,
-            })
-        };
-        parts.into_iter().filter_map(score).collect()
+/// What the model is worth, and what it gives away once deployed.
+struct Leak {
+    data: Arc<Data>,
+    streams: Streams,
+    n_with_pairs: usize,
+}
+
+impl RoundStudy<Federated> for Leak {
+    fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        let deployed = task.ppgm.deployed(parameters, self.streams);
+        for (split, pairs) in [("validation", &self.data.validation), ("test", &self.data.test)] {
+            if let Some(area) = deployed.auc(&self.data.inputs, pairs) {
+                sheet.score(split, "similarity_auc", area, pairs.len() as u64);
+            }
+        }
     }
 
-    fn conclude(&self, end: End<'_, Self>, report: &Report<'_>, _: &mut SimRng) -> Scores {
-        let mut scores = Scores::default();
-        if report.setup.dry_run {
-            return scores;
+    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
+        if end.is_dry() {
+            return;
         }
-        let measured: Measured = self.ppgm.measure(report.rounds.len() as u32, end.parameters);
-        let values = scores::measures(&self.ppgm, &measured).into_iter();
-        scores.summary = values.filter_map(|(name, value)| Some((name, value?))).collect();
-        scores.artifacts.extend(scores::not_applicable(&self.ppgm));
-        let trains = self.samplers.iter().flatten().count();
-        scores.summary.push(("clients_with_pairs".to_owned(), trains as f64));
-        scores
+        let view = View {
+            ppgm: &end.task.ppgm,
+            data: &self.data,
+            streams: self.streams,
+        };
+        let measured: Measured = view.measure(end.n_rounds(), end.parameters);
+        for (name, value) in scores::measures(view.ppgm, &measured) {
+            sheet.number_if(name, value);
+        }
+        scores::not_applicable(view.ppgm, sheet);
+        sheet.number("clients_with_pairs", self.n_with_pairs as f64);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_draws::Purpose;
-    use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec};
+    use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec, Partition};
 
     #[test]
     fn a_device_without_pairs_is_not_charged_for_training() {
@@ -260,20 +304,28 @@ mod tests {
             scaling: CountScaling::Raw,
         };
         let streams = Streams::new(1);
-        let dataset = spec
-            .load(&DataDirs::new(), &mut streams.global(Purpose(*b"dataset ")))
-            .unwrap();
-        let partition = Arc::new(Partition::one_item_each(dataset.graphs.len() as u32));
-        let ppgm = Ppgm::new(Params::default().central(), &dataset, partition, streams).unwrap();
-        let trains = ClientId(ppgm.data.train[0]);
-        let sampler = ppgm.data.sampler.clone();
-        let mut task = Federated {
-            ppgm,
-            samplers: vec![None; dataset.graphs.len()],
-            local: Local::default(),
+        let rng = &mut streams.global(Purpose(*b"dataset "));
+        let dataset = Arc::new(spec.load(&DataDirs::new(), rng).unwrap());
+        let partition = |n_clients| {
+            let shards = (0..n_clients).map(|client| (client..dataset.graphs.len() as u32).step_by(n_clients as usize));
+            Arc::new(Partition::from_shards(shards.map(Iterator::collect).collect()).unwrap())
         };
-        assert_eq!((task.n_samples(trains), task.cost(trains)), (0, 0.0));
-        task.samplers[trains.0 as usize] = Some((sampler, 1));
-        assert!(task.cost(trains) > 0.0);
+        let params = Params::default();
+        // One graph a device makes no pair, all graphs at one do.
+        for (n_clients, trains) in [(dataset.graphs.len() as u32, false), (1, true)] {
+            let partition = partition(n_clients);
+            let source = Source {
+                dataset: &dataset,
+                partition: &partition,
+                streams,
+            };
+            let task = Federated {
+                ppgm: Ppgm::new(params.central(), &params.facts(&source).unwrap()).unwrap(),
+                local: Local::default(),
+            };
+            let data = Data::new(&params.central(), &source).unwrap();
+            let own = OwnPairs::new(&data, &source, 0);
+            assert_eq!((task.n_samples(&own) > 0, task.cost(&own) > 0.0), (trains, trains));
+        }
     }
 }

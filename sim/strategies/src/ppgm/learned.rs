@@ -2,6 +2,7 @@
 
 use super::Ppgm;
 use super::attack::{Intercept, reconstruct};
+use super::data::Data;
 use super::pairs::{Deployed, SCORED};
 use super::params::Choice;
 use super::train::Trainer;
@@ -51,18 +52,43 @@ pub struct Measured {
 
 impl Ppgm {
     /// The model before training.
-    pub fn initial(&self) -> Vec<f32> {
-        self.matcher.layout().initialise(&mut self.streams.global(START))
+    pub fn initial(&self, rng: impl FnOnce(Purpose) -> SimRng) -> Vec<f32> {
+        self.matcher.layout().initialise(&mut rng(START))
     }
 
+    /// A model as devices use it; its noise comes from `streams`.
+    pub fn deployed<'a>(&'a self, parameters: &'a [f32], streams: Streams) -> Deployed<'a> {
+        Deployed {
+            matcher: self.matcher.as_ref(),
+            parameters,
+            noise: self.noise,
+            padding: (self.params.form.padding, self.params.training.batch_pairs as usize),
+            streams,
+            purpose: SCORED,
+        }
+    }
+}
+
+/// All that it takes to train and to measure: the system, all raw pairs, and the streams of the run.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The system.
+    pub ppgm: &'a Ppgm,
+    /// The graphs.
+    pub data: &'a Data,
+    /// The streams.
+    pub streams: Streams,
+}
+
+impl View<'_> {
     /// Trains a model, chooses, and measures. Pure.
-    pub(super) fn learn(&self) -> Learned {
-        let (params, data) = (&self.params, &self.data);
+    pub fn learn(&self) -> Learned {
+        let (params, data) = (&self.ppgm.params, self.data);
         let mut trainer = Trainer::new(
-            self.matcher.as_ref(),
+            self.ppgm.matcher.as_ref(),
             params.form,
             &params.training,
-            self.initial(),
+            self.ppgm.initial(|purpose| self.streams.global(purpose)),
             self.streams,
         );
         let mut learned = Learned {
@@ -76,7 +102,10 @@ impl Ppgm {
         for epoch in 1..=params.training.epochs {
             let mut rng = self.streams.party(EPOCH, Party::Server, Round(epoch));
             let loss = trainer.epoch(&data.inputs, &data.sampler.epoch(&mut rng));
-            let validation_auc = self.deployed(trainer.parameters()).auc(&data.inputs, &data.validation);
+            let validation_auc = self
+                .ppgm
+                .deployed(trainer.parameters(), self.streams)
+                .auc(&data.inputs, &data.validation);
             learned.epochs.push(Epoch { loss, validation_auc });
             // Validation has pairs of both kinds, so nothing but a score that is no number leaves it without an area.
             if validation_auc.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
@@ -105,24 +134,16 @@ impl Ppgm {
 
     /// What a model is worth after an epoch.
     pub(super) fn measure(&self, epoch: u32, parameters: &[f32]) -> Measured {
-        let (deployed, width) = (self.deployed(parameters), self.params.size.hidden as usize);
+        let (ppgm, data) = (self.ppgm, self.data);
+        let deployed = ppgm.deployed(parameters, self.streams);
         Measured {
             epoch,
-            similarity_auc: deployed.auc(&self.data.inputs, &self.data.test),
-            attacks: self.params.attack.infer(&self.data, &deployed, width, self.streams),
-            structure_auc: reconstruct(&self.data, &deployed),
-        }
-    }
-
-    /// A model as devices use it.
-    pub fn deployed<'a>(&'a self, parameters: &'a [f32]) -> Deployed<'a> {
-        Deployed {
-            matcher: self.matcher.as_ref(),
-            parameters,
-            noise: self.noise,
-            padding: (self.params.form.padding, self.params.training.batch_pairs as usize),
-            streams: self.streams,
-            purpose: SCORED,
+            similarity_auc: deployed.auc(&data.inputs, &data.test),
+            attacks: ppgm
+                .params
+                .attack
+                .infer(data, &deployed, ppgm.params.size.hidden as usize, self.streams),
+            structure_auc: reconstruct(data, &deployed),
         }
     }
 }

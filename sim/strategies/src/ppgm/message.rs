@@ -1,11 +1,39 @@
-//! PPGM's messages and their layouts.
+//! PPGM's messages and their layouts. Matrices are row-major and without a shape, which the model says.
 
+use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::wire::{put_f32s, put_u32s};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A match: who began it, and the how-manieth of that device it is. 8 bytes.
+messages! {
+    /// From the service to a device.
+    pub enum Down {
+        /// The trained model.
+        0, "install", "model" => Model(parameters: Arc<[f32]>),
+        /// The score of a match.
+        4, "match", "score" => Score(id: MatchId, score: f32),
+    }
+}
+
+messages! {
+    /// From a device to the service.
+    pub enum Up {
+        /// A device's representation.
+        3, "match", "result" => Result(id: MatchId, representation: Vec<f32>),
+    }
+}
+
+messages! {
+    /// Between devices.
+    pub enum Peer {
+        /// By the model that exchanges nothing: take part in a match.
+        1, "match", "invite" => Invite(id: MatchId),
+        /// What one sends the other, after the exchange's number from 0. The first of a match invites to it.
+        2, "match", "exchange" => Exchange(id: MatchId, step: u32, rows: Vec<f32>),
+    }
+}
+
+/// A match: the device that began it, and that device's own number for it. 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MatchId {
     /// The device that began it.
@@ -14,140 +42,12 @@ pub struct MatchId {
     pub serial: u32,
 }
 
-/// Everything that travels. Numbers are little-endian, matrices row-major and without a shape, which the model says.
-#[derive(Clone, Debug)]
-pub enum Message {
-    /// The trained model, `f32`.
-    Model(Arc<[f32]>),
-    /// To a device, by the model that exchanges nothing: take part in a match.
-    Invite {
-        /// Which match.
-        id: MatchId,
-        /// How often it may be sent again. The sender's own note: it does not travel.
-        retries: u32,
-    },
-    /// Between devices, after an exchange's number: what one sends the other, `f32`. The first of a match invites to it.
-    Exchange(Exchange),
-    /// To the service: a device's representation, `f32`.
-    Result {
-        /// Of which match.
-        id: MatchId,
-        /// Its numbers.
-        data: Vec<f32>,
-    },
-    /// To a device: the score.
-    Score {
-        /// Of which match.
-        id: MatchId,
-        /// The score.
-        score: f32,
-    },
-}
-
-/// What one device sends the other.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Exchange {
-    /// Of which match.
-    pub id: MatchId,
-    /// The exchange's number, from 0.
-    pub step: u32,
-    /// Its numbers.
-    pub data: Vec<f32>,
-    /// How often it may be sent again. The sender's own note: it does not travel.
-    pub retries: u32,
-}
-
-const fn kind(phase: &'static str, name: &'static str) -> Kind {
-    Kind { phase, name }
-}
-
-impl Wire for Message {
-    const KINDS: &'static [Kind] = &[
-        kind("install", "model"),
-        kind("match", "invite"),
-        kind("match", "exchange"),
-        kind("match", "result"),
-        kind("match", "score"),
-    ];
-
-    fn kind(&self) -> usize {
-        match self {
-            Message::Model(_) => 0,
-            Message::Invite { .. } => 1,
-            Message::Exchange(_) => 2,
-            Message::Result { .. } => 3,
-            Message::Score { .. } => 4,
-        }
-    }
-
+impl Payload for MatchId {
     fn encoded_len(&self) -> usize {
-        match self {
-            Message::Model(parameters) => 4 * parameters.len(),
-            Message::Invite { .. } => 8,
-            Message::Exchange(exchange) => 12 + 4 * exchange.data.len(),
-            Message::Result { data, .. } => 8 + 4 * data.len(),
-            Message::Score { .. } => 12,
-        }
-    }
-
-    fn shared_key(&self) -> Option<usize> {
-        match self {
-            Message::Model(parameters) => Some(Arc::as_ptr(parameters).cast::<u8>().addr()),
-            _ => None,
-        }
+        8
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            Message::Model(parameters) => put_f32s(out, parameters),
-            Message::Invite { id, .. } => id.encode(out),
-            Message::Exchange(exchange) => {
-                exchange.id.encode(out);
-                put_u32s(out, &[exchange.step]);
-                put_f32s(out, &exchange.data);
-            }
-            Message::Result { id, data } => {
-                id.encode(out);
-                put_f32s(out, data);
-            }
-            Message::Score { id, score } => {
-                id.encode(out);
-                put_f32s(out, &[*score]);
-            }
-        }
-    }
-
-    fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = WireReader::new(bytes);
-        let message = match kind {
-            0 => Message::Model(reader.rest_f32()?.into()),
-            1 => Message::Invite {
-                id: MatchId::decode(&mut reader)?,
-                retries: 0,
-            },
-            2 => Message::Exchange(Exchange {
-                id: MatchId::decode(&mut reader)?,
-                step: reader.u32()?,
-                data: reader.rest_f32()?,
-                retries: 0,
-            }),
-            3 => Message::Result {
-                id: MatchId::decode(&mut reader)?,
-                data: reader.rest_f32()?,
-            },
-            4 => Message::Score {
-                id: MatchId::decode(&mut reader)?,
-                score: reader.f32()?,
-            },
-            _ => return Err(DecodeError::UnknownKind(kind)),
-        };
-        reader.finish()?;
-        Ok(message)
-    }
-}
-
-impl MatchId {
-    fn encode(self, out: &mut Vec<u8>) {
         put_u32s(out, &[self.initiator, self.serial]);
     }
 
@@ -171,28 +71,26 @@ mod tests {
             initiator: 1,
             serial: 2,
         };
-        let exchange = Exchange {
-            id,
-            step: 0,
-            data: vec![0.0; 800],
-            retries: 0,
-        };
-        assert_eq!(Message::Exchange(exchange).encoded_len(), 3200 + 12);
-        assert_eq!(Message::Model(vec![0.0; 223_300].into()).encoded_len(), 893_200);
-        assert_eq!(Message::Invite { id, retries: 2 }.encoded_len(), 8);
-        let data = vec![0.0; 100];
-        assert_eq!(Message::Result { id, data }.encoded_len(), 400 + 8);
-        assert_eq!(Message::Score { id, score: 0.5 }.encoded_len(), 4 + 8);
+        assert_eq!(Peer::Exchange(id, 0, vec![0.0; 800]).encoded_len(), 3200 + 12);
+        assert_eq!(Down::Model(vec![0.0; 223_300].into()).encoded_len(), 893_200);
+        assert_eq!(Peer::Invite(id).encoded_len(), 8);
+        assert_eq!(Up::Result(id, vec![0.0; 100]).encoded_len(), 400 + 8);
+        assert_eq!(Down::Score(id, 0.5).encoded_len(), 4 + 8);
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_the_decoder_panic(kind in 0usize..7, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            if let Ok(message) = Message::decode(kind, &bytes) {
+            fn back<M: Wire>(kind: usize, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+                let message = M::decode(kind, bytes).ok()?;
                 let mut again = Vec::new();
                 message.encode(&mut again);
-                prop_assert_eq!(message.encoded_len(), bytes.len());
-                prop_assert_eq!(again, bytes);
+                Some((message.encoded_len(), again))
+            }
+            let all = [back::<Down>(kind, &bytes), back::<Up>(kind, &bytes), back::<Peer>(kind, &bytes)];
+            for (len, again) in all.into_iter().flatten() {
+                prop_assert_eq!(len, bytes.len());
+                prop_assert_eq!(&again, &bytes);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::options::Padding;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_privacy::Laplace;
+use folkmoot_privacy::{Laplace, Mechanism, PrivacyCost, ReleaseError};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -119,12 +119,12 @@ impl<'a> Deployed<'a> {
             };
             pairs.iter().map(exchange).collect()
         });
+        let noise = ResultNoise(self.noise);
         for (i, exchanged) in exchanged.iter_mut().enumerate() {
             for (side, result) in exchanged.results.iter_mut().enumerate() {
                 let counter = 2 * (first + i) as u64 + side as u64;
-                self.disturb(result, || {
-                    self.streams.counted(self.purpose, Party::Server, Round(0), counter)
-                });
+                let mut rng = self.streams.counted(self.purpose, Party::Server, Round(0), counter);
+                noise.disturb(result, &mut rng);
             }
         }
         let scores: Vec<f32> = Stages::with(self.matcher, self.parameters, |stages| {
@@ -143,20 +143,35 @@ impl<'a> Deployed<'a> {
         };
         pairs.iter().zip(&exchanged).zip(scores).map(seen).collect()
     }
+}
 
-    /// Adds the noise to what goes to the service.
-    pub fn disturb(&self, result: &mut Matrix, rng: impl FnOnce() -> SimRng) {
-        disturb(self.noise.as_ref(), result, rng);
+/// Laplace noise on every number of what goes to the service, if any. The numbers have no bound, so no budget follows from it.
+pub(super) struct ResultNoise(pub(super) Option<Laplace>);
+
+impl ResultNoise {
+    /// Adds the noise in place.
+    pub(super) fn disturb(&self, result: &mut Matrix, rng: &mut SimRng) {
+        if let Some(noise) = &self.0 {
+            for x in &mut result.data {
+                *x = (f64::from(*x) + noise.sample(rng)) as f32;
+            }
+        }
     }
 }
 
-/// Adds Laplace noise to every number.
-pub(super) fn disturb(noise: Option<&Laplace>, result: &mut Matrix, rng: impl FnOnce() -> SimRng) {
-    if let Some(noise) = noise {
-        let mut rng = rng();
-        for x in &mut result.data {
-            *x = (f64::from(*x) + noise.sample(&mut rng)) as f32;
-        }
+impl Mechanism for ResultNoise {
+    type Input = Matrix;
+    type Release = Matrix;
+
+    /// Draws one `u64` for each number, in order, if there is noise.
+    fn release(&self, result: &Matrix, rng: &mut SimRng) -> Result<Matrix, ReleaseError> {
+        let mut result = result.clone();
+        self.disturb(&mut result, rng);
+        Ok(result)
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        PrivacyCost::UNPROTECTED
     }
 }
 

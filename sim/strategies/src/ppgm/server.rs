@@ -3,7 +3,7 @@
 use super::learned::Learned;
 use super::matcher::Matrix;
 use super::message::MatchId;
-use super::{Done, Message, Ppgm, Work};
+use super::{Done, Down, Ppgm, Up, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,11 +20,16 @@ pub struct Scored {
     pub score: f32,
 }
 
+/// Training takes the service no time.
+const TRAINED: TimerId = TimerId(0);
+
 /// The service's state.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
+    /// What training before deployment has come to.
     pub(super) learned: Option<Arc<Learned>>,
-    pub(super) model: Option<Arc<[f32]>>,
+    pub(super) model: Arc<[f32]>,
+    is_installed: bool,
     /// Representations whose match lacks the other, with who sent them.
     waiting: BTreeMap<MatchId, (u32, Matrix)>,
     pub(super) scored: Vec<Scored>,
@@ -32,37 +37,52 @@ pub struct Server {
 }
 
 impl Server {
+    pub(super) fn new(initial: Vec<f32>) -> Self {
+        Server {
+            learned: None,
+            model: initial.into(),
+            is_installed: false,
+            waiting: BTreeMap::new(),
+            scored: Vec::new(),
+            over: false,
+        }
+    }
+
+    /// The model that devices have, if they have one.
+    pub(super) fn installed(&self) -> Option<&Arc<[f32]>> {
+        self.is_installed.then_some(&self.model)
+    }
+
     pub(super) fn handle(
         &mut self,
         system: &Ppgm,
-        event: Event<Ppgm>,
-        cx: &mut ServerContext<'_, '_, Ppgm>,
+        event: ServerEvent<Ppgm>,
+        cx: &mut ServerContext<'_, Ppgm>,
     ) -> Result<(), StrategyError> {
         match event {
-            Event::Start if cx.dry_run() => self.install(system.initial().into(), cx),
-            Event::Start => cx.compute(Work::Learn, 0.0),
-            Event::Done(Done::Learned(learned)) => {
+            ServerEvent::Start if self.learned.is_some() => cx.timer(SimSpan::ZERO, TRAINED),
+            ServerEvent::Start => self.install(cx),
+            ServerEvent::Timer(TRAINED) => {
+                let Some(learned) = &self.learned else { return Ok(()) };
                 if let Some(epoch) = learned.diverged_in {
                     return Err(StrategyError(format!(
                         "training left a model with numbers that are not finite in epoch {epoch}; lower training.rate"
                     )));
                 }
-                let model = learned.parameters.as_slice().into();
-                self.learned = Some(Arc::new(*learned));
-                self.install(model, cx);
+                self.model = learned.parameters.as_slice().into();
+                self.install(cx);
             }
-            Event::Message {
-                from: Party::Client(from),
-                message: Message::Result { id, data },
+            ServerEvent::Message {
+                from,
+                message: Up::Result(id, data),
             } => self.receive(system, from.0, id, data, cx)?,
-            Event::Done(Done::Scored { scored }) => {
+            ServerEvent::Done(Done::Scored { scored }) => {
                 self.scored.push(scored);
                 for receiver in [scored.id.initiator, scored.invited] {
-                    let (id, score) = (scored.id, scored.score);
-                    cx.send(Party::Client(ClientId(receiver)), Message::Score { id, score });
+                    cx.send(ClientId(receiver), Down::Score(scored.id, scored.score));
                 }
             }
-            Event::Quiet if self.model.is_some() && !self.over => {
+            ServerEvent::Quiet if self.is_installed && !self.over => {
                 self.over = true;
                 // The matches that the service has heard of: from both devices, or from one alone.
                 let [completed, dropped] = [self.scored.len(), self.waiting.len()].map(|n| n as u64);
@@ -79,11 +99,11 @@ impl Server {
         Ok(())
     }
 
-    fn install(&mut self, model: Arc<[f32]>, cx: &mut ServerContext<'_, '_, Ppgm>) {
-        for client in 0..cx.n_clients() {
-            cx.send(Party::Client(ClientId(client)), Message::Model(Arc::clone(&model)));
+    fn install(&mut self, cx: &mut ServerContext<'_, Ppgm>) {
+        self.is_installed = true;
+        for client in (0..cx.n_clients()).map(ClientId) {
+            cx.send(client, Down::Model(Arc::clone(&self.model)));
         }
-        self.model = Some(model);
     }
 
     fn receive(
@@ -92,7 +112,7 @@ impl Server {
         from: u32,
         id: MatchId,
         data: Vec<f32>,
-        cx: &mut ServerContext<'_, '_, Ppgm>,
+        cx: &mut ServerContext<'_, Ppgm>,
     ) -> Result<(), StrategyError> {
         let n_columns = system.matcher.result_shape(0).1 as u32;
         if n_columns == 0 || !data.len().is_multiple_of(n_columns as usize) {
@@ -110,14 +130,13 @@ impl Server {
             true => (other, result, waiting),
             false => (from, waiting, result),
         };
-        let Some(model) = self.model.clone() else { return Ok(()) };
         let work = Work::Score {
             id,
             invited,
             sent: Box::new([first, second]),
-            model: (!cx.dry_run()).then_some(model),
+            model: (!cx.dry_run()).then(|| Arc::clone(&self.model)),
         };
-        cx.compute(work, 0.0);
+        cx.compute(work);
         Ok(())
     }
 }

@@ -1,22 +1,22 @@
 //! The client's side of rounds.
 
-use super::secure::{Secrets, SecureMessage, SharesOf, fixed_point, mask};
-use super::{Charge, Message, RoundStrategy, Rounds, Trained, Update, Work};
-use folkmoot_draws::Purpose;
+use super::message::{Down, Extra, Up};
+use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
+use super::{RoundStrategy, Rounds, Trained, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const KEYS: Purpose = Purpose(*b"rd-keys ");
 const SHARE: Purpose = Purpose(*b"rd-share");
+/// Weights, or what is masked of them: as they are, so that nothing is drawn.
+const SENT: Channel = Channel::new(WEIGHTS, Purpose(*b"rd-sent "));
 
 /// A client's state: what it keeps, and in secure rounds its session.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Client<E, K = ()> {
     session: Option<Box<Session<E>>>,
-    kept: Option<Box<K>>,
-    /// Whether it has been charged for releases that are made once.
-    has_released: bool,
+    kept: Option<Arc<K>>,
 }
 
 /// What a client keeps during a secure round.
@@ -38,19 +38,18 @@ struct Session<E> {
 struct Waiting<E> {
     values: Vec<f32>,
     extra: Option<E>,
-    spent: Vec<Charge>,
+    receipt: Receipt,
 }
 
-impl<E: State, K: State + Sync> Client<E, K> {
+impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
     pub(super) fn new() -> Self {
         Client {
             session: None,
             kept: None,
-            has_released: false,
         }
     }
 
-    /// What it kept of its last training, if it kept anything.
+    /// What it has kept of its trainings, if anything.
     pub(super) fn kept(&self) -> Option<&K> {
         self.kept.as_deref()
     }
@@ -58,18 +57,15 @@ impl<E: State, K: State + Sync> Client<E, K> {
     pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
         &mut self,
         rounds: &Rounds<R>,
-        client: ClientId,
-        event: Event<Rounds<R>>,
-        cx: &mut Context<'_, '_, Rounds<R>>,
+        shard: R::Shard<'_>,
+        event: ClientEvent<Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
         match event {
-            Event::Message {
-                message: Message::Model { order, parameters },
-                ..
-            } => {
+            ClientEvent::Message(Down::Model(order, parameters)) => {
                 if rounds.is_secure() {
                     let secrets = Secrets::draw(&mut cx.rng(KEYS));
-                    cx.send(Party::Server, Message::Secure(SecureMessage::Keys(secrets.public())));
+                    cx.send(Up::Keys(PublicKeys(secrets.public())));
                     self.session = Some(Box::new(Session {
                         round: cx.round(),
                         secrets,
@@ -80,131 +76,108 @@ impl<E: State, K: State + Sync> Client<E, K> {
                     }));
                 }
                 let work = Work {
-                    client,
-                    round: cx.round(),
                     order,
                     parameters,
-                    dry_run: cx.dry_run(),
+                    kept: self.kept.clone().filter(|_| R::READS_KEPT),
                 };
-                cx.compute(work, rounds.task.cost(client));
+                cx.compute(work, rounds.task.cost(shard));
             }
-            Event::Done(mut trained) if rounds.is_secure() => {
-                self.keep::<R>(&mut trained);
-                // Of a round that it has left for another, nothing can be sent any more.
+            ClientEvent::Message(message) => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
+                    session.handle(rounds, shard, message, cx);
+                }
+            }
+            ClientEvent::Done(mut trained) => {
+                self.keep::<R>(trained.kept.take());
+                if !rounds.is_secure() {
+                    send_plain(rounds, shard, trained, cx);
+                } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
+                    // Of a round that it has left for another, nothing can be sent any more.
                     session.trained = Some(Waiting {
                         values: trained.parameters,
                         extra: trained.extra,
-                        spent: trained.spent,
+                        receipt: trained.receipt,
                     });
-                    session.send(rounds, client, &mut self.has_released, cx);
-                }
-            }
-            Event::Done(mut trained) => {
-                self.keep::<R>(&mut trained);
-                charge(&trained.spent, &mut self.has_released, cx);
-                send_plain(rounds, client, trained, cx);
-            }
-            Event::Message {
-                message: Message::Secure(message),
-                ..
-            } => {
-                if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    session.handle(rounds, client, message, &mut self.has_released, cx);
+                    session.send(rounds, shard, cx);
                 }
             }
             _ => {}
         }
     }
-}
 
-impl<E, K> Client<E, K> {
-    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, trained: &mut Trained<E, K>) {
-        if let Some(now) = trained.kept.take() {
+    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, now: Option<K>) {
+        if let Some(now) = now {
             let kept = match self.kept.take() {
-                Some(before) => R::keep(*before, now),
+                Some(before) => R::keep(Arc::unwrap_or_clone(before), now),
                 None => now,
             };
-            self.kept = Some(Box::new(kept));
+            self.kept = Some(Arc::new(kept));
         }
     }
 }
 
-/// Reports what training released; what is released once, only if nothing of the kind was before.
-fn charge<R: RoundStrategy>(spent: &[Charge], has_released: &mut bool, cx: &mut Context<'_, '_, Rounds<R>>) {
-    let mut is_first = false;
-    for release in spent.iter().filter(|release| !(release.once && *has_released)) {
-        is_first |= release.once;
-        cx.spend_in_parallel(1 + release.mechanism, release.n, release.epsilon);
-    }
-    *has_released |= is_first;
-}
-
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
-    client: ClientId,
+    shard: R::Shard<'_>,
     trained: Trained<R::Extra, R::Kept>,
-    cx: &mut Context<'_, '_, Rounds<R>>,
+    cx: &mut ClientContext<'_, Rounds<R>>,
 ) {
+    cx.settle(trained.receipt);
     if let Some(extra) = trained.extra {
-        cx.send(Party::Server, Message::Extra(extra));
+        cx.send(Up::Extra(extra));
     }
-    cx.spend(0, f64::INFINITY);
-    let update = Update {
-        n_samples: rounds.task.n_samples(client),
-        values: trained.parameters,
-    };
-    cx.send(Party::Server, Message::Update(update));
+    let weights = cx.unprotected(SENT, trained.parameters);
+    cx.send(Up::Update(rounds.task.n_samples(shard), weights));
 }
 
-impl<E: State> Session<E> {
+impl<E: Extra> Session<E> {
     fn handle<R: RoundStrategy<Extra = E>>(
         &mut self,
         rounds: &Rounds<R>,
-        client: ClientId,
-        message: SecureMessage,
-        has_released: &mut bool,
-        cx: &mut Context<'_, '_, Rounds<R>>,
+        shard: R::Shard<'_>,
+        message: Down<R::Order>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
+        let me = cx.me().0;
         match message {
-            SecureMessage::Roster(roster) => {
+            Down::Roster(Roster(roster)) => {
                 let ids: Vec<u32> = roster.iter().map(|(id, _)| *id).collect();
                 let threshold = rounds.protocol.threshold(ids.len());
                 let shares = self.secrets.share(threshold, &ids, &mut cx.rng(SHARE));
                 let mut sealed = Vec::with_capacity(ids.len());
                 for ((id, [key, _]), shares) in roster.iter().zip(shares) {
-                    match *id == client.0 {
+                    match *id == me {
                         true => self.shares.push(SharesOf {
                             client: *id,
                             mask: shares[0],
                             own: shares[1],
                         }),
-                        false => sealed.push((*id, self.secrets.seal(*key, (client.0, *id), shares))),
+                        false => sealed.push((*id, self.secrets.seal(*key, (me, *id), shares))),
                     }
                 }
                 self.roster = roster;
-                cx.send(Party::Server, Message::Secure(SecureMessage::Shares(sealed)));
+                cx.send(Up::Shares(Sealed(sealed)));
             }
-            SecureMessage::Shares(sealed) => {
+            Down::Shares(Sealed(sealed)) => {
                 for (from, sealed) in sealed {
                     if let Some([key, _]) = self.keys(from) {
-                        let [mask, own] = self.secrets.seal(key, (from, client.0), sealed);
+                        let [mask, own] = self.secrets.seal(key, (from, me), sealed);
                         let client = from;
                         self.shares.push(SharesOf { client, mask, own });
                     }
                 }
                 self.is_paired = true;
-                self.send(rounds, client, has_released, cx);
+                self.send(rounds, shard, cx);
             }
-            SecureMessage::Survivors(survivors) => {
+            Down::Survivors(survivors) => {
                 let handed = |shares: &SharesOf| match survivors.binary_search(&shares.client) {
                     Ok(_) => (shares.client, shares.own),
                     Err(_) => (shares.client, shares.mask),
                 };
                 let shares = self.shares.iter().map(handed).collect();
-                cx.send(Party::Server, Message::Secure(SecureMessage::Unmasking(shares)));
+                cx.send(Up::Unmasking(Unmasking(shares)));
             }
-            _ => {}
+            Down::Model(..) => {}
         }
     }
 
@@ -217,28 +190,26 @@ impl<E: State> Session<E> {
     fn send<R: RoundStrategy<Extra = E>>(
         &mut self,
         rounds: &Rounds<R>,
-        client: ClientId,
-        has_released: &mut bool,
-        cx: &mut Context<'_, '_, Rounds<R>>,
+        shard: R::Shard<'_>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
-        let Some(Waiting { values, extra, spent }) = self.trained.take_if(|_| self.is_paired) else {
+        let Some(Waiting { values, extra, receipt }) = self.trained.take_if(|_| self.is_paired) else {
             return;
         };
-        charge(&spent, has_released, cx);
+        cx.settle(receipt);
         if let Some(extra) = extra {
-            cx.send(Party::Server, Message::Extra(extra));
+            cx.send(Up::Extra(extra));
         }
-        let weight = rounds.protocol.weight(rounds.task.n_samples(client));
+        let (me, weight) = (cx.me().0, rounds.protocol.weight(rounds.task.n_samples(shard)));
         let message = match fixed_point(&values, weight) {
             Ok(mut fixed) => {
-                let others = self.shares.iter().filter(|shares| shares.client != client.0);
+                let others = self.shares.iter().filter(|shares| shares.client != me);
                 let others = others.filter_map(|shares| Some((shares.client, self.keys(shares.client)?[1])));
-                mask(&mut fixed, client.0, &self.secrets, others);
-                cx.spend(0, f64::INFINITY);
-                SecureMessage::Masked(fixed)
+                mask(&mut fixed, me, &self.secrets, others);
+                Up::Masked(cx.unprotected(SENT, fixed))
             }
-            Err(index) => SecureMessage::Withdrawal(index as u32, values[index].to_bits()),
+            Err(index) => Up::Withdrawal(index as u32, values[index].to_bits()),
         };
-        cx.send(Party::Server, Message::Secure(message));
+        cx.send(message);
     }
 }

@@ -26,7 +26,7 @@ mod field;
 mod masking;
 mod message;
 
-pub use message::SecureMessage;
+pub(super) use message::{PublicKeys, Roster, Sealed, Unmasking};
 
 pub(super) use field::Lagrange;
 pub(super) use masking::{MAX_CLIENTS, Secrets, SharesOf, fixed_point, mask, recover};

@@ -1,10 +1,11 @@
 //! Rounds of a task small enough to follow by hand: each client moves every number by its own constant.
 
 use super::*;
-use folkmoot_draws::{SimRng, Streams};
+use folkmoot_draws::SimRng;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, LinksSpec};
 use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_privacy::NoisyCounts;
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
 #[derive(Clone, Default)]
@@ -22,9 +23,11 @@ pub(super) struct Toy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Note(u32);
 
-impl Payload for Note {
+impl Extra for Note {
     const NAME: &'static str = "note";
+}
 
+impl Payload for Note {
     fn encoded_len(&self) -> usize {
         100
     }
@@ -41,37 +44,64 @@ impl Payload for Note {
     }
 }
 
-impl Payload for bool {
-    const NAME: &'static str = "wanted";
+/// Whether a note is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Wanted(bool);
 
+impl Payload for Wanted {
     fn encoded_len(&self) -> usize {
         1
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(*self));
+        out.push(u8::from(self.0));
     }
 
     fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        Ok(reader.u8()? == 1)
+        Ok(Wanted(reader.u8()? == 1))
     }
 }
 
+/// What each client holds: its number.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers(u32);
+
+impl Shards<Rounds<Toy>> for Numbers {
+    fn n_clients(&self) -> u32 {
+        self.0
+    }
+
+    fn shard(&self, client: ClientId) -> u32 {
+        client.0
+    }
+
+    fn size(&self, _: ClientId) -> u64 {
+        1
+    }
+}
+
+const NOTE: Channel = Channel::new(0, Purpose(*b"test-not"));
+const THING: Channel = Channel::new(1, Purpose(*b"test-thi"));
+const KEPT: Channel = Channel::kept(1, Purpose(*b"test-kep"));
+
 /// A note costs 0.5. Besides, every training releases three things at 0.25 each, and the first one two at 1 for good.
-fn releases(with_note: bool) -> Vec<Charge> {
-    let release = |mechanism, n, epsilon, once| Charge {
-        mechanism,
-        n,
-        epsilon,
-        once,
+fn releases(task: &Task<'_, '_, Toy>) -> Receipt {
+    let mut releases = task.releases();
+    let mut release = |channel, item, epsilon| {
+        let noise = NoisyCounts::new(epsilon, 1.0, "one client").unwrap();
+        releases.release(channel, item, &noise, &[0.0]).unwrap();
     };
-    let mut all = vec![release(1, 3, 0.25, false), release(1, 2, 1.0, true)];
-    all.extend(with_note.then_some(release(0, 1, 0.5, false)));
-    all
+    (0..3).for_each(|item| release(THING, item, 0.25));
+    (0..2).for_each(|item| release(KEPT, item, 1.0));
+    if task.order.0 {
+        release(NOTE, 0, 0.5);
+    }
+    releases.receipt()
 }
 
 impl RoundStrategy for Toy {
-    type Order = bool;
+    type Shard<'a> = u32;
+    type Order = Wanted;
     type Extra = Note;
     type Collected = Vec<(u32, u32)>;
     type Kept = u32;
@@ -84,38 +114,30 @@ impl RoundStrategy for Toy {
         vec![0.0, 10.0]
     }
 
-    fn n_clients(&self) -> u32 {
-        self.n_clients
+    fn n_samples(&self, client: u32) -> u32 {
+        client + self.least_samples
     }
 
-    fn n_samples(&self, client: ClientId) -> u32 {
-        client.0 + self.least_samples
+    fn cost(&self, client: u32) -> f64 {
+        f64::from(client) + 1.0
     }
 
-    fn cost(&self, client: ClientId) -> f64 {
-        f64::from(client.0) + 1.0
+    fn order(&self, round: Round, _: &Vec<(u32, u32)>) -> Wanted {
+        Wanted(self.brings_extra(round))
     }
 
-    fn order(&self, round: Round) -> bool {
+    fn brings_extra(&self, round: Round) -> bool {
         self.with_extras && round.0 % 2 == 1
     }
 
-    fn brings_extra(&self, wanted: &bool) -> bool {
-        *wanted
-    }
-
-    fn train(&self, task: Task<'_, Self>) -> Trained<Note, u32> {
-        let is_spoilt = self.spoilt == Some(task.client.0) && task.round == Round(1);
-        let add = if is_spoilt {
-            f32::NAN
-        } else {
-            task.client.0 as f32 + 1.0
-        };
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Note, u32> {
+        let is_spoilt = self.spoilt == Some(task.shard) && task.round() == Round(1);
+        let add = if is_spoilt { f32::NAN } else { task.shard as f32 + 1.0 };
         Trained {
             parameters: task.parameters.iter().map(|x| x + add).collect(),
-            extra: task.order.then_some(Note(task.client.0)),
-            spent: releases(*task.order),
-            kept: task.order.then_some(task.round.0),
+            extra: task.order.0.then_some(Note(task.shard)),
+            receipt: releases(&task),
+            kept: task.order.0.then_some(task.round().0),
         }
     }
 
@@ -131,29 +153,6 @@ impl RoundStrategy for Toy {
         Ok(())
     }
 
-    fn evaluate(&self, _: Round, parameters: &[f32]) -> Vec<Score> {
-        vec![Score {
-            split: "all",
-            metric: "first",
-            value: f64::from(parameters[0]),
-            n: 1,
-        }]
-    }
-
-    fn conclude(&self, end: End<'_, Self>, _: &Report<'_>, _: &mut SimRng) -> Scores {
-        let notes = ("notes".to_owned(), end.collected.len() as f64);
-        let second = ("second".to_owned(), f64::from(end.parameters[1]));
-        let kept = (0..self.n_clients).filter_map(|id| end.kept(ClientId(id)));
-        let last_kept = (
-            "last_kept".to_owned(),
-            kept.max().map_or(-1.0, |round| f64::from(*round)),
-        );
-        Scores {
-            summary: vec![notes, second, last_kept],
-            ..Scores::default()
-        }
-    }
-
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let info = |name: &str| MechanismInfo {
             mechanism: name.to_owned(),
@@ -163,6 +162,22 @@ impl RoundStrategy for Toy {
             claimed: None,
         };
         vec![info("note"), info("thing")]
+    }
+}
+
+/// Sees the model and what was collected and kept.
+struct Watch;
+
+impl RoundStudy<Toy> for Watch {
+    fn after_round(&self, _: &Toy, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        sheet.score("all", "first", f64::from(parameters[0]), 1);
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, Toy>, sheet: &mut Sheet) {
+        let kept = (0..end.task.n_clients).filter_map(|id| end.kept(ClientId(id)));
+        sheet.number("notes", end.collected.len() as f64);
+        sheet.number("second", f64::from(end.parameters[1]));
+        sheet.number("last_kept", kept.max().map_or(-1.0, |round| f64::from(*round)));
     }
 }
 
@@ -182,8 +197,12 @@ pub(super) fn protocol(rounds: u32) -> Protocol {
 
 pub(super) fn try_play(task: Toy, protocol: Protocol, world: &World, options: Options) -> Result<Outcome, RunError> {
     let n_clients = task.n_clients;
-    let rounds = Rounds::new(task, protocol, Streams::new(5)).unwrap();
-    run(&rounds, n_clients, world, 5, options, &mut Unobserved)
+    let system = System {
+        strategy: &Rounds::new(task, protocol).unwrap(),
+        shards: &Numbers(n_clients),
+        study: &Watched(Watch),
+    };
+    run(system, world, 5, options, &mut Unobserved)
 }
 
 pub(super) fn play(task: Toy, protocol: Protocol, world: &World) -> Outcome {
@@ -450,73 +469,6 @@ fn a_round_waits_for_extras_and_collects_them() {
         (5.0 / 14.0, 2.0)
     );
     assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
-}
-
-/// Client 0 adds 1 in a second, client 1 adds 2 in two. Client 1's first update finds a model one round younger than its own,
-/// and so does client 0's second, begun just before that.
-#[test]
-fn a_buffer_takes_in_updates_of_any_age_and_discounts_them() {
-    let protocol = Protocol {
-        weighting: Weighting::Uniform,
-        aggregation: Aggregation::Buffered {
-            size: 1,
-            discount: Discount::InverseRoot,
-        },
-        ..protocol(4)
-    };
-    let task = Toy {
-        least_samples: 1,
-        ..toy(2)
-    };
-    let outcome = play(task, protocol, &slow());
-    let root = 0.5f64.sqrt();
-    let expected = [1.0, 1.0 + 2.0 * root, 1.0 + 3.0 * root, 2.0 + 3.0 * root];
-    for (got, expected) in firsts(&outcome).into_iter().zip(expected) {
-        assert!((got - expected).abs() < 1e-6, "{got} and {expected}");
-    }
-    let ages: Vec<f64> = outcome.rounds.iter().map(|row| row.staleness_mean).collect();
-    assert_eq!(ages, [0.0, 1.0, 1.0, 0.0]);
-    let seconds: Vec<f64> = outcome.rounds.iter().map(|row| row.virtual_s.round()).collect();
-    assert_eq!(seconds, [1.0, 2.0, 2.0, 3.0]);
-}
-
-#[test]
-fn a_buffer_of_the_whole_cohort_is_a_synchronous_round() {
-    let buffered = Protocol {
-        aggregation: Aggregation::Buffered {
-            size: 4,
-            discount: Discount::InverseRoot,
-        },
-        ..protocol(1)
-    };
-    let [sync, buffered] = [protocol(1), buffered].map(|protocol| firsts(&play(toy(4), protocol, &World::ideal()))[0]);
-    assert!((sync - buffered).abs() < 1e-6, "{sync} and {buffered}");
-}
-
-#[test]
-fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
-    let protocol = Protocol {
-        aggregation: Aggregation::Buffered {
-            size: 2,
-            discount: Discount::None,
-        },
-        ..protocol(50)
-    };
-    let world = World {
-        cohort: CohortSpec::Size { n: 3, over_select: 1.0 },
-        ..slow()
-    };
-    let outcome = play(toy(10), protocol, &world);
-    assert_eq!(outcome.rounds.iter().map(|row| row.completed).sum::<u64>(), 100);
-    // 100 updates were taken in, and 3 clients were training when the run ended.
-    let sent: u64 = outcome
-        .ledger
-        .rows()
-        .filter(|(kind, ..)| kind.name == "model")
-        .map(|(.., cell)| cell.sent)
-        .sum();
-    assert!((102..=103).contains(&sent), "{sent}");
-    assert!(outcome.clients.iter().all(|row| row.rounds > 0));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! What stands in place of the part that an ablation leaves out.
 
-use super::{functions, params, system};
+use super::{Whole, functions, params, system};
 use folkmoot_learning::Tape;
-use folkmoot_strategies::ppgm::Ppgm;
 use folkmoot_strategies::ppgm::matcher::{Ablation, Codes, Matcher};
 use folkmoot_strategies::ppgm::options::Model;
 
@@ -30,7 +29,7 @@ fn without_obfuscation_a_device_reads_its_own_message_beside_its_matches() {
     let [whole, without] = [Model::Ppgm, Model::NoObfuscation].map(|model| system(&dataset, &params(model)));
     let parameters = whole.initial();
     assert_eq!(parameters, without.initial());
-    let result = |system: &Ppgm, own: &[f32], theirs: &[f32]| -> Vec<u32> {
+    let result = |system: &Whole, own: &[f32], theirs: &[f32]| -> Vec<u32> {
         let graph = &system.data().inputs[0];
         let mut tape = Tape::new();
         tape.load(system.matcher().layout(), &parameters);
@@ -69,7 +68,12 @@ fn without_matching_every_match_is_the_mean_of_the_nodes() {
     let dataset = functions(20, 1.0, 2);
     let params = params(Model::NoMatching);
     let system = system(&dataset, &params);
-    let codes = Codes::new(&params.size, &params.form, Ablation::Matching, system.data().n_features);
+    let codes = Codes::new(
+        &params.size,
+        &params.form,
+        Ablation::Matching,
+        dataset.features.as_ref().unwrap().n_columns(),
+    );
     let graph = &system.data().inputs[0];
     let mut tape = Tape::new();
     tape.load(codes.layout(), &system.initial());

@@ -6,7 +6,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Properties};
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::options::{Convolution, Model};
-use folkmoot_strategies::settings::Settings;
+use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
 #[test]
@@ -16,34 +16,38 @@ fn data_that_do_not_suit_it_are_refused_with_the_way_out() {
         params.attack.property = property.map(str::to_owned);
         let dataset = Arc::new(dataset);
         let partition = one_each(&dataset);
-        params.build(&dataset, &partition, Streams::new(1)).err().unwrap().0
+        params
+            .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
+            .err()
+            .unwrap()
+            .0
     };
     let whole = || functions(30, 1.0, 1).as_ref().clone();
     assert_eq!(
         refused(whole(), Some("compiler")),
-        "PPGM: attack.property: there is nothing to infer where all graphs of ControlFlow have one value of `compiler`, compiler 0; choose \
+        "Ppgm: attack.property: there is nothing to infer where all graphs of ControlFlow have one value of `compiler`, compiler 0; choose \
          another property, or leave it out for all of them together"
     );
     assert_eq!(
         refused(whole(), Some("linker")),
-        "PPGM: attack.property: ControlFlow has no property `linker`, only compiler, level; leave it out for all of them together"
+        "Ppgm: attack.property: ControlFlow has no property `linker`, only compiler, level; leave it out for all of them together"
     );
     let unlabelled = Dataset {
         graph_labels: None,
         ..whole()
     };
-    assert!(refused(unlabelled, None).starts_with("PPGM: pairs need graphs with classes, and ControlFlow has none"));
+    assert!(refused(unlabelled, None).starts_with("Ppgm: pairs need graphs with classes, and ControlFlow has none"));
     let bare = Dataset {
         graph_properties: None,
         ..whole()
     };
-    assert!(refused(bare, None).starts_with("PPGM: the attack infers a property of graphs, and ControlFlow has none"));
+    assert!(refused(bare, None).starts_with("Ppgm: the attack infers a property of graphs, and ControlFlow has none"));
     let few = functions(5, 1.0, 2).as_ref().clone();
     assert!(refused(few, None).contains("needs at least 10 classes, got 5"));
     let few = functions(12, 1.0, 2).as_ref().clone();
     let text = refused(few, None);
     assert!(
-        text.starts_with("PPGM: validation: pairs that do not match need graphs of 2 classes or more, got "),
+        text.starts_with("Ppgm: validation: pairs that do not match need graphs of 2 classes or more, got "),
         "{text}"
     );
     assert!(
@@ -90,14 +94,14 @@ fn a_property_without_two_values_among_the_graphs_is_refused() {
         params.attack.property = property.map(str::to_owned);
         let dataset = Arc::new(one_level.clone());
         params
-            .build(&dataset, &one_each(&dataset), Streams::new(1))
+            .prepare(&Source::new(&dataset, &one_each(&dataset), Streams::new(1)))
             .err()
             .unwrap()
             .0
     };
     assert_eq!(
         refused(None),
-        "PPGM: there is nothing to infer where all graphs of ControlFlow have one property, gcc O1; take graphs of more sizes or of \
+        "Ppgm: there is nothing to infer where all graphs of ControlFlow have one property, gcc O1; take graphs of more sizes or of \
          more binaries"
     );
     assert!(refused(Some("level")).contains("have one value of `level`, O1; choose another property"));
@@ -112,14 +116,7 @@ fn training_that_leaves_no_number_ends_the_run_with_the_epoch() {
     params.training.rate = 10.0;
     params.training.epochs = 20;
     let system = system(&dataset, &params);
-    let error = run(
-        &system,
-        dataset.graphs.len() as u32,
-        &World::ideal(),
-        3,
-        Options::default(),
-        &mut Unobserved,
-    );
+    let error = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved);
     let text = error.err().unwrap().to_string();
     assert!(
         text.contains("numbers that are not finite in epoch 1; lower training.rate"),

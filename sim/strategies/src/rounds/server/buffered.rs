@@ -1,60 +1,88 @@
-//! Buffered asynchronous aggregation: as many clients train at a time as a cohort has, and the server takes in their updates
-//! whenever enough have come.
-//!
-//! J. Nguyen et al. Federated Learning with Buffered Asynchronous Aggregation. AISTATS 2022, algorithm 1.
+//! Buffered asynchronous aggregation: as many clients train as a cohort has, and whenever enough updates have come, of whatever age,
+//! they are taken in.
 
-use super::super::{Aggregation, Message, RoundStrategy, Rounds};
-use super::{LOST, Server};
-use folkmoot_draws::{Purpose, index};
+use super::super::message::{Down, Up};
+use super::super::{RoundStrategy, Rounds};
+use super::LOST;
+use super::model::{Global, Received};
+use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const PICK: Purpose = Purpose(*b"rd-pick ");
 
-impl<C: State> Server<C> {
-    pub(super) fn handle_buffered<R: RoundStrategy<Collected = C>>(
+/// The buffer, and who trains.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Buffered {
+    /// With so many updates it is full.
+    size: usize,
+    /// In the order in which they came.
+    updates: Vec<Received>,
+    /// Clients asked in this round.
+    asked: u64,
+    /// Who trains and since when, who could, and whom no model reached in this round.
+    training: BTreeMap<ClientId, SimTime>,
+    idle: Vec<ClientId>,
+    unreached: Vec<ClientId>,
+    /// Whether anything has come since all was quiet.
+    has_progressed: bool,
+}
+
+impl Buffered {
+    pub(super) fn new(size: u32) -> Self {
+        Buffered {
+            size: size as usize,
+            updates: Vec::new(),
+            asked: 0,
+            training: BTreeMap::new(),
+            idle: Vec::new(),
+            unreached: Vec::new(),
+            has_progressed: false,
+        }
+    }
+
+    pub(super) fn handle<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
-        event: Event<Rounds<R>>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        event: ServerEvent<Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
-        let Aggregation::Buffered { size, .. } = rounds.protocol.aggregation else {
-            return Ok(());
-        };
         match event {
-            Event::Start => {
+            ServerEvent::Start => {
                 let cohort = cx.cohort();
                 let is_idle = |id: &ClientId| cohort.binary_search(id).is_err();
                 self.idle = (0..cx.n_clients()).map(ClientId).filter(is_idle).collect();
                 set_deadline(cx);
-                cohort.into_iter().for_each(|id| self.ask(rounds, id, cx));
+                cohort.into_iter().for_each(|id| self.ask(global, rounds, id, cx));
                 return Ok(());
             }
-            Event::Message {
-                from: Party::Client(client),
-                message: Message::Update(update),
+            ServerEvent::Message {
+                from,
+                message: Up::Update(n_samples, weights),
             } => {
                 self.has_progressed = true;
-                if self.training.remove(&client).is_some() {
-                    self.idle.push(client);
+                if self.training.remove(&from).is_some() {
+                    self.idle.push(from);
                 }
-                self.receive(client, cx.event_round(), update, cx);
-                if self.updates.len() >= size as usize {
-                    self.close_buffer(rounds, cx)?;
+                self.updates.extend(global.receive(from, (n_samples, weights), cx));
+                if self.updates.len() >= self.size {
+                    self.close(global, rounds, cx)?;
                 }
             }
-            Event::Undelivered {
-                to: Party::Client(client),
-                message: Message::Model { .. },
+            ServerEvent::Undelivered {
+                to,
+                message: Down::Model(..),
                 ..
             } => {
                 cx.count(LOST, 1);
                 // Asked again at once, a population that is away would be asked without end.
-                if self.training.remove(&client).is_some() {
-                    self.unreached.push(client);
+                if self.training.remove(&to).is_some() {
+                    self.unreached.push(to);
                 }
             }
-            Event::Timer(TimerId(round)) if round == cx.round().0 => {
+            ServerEvent::Timer(TimerId(round)) if round == cx.round().0 => {
                 let deadline = cx.deadline().unwrap_or(SimSpan::FOREVER);
                 let now = cx.now();
                 let overdue = |since: &SimTime| *since + deadline <= now;
@@ -64,28 +92,29 @@ impl<C: State> Server<C> {
                     .map(|e| e.0)
                     .collect();
                 self.unreached.extend(given_up);
-                self.close_buffer(rounds, cx)?;
+                self.close(global, rounds, cx)?;
             }
-            Event::Quiet => {
+            ServerEvent::Quiet => {
                 // Whoever still seems to train has left.
                 let lost = std::mem::take(&mut self.training);
                 self.idle.extend(lost.into_keys());
                 self.idle.append(&mut self.unreached);
                 if !std::mem::take(&mut self.has_progressed) {
-                    self.close_buffer(rounds, cx)?;
+                    self.close(global, rounds, cx)?;
                 }
             }
             _ => return Ok(()),
         }
-        self.refill(rounds, cx);
+        self.refill(global, rounds, cx);
         Ok(())
     }
 
     /// Ends the round with what is in the buffer.
-    fn close_buffer<R: RoundStrategy<Collected = C>>(
+    fn close<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
         let updates = std::mem::take(&mut self.updates);
         let n = updates.len() as u64;
@@ -98,17 +127,18 @@ impl<C: State> Server<C> {
         };
         self.asked = 0;
         self.idle.append(&mut self.unreached);
-        let is_taken = self.take_in(rounds, updates);
-        self.end_round(rounds, is_taken, report, cx)?;
+        let is_taken = global.take_in(rounds, updates);
+        global.end_round(rounds, is_taken, report, cx)?;
         set_deadline(cx);
         Ok(())
     }
 
     /// Asks clients, drawn from those that are idle, until as many train as a cohort has.
-    fn refill<R: RoundStrategy<Collected = C>>(
+    fn refill<R: RoundStrategy>(
         &mut self,
+        global: &Global<R::Collected>,
         rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) {
         if cx.round().0 >= rounds.protocol.rounds {
             return;
@@ -117,27 +147,25 @@ impl<C: State> Server<C> {
         while self.training.len() < cx.asked() as usize && !self.idle.is_empty() {
             let at = index(&mut rng, self.idle.len());
             let id = self.idle.swap_remove(at);
-            self.ask(rounds, id, cx);
+            self.ask(global, rounds, id, cx);
         }
     }
 
-    fn ask<R: RoundStrategy<Collected = C>>(
+    fn ask<R: RoundStrategy>(
         &mut self,
+        global: &Global<R::Collected>,
         rounds: &Rounds<R>,
         id: ClientId,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) {
         self.asked += 1;
         self.training.insert(id, cx.now());
-        let message = Message::Model {
-            order: rounds.task.order(cx.round()),
-            parameters: Arc::clone(&self.parameters),
-        };
-        cx.send(Party::Client(id), message);
+        cx.send(id, global.message(rounds, cx.round()));
     }
 }
 
-fn set_deadline<R: RoundStrategy>(cx: &mut ServerContext<'_, '_, Rounds<R>>) {
+/// The deadline of a round, whose timer is called by its number.
+fn set_deadline<R: RoundStrategy>(cx: &mut ServerContext<'_, Rounds<R>>) {
     if let Some(deadline) = cx.deadline() {
         let round = cx.round();
         cx.timer(deadline, TimerId(round.0));

@@ -1,16 +1,18 @@
 //! The server's side of secure aggregation: four stages of a round, each over when all answers have come, when its time is up, or
 //! when nothing is under way any more.
 
-use super::super::secure::{Lagrange, SecureMessage, recover};
-use super::super::{Message, RoundStrategy, Rounds};
-use super::{LATE, Refused, Server};
+use super::super::message::{Down, Up};
+use super::super::secure::{Lagrange, PublicKeys, Roster, Sealed, Unmasking, recover};
+use super::super::{RoundStrategy, Rounds};
+use super::model::Global;
+use super::{LATE, LOST};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the server waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     #[default]
     Keys,
@@ -19,9 +21,18 @@ enum Stage {
     Unmasking,
 }
 
+/// The open round, in which updates are masked.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Masked {
+    answers: Gather,
+    /// Clients asked for the round.
+    asked: u64,
+    session: Session,
+}
+
 /// What the server knows in a secure round.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Session {
+struct Session {
     stage: Stage,
     /// Public keys of those who sent them.
     keys: BTreeMap<u32, [u64; 2]>,
@@ -36,77 +47,123 @@ pub(super) struct Session {
     returned: BTreeMap<u32, Vec<(u32, u64)>>,
 }
 
-impl<C: State> Server<C> {
-    /// Handles a message of secure aggregation.
-    pub(super) fn handle_secure<R: RoundStrategy<Collected = C>>(
+impl Masked {
+    pub(super) fn handle<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
-        (client, message): (ClientId, SecureMessage),
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        event: ServerEvent<Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
+        match event {
+            ServerEvent::Start => {
+                self.open(global, rounds, cx);
+                Ok(())
+            }
+            ServerEvent::Message { from, message } => match self.receive(global, (from, message), cx) {
+                true => self.answered(global, rounds, cx),
+                false => Ok(()),
+            },
+            ServerEvent::Undelivered { message, .. } => {
+                cx.count(LOST, u64::from(matches!(message, Down::Model(..))));
+                match cx.event_round() == cx.round() {
+                    true => self.answered(global, rounds, cx),
+                    false => Ok(()),
+                }
+            }
+            ServerEvent::Timer(timer) if timer == self.answers.timer() => self.next_stage(global, rounds, cx),
+            ServerEvent::Quiet => self.next_stage(global, rounds, cx),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn extra_came<R: RoundStrategy>(
+        &mut self,
+        global: &mut Global<R::Collected>,
+        rounds: &Rounds<R>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) -> Result<(), StrategyError> {
+        match cx.event_round() == cx.round() && self.session.stage == Stage::Updates {
+            true => self.answered(global, rounds, cx),
+            false => Ok(()),
+        }
+    }
+
+    /// Begins a round.
+    fn open<R: RoundStrategy>(
+        &mut self,
+        global: &Global<R::Collected>,
+        rounds: &Rounds<R>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) {
+        let cohort = cx.cohort();
+        self.asked = cohort.len() as u64;
+        let message = global.message(rounds, cx.round());
+        cohort.into_iter().for_each(|id| cx.send(id, message.clone()));
+        self.answers.begin(self.asked, self.asked, cx);
+    }
+
+    /// Takes a message in; whether it is one that was waited for.
+    fn receive<R: RoundStrategy>(
+        &mut self,
+        global: &mut Global<R::Collected>,
+        (client, message): (ClientId, Up<R::Extra>),
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) -> bool {
         let (id, stage) = (client.0, self.session.stage);
         if cx.event_round() != cx.round() {
-            if matches!(message, SecureMessage::Masked(_)) {
+            if matches!(message, Up::Masked(_)) {
                 cx.late(cx.event_round());
                 cx.count(LATE, 1);
             }
-            return Ok(());
+            return false;
         }
         let session = &mut self.session;
         match (message, stage) {
-            (SecureMessage::Keys(keys), Stage::Keys) => drop(session.keys.insert(id, keys)),
-            (SecureMessage::Shares(shares), Stage::Shares) => {
+            (Up::Keys(PublicKeys(keys)), Stage::Keys) => drop(session.keys.insert(id, keys)),
+            (Up::Shares(Sealed(shares)), Stage::Shares) => {
                 session.sharers.push(id);
                 for (to, sealed) in shares {
                     session.sealed.entry(to).or_default().push((id, sealed));
                 }
             }
-            (SecureMessage::Masked(values), Stage::Updates) => {
+            (Up::Masked(values), Stage::Updates) => {
                 session.sum.resize(values.len(), 0);
                 let add = |(sum, x): (&mut u64, u64)| *sum = sum.wrapping_add(x);
                 session.sum.iter_mut().zip(values).for_each(add);
                 session.survivors.push(id);
             }
-            (SecureMessage::Withdrawal(index, bits), Stage::Updates) => {
-                let round = cx.round();
-                self.refused.push(Refused {
-                    client,
-                    round,
-                    index,
-                    bits,
-                });
-                cx.count(super::REFUSED, 1);
-            }
-            (SecureMessage::Unmasking(shares), Stage::Unmasking) => drop(session.returned.insert(id, shares)),
+            (Up::Withdrawal(index, bits), Stage::Updates) => global.refuse(client, (index, bits), cx),
+            (Up::Unmasking(Unmasking(shares)), Stage::Unmasking) => drop(session.returned.insert(id, shares)),
             // It comes after the end of its stage: the others went on without it.
-            (SecureMessage::Masked(_), _) => {
+            (Up::Masked(_), _) => {
                 cx.count(LATE, 1);
-                return Ok(());
+                return false;
             }
-            _ => return Ok(()),
+            _ => return false,
         }
-        self.secure_answered(rounds, cx, 1)
+        true
     }
 
-    /// So many messages fewer are due.
-    pub(super) fn secure_answered<R: RoundStrategy<Collected = C>>(
+    /// One message fewer is due.
+    fn answered<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
-        n: u64,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
-        self.due = self.due.saturating_sub(n);
-        match self.due {
-            0 => self.next_stage(rounds, cx),
-            _ => Ok(()),
+        match self.answers.answered(1) {
+            true => self.next_stage(global, rounds, cx),
+            false => Ok(()),
         }
     }
 
     /// Goes on to the next stage with what has come, or gives the round up where too few are left to reconstruct a secret.
-    pub(super) fn next_stage<R: RoundStrategy<Collected = C>>(
+    fn next_stage<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
         let session = &mut self.session;
         session.sharers.sort_unstable();
@@ -120,81 +177,55 @@ impl<C: State> Server<C> {
         let threshold = rounds.protocol.threshold(session.keys.len());
         let too_few = session.stage == Stage::Updates && n < rounds.protocol.min_updates as usize;
         if n == 0 || n < threshold || too_few {
-            return self.close_secure(rounds, None, cx);
+            return self.close(global, rounds, None, cx);
         }
-        match session.stage {
+        let mut due = n as u64;
+        session.stage = match session.stage {
             Stage::Keys => {
                 let roster: Arc<[(u32, [u64; 2])]> = session.keys.iter().map(|(id, keys)| (*id, *keys)).collect();
                 for (id, _) in roster.iter() {
-                    let message = Message::Secure(SecureMessage::Roster(Arc::clone(&roster)));
-                    cx.send(Party::Client(ClientId(*id)), message);
+                    cx.send(ClientId(*id), Down::Roster(Roster(Arc::clone(&roster))));
                 }
-                session.stage = Stage::Shares;
-                self.due = n as u64;
+                Stage::Shares
             }
             Stage::Shares => {
                 for id in &session.sharers {
                     let sealed = session.sealed.remove(id).unwrap_or_default();
-                    cx.send(
-                        Party::Client(ClientId(*id)),
-                        Message::Secure(SecureMessage::Shares(sealed)),
-                    );
+                    cx.send(ClientId(*id), Down::Shares(Sealed(sealed)));
                 }
-                session.stage = Stage::Updates;
-                self.due = n as u64 * super::owed(rounds, &rounds.task.order(cx.round()));
+                due *= rounds.owed(cx.round());
+                Stage::Updates
             }
             Stage::Updates => {
                 let survivors: Arc<[u32]> = session.survivors.clone().into();
                 for id in survivors.iter() {
-                    let message = Message::Secure(SecureMessage::Survivors(Arc::clone(&survivors)));
-                    cx.send(Party::Client(ClientId(*id)), message);
+                    cx.send(ClientId(*id), Down::Survivors(Arc::clone(&survivors)));
                 }
-                session.stage = Stage::Unmasking;
-                self.due = n as u64;
+                Stage::Unmasking
             }
             Stage::Unmasking => {
                 let sums = session.unmask(threshold);
-                return self.close_secure(rounds, Some(sums), cx);
+                return self.close(global, rounds, Some(sums), cx);
             }
-        }
-        self.set_stage_deadline(cx);
+        };
+        self.answers.begin(n as u64, due, cx);
         Ok(())
     }
 
-    /// The timer of the present stage, by round and stage.
-    pub(super) fn stage_timer(&self, round: Round) -> TimerId {
-        TimerId(4 * round.0 + self.session.stage as u32)
-    }
-
-    pub(super) fn set_stage_deadline<R: RoundStrategy<Collected = C>>(
-        &self,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
-    ) {
-        if let Some(deadline) = cx.deadline() {
-            let timer = self.stage_timer(cx.round());
-            cx.timer(deadline, timer);
-        }
-    }
-
-    /// Whether an extra that comes now is waited for.
-    pub(super) fn awaits_extras(&self) -> bool {
-        self.session.stage == Stage::Updates
-    }
-
-    fn close_secure<R: RoundStrategy<Collected = C>>(
+    fn close<R: RoundStrategy>(
         &mut self,
+        global: &mut Global<R::Collected>,
         rounds: &Rounds<R>,
         sums: Option<Vec<f64>>,
-        cx: &mut ServerContext<'_, '_, Rounds<R>>,
+        cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
         let session = std::mem::take(&mut self.session);
-        let completed = if sums.is_some() {
-            session.survivors.len() as u64
-        } else {
-            0
+        let completed = match sums {
+            Some(_) => session.survivors.len() as u64,
+            None => 0,
         };
         let is_taken = sums.is_some_and(|mut sums| match sums.pop() {
-            Some(weights) => self.step(rounds, &sums, weights),
+            Some(weights) => global.step(rounds, &sums, weights),
             None => false,
         });
         let report = RoundReport {
@@ -203,9 +234,9 @@ impl<C: State> Server<C> {
             dropped: self.asked - completed,
             staleness_mean: 0.0,
         };
-        self.end_round(rounds, is_taken, report, cx)?;
+        global.end_round(rounds, is_taken, report, cx)?;
         if cx.round().0 < rounds.protocol.rounds {
-            self.open(rounds, cx);
+            self.open(global, rounds, cx);
         }
         Ok(())
     }

@@ -11,12 +11,12 @@
 use super::changes::{self, Change, Lost};
 use super::distances::{self, Distances};
 use super::options::Metric;
-use super::subjects::Subject;
+use super::subjects::{Subject, Subjects};
 use super::tasks::{Labelled, SvmScore};
 use super::{Embedding, GwLdp, Kept};
-use crate::classifier::{GraphRows, Part};
-use crate::rounds::{End, Score};
-use folkmoot_draws::Purpose;
+use crate::classifier::{GraphRows, Held, Part, Score};
+use crate::rounds::{RoundEnd, RoundStudy};
+use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::npy::npy_f32;
@@ -38,111 +38,129 @@ const PERPLEXITY: f64 = 30.0;
 const LEAST_MAPPED: usize = 8;
 
 /// The graphs that the server can compare at some time.
-struct Held<'a> {
+struct Known<'a> {
     subjects: Vec<&'a Subject>,
     embeddings: Vec<(u32, &'a Embedding)>,
 }
 
-/// The scores as they grow.
-#[derive(Default)]
-struct Sheet {
-    scores: Scores,
-    not_scored: String,
-    /// The cluster of each graph, by metric.
-    clusters: Vec<(Metric, Vec<u32>)>,
+/// Who knows all graphs.
+pub(super) struct Comparison {
+    held: Arc<Held>,
+    subjects: Subjects,
+    streams: Streams,
 }
 
-impl Sheet {
-    fn put(&mut self, name: String, value: f64) {
-        self.scores.summary.push((name, value));
-    }
-
-    fn artifact(&mut self, path: String, bytes: Vec<u8>) {
-        self.scores.artifacts.push(Artifact { path, bytes });
-    }
-
-    fn missing(&mut self, what: &str, why: &str) {
-        let _ = writeln!(self.not_scored, "{what},\"{}\"", why.replace('"', "'"));
+impl Comparison {
+    pub(super) fn new(held: Arc<Held>, source: &Source<'_>) -> Self {
+        Comparison {
+            subjects: Subjects::new(&held, source.dataset, source.partition),
+            held,
+            streams: source.streams,
+        }
     }
 }
 
-impl GwLdp {
+impl RoundStudy<GwLdp> for Comparison {
+    fn after_round(&self, task: &GwLdp, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Score::write(&task.classifier.evaluate(&self.held, parameters), sheet);
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
+        if !end.is_dry() {
+            let view = View {
+                task: end.task,
+                subjects: &self.subjects,
+                held: &self.held,
+                streams: self.streams,
+            };
+            view.conclude(end, sheet);
+        }
+    }
+}
+
+/// All that comparing takes.
+pub(super) struct View<'a> {
+    pub(super) task: &'a GwLdp,
+    pub(super) subjects: &'a Subjects,
+    held: &'a Held,
+    pub(super) streams: Streams,
+}
+
+impl View<'_> {
     /// Everything the evaluation asks for.
-    pub(super) fn conclude_run(&self, end: &End<'_, Self>, report: &Report<'_>) -> Scores {
-        let mut sheet = Sheet::default();
-        if report.setup.dry_run {
-            return sheet.scores;
+    fn conclude(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
+        let classifier = &self.task.classifier;
+        Score::conclude(&classifier.evaluate(self.held, end.parameters), sheet);
+        if let Some(accuracy) = self.held.majority_accuracy(classifier.network().n_classes()) {
+            sheet.reference("test_accuracy", "majority_class", accuracy);
         }
-        for Score {
-            split, metric, value, ..
-        } in self.classifier.evaluate(end.parameters)
-        {
-            sheet.put(format!("{split}_{metric}"), value);
-        }
-        if let Some(accuracy) = self.classifier.majority_accuracy() {
-            sheet.put("test_accuracy@majority_class".to_owned(), accuracy);
-        }
-        let held = self.held(end, u32::MAX);
+        let held = self.known(end, u32::MAX);
         let last = end.collected.rounds().last().unwrap_or_default();
         let n_stale = held.embeddings.iter().filter(|(round, _)| *round < last).count();
-        sheet.put("graphs_compared".to_owned(), held.subjects.len() as f64);
+        sheet.number("graphs_compared", held.subjects.len() as f64);
         let n_missing = self.subjects.list().len() - held.subjects.len();
-        sheet.put("graphs_missing".to_owned(), n_missing as f64);
-        sheet.put("graphs_stale".to_owned(), n_stale as f64);
-        for kept in (0..self.classifier.n_clients()).filter_map(|client| end.kept(ClientId(client))) {
+        sheet.number("graphs_missing", n_missing as f64);
+        sheet.number("graphs_stale", n_stale as f64);
+        for kept in (0..self.held.shards().len() as u32).filter_map(|client| end.kept(ClientId(client))) {
             for (id, why) in &kept.withheld {
                 sheet.missing(&format!("graph {id}"), why);
             }
         }
         let labelled = Labelled::new(&held.subjects);
-        let mut of_spaces = Vec::new();
-        for &metric in &self.params.evaluation.metrics {
+        let (mut of_spaces, mut clusters) = (Vec::new(), Vec::new());
+        for &metric in &self.task.params.evaluation.metrics {
             match self.distances(metric, end, &held) {
                 Err(why) => sheet.missing(&metric.named("distances"), &why),
                 Ok((distances, spaces)) => {
-                    self.score(metric, &distances, &labelled, &mut sheet);
+                    self.score(metric, &distances, &labelled, sheet);
                     if !spaces.is_empty() {
-                        self.group(metric, &distances, &spaces, &held, &mut sheet);
+                        let found = self.group(metric, &distances, &spaces, &held, sheet);
+                        clusters.extend(found.map(|labels| (metric, labels)));
                         of_spaces.push((metric, distances, spaces));
                     }
                 }
             }
         }
-        self.restart(&of_spaces, &mut sheet);
-        if self.params.evaluation.history {
-            self.history(end, &mut sheet);
+        self.restart(&of_spaces, sheet);
+        if self.task.params.evaluation.history {
+            self.history(end, sheet);
         }
-        self.changes(end.parameters, &mut sheet);
-        let table = self.table(&held, &sheet.clusters);
-        sheet.artifact("graphs.csv".to_owned(), table.into_bytes());
-        if !sheet.not_scored.is_empty() {
-            let table = format!("what,why\n{}", sheet.not_scored);
-            sheet.artifact("not_scored.csv".to_owned(), table.into_bytes());
-        }
-        sheet.scores
+        self.changes(end.parameters, sheet);
+        let table = self.table(&held, &clusters);
+        sheet.artifact("graphs.csv", table.into_bytes());
     }
 
     /// What the server holds by the end of a round.
-    fn held<'a>(&'a self, end: &End<'a, Self>, round: u32) -> Held<'a> {
+    fn known<'a>(&'a self, end: &RoundEnd<'a, GwLdp>, round: u32) -> Known<'a> {
         let latest: BTreeMap<u32, (u32, &Embedding)> = end.collected.by(round);
         let known = latest.into_iter().filter(|(_, (_, embedding))| embedding.n_nodes() > 0);
         let with_subject = known.filter_map(|(id, held)| Some((self.subjects.get(id)?, held)));
         let (subjects, embeddings) = with_subject.unzip();
-        Held { subjects, embeddings }
+        Known { subjects, embeddings }
+    }
+
+    /// What the network sees of the nodes of all graphs, by ascending id.
+    pub(super) fn input_rows(&self) -> Vec<GraphRows> {
+        let shards = self.held.shards().iter();
+        let mut rows: Vec<GraphRows> = shards
+            .flat_map(|shard| self.task.classifier.input_rows(shard))
+            .collect();
+        rows.sort_by_key(|rows| rows.id);
+        rows
     }
 
     /// The distances under a metric, and the spaces that they are between, if these are embeddings.
     fn distances(
         &self,
         metric: Metric,
-        end: &End<'_, Self>,
-        held: &Held<'_>,
+        end: &RoundEnd<'_, GwLdp>,
+        held: &Known<'_>,
     ) -> Result<(Arc<Distances>, Vec<Space>), String> {
-        let solver = self.params.solver;
+        let solver = self.task.params.solver;
         let rows: Vec<(Vec<f64>, usize)> = match metric {
             Metric::Released => {
                 let received = |(_, embedding): &(u32, &Embedding)| {
-                    (self.params.release.received(embedding), embedding.width as usize)
+                    (self.task.params.release.received(embedding), embedding.width as usize)
                 };
                 held.embeddings.iter().map(received).collect()
             }
@@ -154,14 +172,8 @@ impl GwLdp {
                 pairs.map(rows).collect::<Option<_>>().ok_or("a client kept nothing")?
             }
             _ => {
-                let inputs = || {
-                    let clients = (0..self.classifier.n_clients()).map(ClientId);
-                    let mut rows: Vec<GraphRows> =
-                        clients.flat_map(|client| self.classifier.input_rows(client)).collect();
-                    rows.sort_by_key(|rows| rows.id);
-                    rows
-                };
-                let all = distances::of_set(&self.subjects, (self.params.inputs, &inputs), metric, solver)?;
+                let inputs = || self.input_rows();
+                let all = distances::of_set(self.subjects, (self.task.params.inputs, &inputs), metric, solver)?;
                 if held.subjects.len() == all.n {
                     return Ok((all, Vec::new()));
                 }
@@ -172,16 +184,16 @@ impl GwLdp {
             }
         };
         let rows: Vec<(&[f64], usize)> = rows.iter().map(|(rows, width)| (&rows[..], *width)).collect();
-        let spaces = distances::spaces(rows, self.params.distance).map_err(|error| error.to_string())?;
+        let spaces = distances::spaces(rows, self.task.params.distance).map_err(|error| error.to_string())?;
         Ok((Arc::new(distances::of_spaces(&spaces, solver)?), spaces))
     }
 
     /// Means, neighbours and the support vector machine.
     fn score(&self, metric: Metric, distances: &Distances, labelled: &Labelled, sheet: &mut Sheet) {
-        let evaluation = &self.params.evaluation;
+        let evaluation = &self.task.params.evaluation;
         if let Some((mean, std)) = distances.moments() {
-            sheet.put(metric.named("mean_distance"), mean);
-            sheet.put(metric.named("std_distance"), std);
+            sheet.number(metric.named("mean_distance"), mean);
+            sheet.number(metric.named("std_distance"), std);
         }
         if evaluation.keep_matrices {
             let values: Vec<f32> = distances.values.iter().map(|value| *value as f32).collect();
@@ -196,7 +208,7 @@ impl GwLdp {
         for &k in &evaluation.neighbours {
             let name = metric.named(&format!("knn{k}_accuracy"));
             match labelled.by_neighbours(distances, k as usize) {
-                Ok(accuracy) => sheet.put(name, accuracy),
+                Ok(accuracy) => sheet.number(name, accuracy),
                 Err(why) => sheet.missing(&name, &why),
             }
         }
@@ -211,19 +223,26 @@ impl GwLdp {
                 gamma,
                 n_stopped,
             })) => {
-                sheet.put(metric.named("svm_accuracy"), accuracy);
-                sheet.put(metric.named("svm_c"), c);
+                sheet.number(metric.named("svm_accuracy"), accuracy);
+                sheet.number(metric.named("svm_c"), c);
                 if distances.kernel.is_none() {
-                    sheet.put(metric.named("svm_gamma"), gamma);
+                    sheet.number(metric.named("svm_gamma"), gamma);
                 }
-                sheet.put(metric.named("svm_fits_stopped"), f64::from(n_stopped));
+                sheet.number(metric.named("svm_fits_stopped"), f64::from(n_stopped));
             }
         }
     }
 
-    /// Clusters about barycentres, and the map.
-    fn group(&self, metric: Metric, distances: &Distances, spaces: &[Space], held: &Held<'_>, sheet: &mut Sheet) {
-        let evaluation = &self.params.evaluation;
+    /// Clusters about barycentres, which it returns, and the map.
+    fn group(
+        &self,
+        metric: Metric,
+        distances: &Distances,
+        spaces: &[Space],
+        held: &Known<'_>,
+        sheet: &mut Sheet,
+    ) -> Option<Vec<u32>> {
+        let evaluation = &self.task.params.evaluation;
         // Some graphs may have no class: Citeseer has nodes without a label.
         let (labelled, classes): (Vec<usize>, Vec<u32>) = held
             .subjects
@@ -235,7 +254,7 @@ impl GwLdp {
         let mut labels = None;
         if evaluation.clusters {
             let mut settings = KMeans::new(n_classes);
-            settings.alternation.options = self.params.solver.options().unwrap_or_default();
+            settings.alternation.options = self.task.params.solver.options().unwrap_or_default();
             match gw::k_means(spaces, &settings, &mut self.streams.global(CLUSTERS)) {
                 Err(error) => sheet.missing(&metric.named("clusters"), &error.to_string()),
                 Ok(clusters) => {
@@ -257,8 +276,7 @@ impl GwLdp {
                         metric.named("silhouette_clusters"),
                         silhouette(&roots, &clusters.labels),
                     );
-                    sheet.put(metric.named("cluster_rounds"), f64::from(clusters.n_rounds));
-                    sheet.clusters.push((metric, clusters.labels.clone()));
+                    sheet.number(metric.named("cluster_rounds"), f64::from(clusters.n_rounds));
                     labels = Some(clusters.labels);
                 }
             }
@@ -266,9 +284,17 @@ impl GwLdp {
         if evaluation.map {
             self.map(metric, distances, held, labels.as_deref(), sheet);
         }
+        labels
     }
 
-    fn map(&self, metric: Metric, distances: &Distances, held: &Held<'_>, clusters: Option<&[u32]>, sheet: &mut Sheet) {
+    fn map(
+        &self,
+        metric: Metric,
+        distances: &Distances,
+        held: &Known<'_>,
+        clusters: Option<&[u32]>,
+        sheet: &mut Sheet,
+    ) {
         let n = distances.n;
         if n < LEAST_MAPPED {
             let why = format!("a map takes {LEAST_MAPPED} graphs or more, got {n}");
@@ -289,7 +315,7 @@ impl GwLdp {
                     let (class, cluster) = (optional(subject.class), optional(cluster));
                     let _ = writeln!(table, "{},{class},{cluster},{},{}", subject.id, place[0], place[1]);
                 }
-                sheet.put(metric.named("map_divergence"), map.divergence);
+                sheet.number(metric.named("map_divergence"), map.divergence);
                 sheet.artifact(path("map", metric, "csv"), table.into_bytes());
             }
         }
@@ -304,10 +330,10 @@ impl GwLdp {
                 .map(|(.., spaces)| spaces)
         };
         let (true, Some(noisy), Some(clean), Ok(options)) = (
-            self.params.evaluation.restart,
+            self.task.params.evaluation.restart,
             find(Metric::Released),
             find(Metric::Clean),
-            self.params.solver.options(),
+            self.task.params.solver.options(),
         ) else {
             return;
         };
@@ -321,26 +347,27 @@ impl GwLdp {
         let values: Vec<f64> = pairs.par_iter().map_init(solver, value).collect();
         if !values.is_empty() {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            sheet.put("mean_distance@restarted".to_owned(), mean);
+            sheet.reference("mean_distance", "restarted", mean);
         }
     }
 
     /// What the server could have told after every collection.
-    fn history(&self, end: &End<'_, Self>, sheet: &mut Sheet) {
+    fn history(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
         for round in end.collected.rounds() {
-            let held = self.held(end, round);
+            let held = self.known(end, round);
             let Ok((distances, _)) = self.distances(Metric::Released, end, &held) else {
                 continue;
             };
-            let mut at = Sheet::default();
+            let mut at = Sheet::new();
             self.score(Metric::Released, &distances, &Labelled::new(&held.subjects), &mut at);
-            let named = |(name, value): (String, f64)| (format!("{name}[round={round}]"), value);
-            sheet.scores.summary.extend(at.scores.summary.into_iter().map(named));
+            for (name, value) in at.take_summary() {
+                sheet.point(&name, ("round", round), value);
+            }
         }
     }
 
     fn changes(&self, parameters: &[f32], sheet: &mut Sheet) {
-        let n_times = self.params.evaluation.changes;
+        let n_times = self.task.params.evaluation.changes;
         if n_times == 0 {
             return;
         }
@@ -367,17 +394,17 @@ impl GwLdp {
                     continue;
                 }
                 let spread = Spread::of(&values);
-                sheet.put(name, spread.mean);
-                sheet.put(
+                sheet.number(name, spread.mean);
+                sheet.number(
                     metric.named(&format!("std_change_{}", lost.name())),
                     spread.population_std(),
                 );
             }
         }
-        sheet.artifact("changes.csv".to_owned(), table.into_bytes());
+        sheet.artifact("changes.csv", table.into_bytes());
     }
 
-    fn table(&self, held: &Held<'_>, clusters: &[(Metric, Vec<u32>)]) -> String {
+    fn table(&self, held: &Known<'_>, clusters: &[(Metric, Vec<u32>)]) -> String {
         let mut table = "graph,client,class,part,n_nodes,n_edges,round".to_owned();
         for (metric, _) in clusters {
             let _ = write!(
@@ -414,7 +441,7 @@ where
     E: std::fmt::Display,
 {
     match score {
-        Ok(value) => sheet.put(name, value),
+        Ok(value) => sheet.number(name, value),
         Err(why) => sheet.missing(&name, &why.to_string()),
     }
 }

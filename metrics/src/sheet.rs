@@ -1,0 +1,100 @@
+//! What is written down about a run: scores, numbers, points of curves, reference values and files.
+
+use crate::ids::Round;
+use crate::records::ScoreRow;
+use crate::run_dir::Artifact;
+use std::fmt;
+
+/// A sheet that a study fills; the run directory is made of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sheet {
+    scores: Vec<ScoreRow>,
+    summary: Vec<(String, f64)>,
+    artifacts: Vec<Artifact>,
+    /// The lines of `not_scored.csv`.
+    missing: String,
+    round: u32,
+    virtual_s: f64,
+}
+
+impl Sheet {
+    /// An empty sheet, at the start of a run.
+    pub fn new() -> Sheet {
+        Sheet::default()
+    }
+
+    /// Scores from here on are of `round`, `virtual_s` seconds after the start.
+    pub fn stands_at(&mut self, round: u32, virtual_s: f64) {
+        (self.round, self.virtual_s) = (round, virtual_s);
+    }
+
+    /// A row of `scores.csv`: the value of `metric` over `n` samples of `split`.
+    pub fn score(&mut self, split: &str, metric: &str, value: f64, n: u64) {
+        let (round, virtual_s) = (Round(self.round), self.virtual_s);
+        self.score_of((round, virtual_s), split, metric, value, n);
+    }
+
+    /// A row of `scores.csv` of another round, such as an epoch of a training before the run.
+    pub fn score_of(&mut self, (round, virtual_s): (Round, f64), split: &str, metric: &str, value: f64, n: u64) {
+        self.scores.push(ScoreRow {
+            round: round.0,
+            virtual_s,
+            split: split.to_owned(),
+            metric: metric.to_owned(),
+            value,
+            n,
+        });
+    }
+
+    /// A number of `summary.json`.
+    pub fn number(&mut self, metric: impl Into<String>, value: f64) {
+        self.summary.push((metric.into(), value));
+    }
+
+    /// A number that there may be no value for.
+    pub fn number_if(&mut self, metric: impl Into<String>, value: Option<f64>) {
+        if let Some(value) = value {
+            self.number(metric, value);
+        }
+    }
+
+    /// What `label`, such as a theorem, says that `metric` should be.
+    pub fn reference(&mut self, metric: &str, label: &str, value: f64) {
+        self.number(format!("{metric}@{label}"), value);
+    }
+
+    /// A point of the curve of `metric` over a parameter that one run has several values of.
+    pub fn point(&mut self, metric: &str, (parameter, at): (&str, impl fmt::Display), value: f64) {
+        self.number(format!("{metric}[{parameter}={at}]"), value);
+    }
+
+    /// What could not be computed, and why: a line of `artifacts/not_scored.csv`.
+    pub fn missing(&mut self, what: &str, why: &str) {
+        self.missing += &format!("{what},\"{}\"\n", why.replace('"', "'"));
+    }
+
+    /// A file below `artifacts/`.
+    pub fn artifact(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
+        let path = path.into();
+        self.artifacts.push(Artifact { path, bytes });
+    }
+
+    /// The scores, which the sheet then has no more.
+    pub fn take_scores(&mut self) -> Vec<ScoreRow> {
+        std::mem::take(&mut self.scores)
+    }
+
+    /// The numbers, by name in the order in which they came.
+    pub fn take_summary(&mut self) -> Vec<(String, f64)> {
+        std::mem::take(&mut self.summary)
+    }
+
+    /// The files.
+    pub fn take_artifacts(&mut self) -> Vec<Artifact> {
+        let missing = std::mem::take(&mut self.missing);
+        if !missing.is_empty() {
+            self.artifact("not_scored.csv", format!("what,why\n{missing}").into_bytes());
+        }
+        std::mem::take(&mut self.artifacts)
+    }
+}

@@ -1,0 +1,106 @@
+//! What is seen from above: scores, attacks, audits and theory, beside a system and never inside it.
+//!
+//! A [`Study`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and changes nothing: a run goes the same
+//! way whoever watches.
+
+use crate::strategy::{Setup, Strategy};
+use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Round, RoundRow, Sheet};
+
+/// What watches a run of `S`. Every method has a default that sees nothing.
+pub trait Study<S: Strategy>: Send + Sync {
+    /// Something that a handler shows: may raise counters of the strategy, by their places. Called on any thread.
+    fn see(&self, _sight: S::Sight, _count: &mut dyn FnMut(usize, u64)) {}
+
+    /// A round has ended: what the server's state is worth. Called in the order of the rounds.
+    fn after_round(&self, _round: &Ended<'_, S>, _sheet: &mut Sheet) {}
+
+    /// The run has ended.
+    fn at_end(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
+
+    /// How many messages theory predicts for a row of the ledger, where it does.
+    fn expected_messages(
+        &self,
+        _strategy: &S,
+        _setup: &Setup<'_>,
+        _kind: Kind,
+        _round: Round,
+        _direction: Direction,
+    ) -> Option<f64> {
+        None
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoStudy;
+
+impl<S: Strategy> Study<S> for NoStudy {}
+
+/// A round that has just ended.
+pub struct Ended<'a, S: Strategy> {
+    /// Which.
+    pub round: Round,
+    /// The strategy.
+    pub strategy: &'a S,
+    /// The server as it left the round.
+    pub server: &'a S::Server,
+    /// What the strategy knew at the start.
+    pub setup: Setup<'a>,
+}
+
+/// What a run has come to.
+pub struct End<'a, S: Strategy> {
+    /// The strategy.
+    pub strategy: &'a S,
+    /// The server.
+    pub server: &'a S::Server,
+    /// Every client.
+    pub clients: Clients<'a, S::Client>,
+    /// What the strategy knew at the start.
+    pub setup: Setup<'a>,
+    /// Every message and byte.
+    pub ledger: &'a Ledger,
+    /// The finished rounds.
+    pub rounds: &'a [RoundRow],
+    /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].
+    pub counters: Vec<u64>,
+    /// The streams of the run.
+    pub streams: Streams,
+}
+
+impl<S: Strategy> End<'_, S> {
+    /// The stream of what is drawn at the end.
+    pub fn rng(&self) -> SimRng {
+        self.streams.global(Purpose(*b"evaluate"))
+    }
+}
+
+/// All clients' states at the end of a run.
+pub struct Clients<'a, C> {
+    pub(crate) parts: Vec<&'a [C]>,
+    pub(crate) len: u32,
+}
+
+impl<C> Clients<'_, C> {
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The state of one client.
+    pub fn get(&self, client: ClientId) -> Option<&C> {
+        let n = self.parts.len().max(1) as u32;
+        self.parts.get((client.0 % n) as usize)?.get((client.0 / n) as usize)
+    }
+
+    /// All states, in ascending order of the clients.
+    pub fn iter(&self) -> impl Iterator<Item = (ClientId, &C)> {
+        (0..self.len).map(ClientId).filter_map(|id| Some((id, self.get(id)?)))
+    }
+}

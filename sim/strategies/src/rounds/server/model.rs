@@ -1,0 +1,186 @@
+//! The global model, and how updates move it.
+
+use super::super::message::Down;
+use super::super::{RoundStrategy, Rounds, ServerMoments, ServerOptimiser};
+use super::{EMPTY, REFUSED};
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::Average;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the server has whichever way rounds go.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Global<C> {
+    pub(super) parameters: Arc<[f32]>,
+    moments: ServerMoments,
+    refused: Vec<Refused>,
+    pub(super) collected: C,
+}
+
+/// An update and how it came.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Received {
+    pub(super) client: ClientId,
+    pub(super) at: SimTime,
+    /// How many rounds older its model was than the present one.
+    pub(super) staleness: u32,
+    n_samples: u32,
+    weights: Vec<f32>,
+}
+
+/// An update that took no part, since a number in it was not finite.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Refused {
+    client: ClientId,
+    round: Round,
+    /// Its position, and its bits.
+    index: u32,
+    bits: u32,
+}
+
+impl<C: State + Default> Global<C> {
+    pub(super) fn new(parameters: Vec<f32>) -> Self {
+        Global {
+            parameters: parameters.into(),
+            moments: ServerMoments::default(),
+            refused: Vec::new(),
+            collected: C::default(),
+        }
+    }
+}
+
+impl<C: State> Global<C> {
+    /// The table of refused updates, if there are any.
+    pub(super) fn refusals(&self) -> Option<String> {
+        let mut table = "client,round,index,value\n".to_owned();
+        for refused in &self.refused {
+            let value = f32::from_bits(refused.bits);
+            let (client, round) = (refused.client.0, refused.round.0);
+            table += &format!("{client},{round},{},{value}\n", refused.index);
+        }
+        (!self.refused.is_empty()).then_some(table)
+    }
+
+    /// The model, and what is asked for besides, as it is sent in this round.
+    pub(super) fn message<R: RoundStrategy<Collected = C>>(&self, rounds: &Rounds<R>, round: Round) -> Down<R::Order> {
+        let order = rounds.task.order(round, &self.collected);
+        Down::Model(order, Arc::clone(&self.parameters))
+    }
+
+    /// Names an update that takes no part for the number at `index`.
+    pub(super) fn refuse<R: RoundStrategy>(
+        &mut self,
+        client: ClientId,
+        (index, bits): (u32, u32),
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) {
+        self.refused.push(Refused {
+            client,
+            round: cx.event_round(),
+            index,
+            bits,
+        });
+        cx.count(REFUSED, 1);
+    }
+
+    /// An update that is sound.
+    pub(super) fn receive<R: RoundStrategy>(
+        &mut self,
+        client: ClientId,
+        (n_samples, weights): (u32, Vec<f32>),
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) -> Option<Received> {
+        if let Some(index) = first_not_finite(&weights) {
+            self.refuse(client, (index as u32, weights[index].to_bits()), cx);
+            return None;
+        }
+        Some(Received {
+            client,
+            at: cx.now(),
+            staleness: cx.round().0 - cx.event_round().0,
+            n_samples,
+            weights,
+        })
+    }
+
+    /// Reports the round; after the last, ends the run.
+    pub(super) fn end_round<R: RoundStrategy>(
+        &mut self,
+        rounds: &Rounds<R>,
+        is_taken: bool,
+        report: RoundReport,
+        cx: &mut ServerContext<'_, Rounds<R>>,
+    ) -> Result<(), StrategyError> {
+        let round = cx.round();
+        if !is_taken {
+            cx.count(EMPTY, 1);
+        }
+        if let Some(index) = first_not_finite(&self.parameters) {
+            return Err(StrategyError(format!(
+                "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server.rate",
+                round.0
+            )));
+        }
+        cx.round_done(report);
+        if round.0 + 1 >= rounds.protocol.rounds {
+            cx.finish();
+        }
+        Ok(())
+    }
+
+    /// Moves the model by updates, in ascending order of their clients. False if they are too few or weigh nothing.
+    pub(super) fn take_in<R: RoundStrategy>(&mut self, rounds: &Rounds<R>, mut updates: Vec<Received>) -> bool {
+        if updates.len() < rounds.protocol.min_updates as usize {
+            return false;
+        }
+        // A stable sort: several updates of one client stay in the order in which they came.
+        updates.sort_by_key(|received| received.client);
+        let (mut sum, mut weights) = (Average::new(), 0.0);
+        for received in &updates {
+            let weight = rounds.protocol.weight(received.n_samples);
+            let discount = rounds.protocol.discount(received.staleness);
+            weights += weight;
+            sum.add(&received.weights, weight * discount);
+        }
+        self.step(rounds, sum.sums(), weights)
+    }
+
+    /// Moves the model by the weighted sums of updates and the sum of their weights; false if that is 0.
+    pub(super) fn step<R: RoundStrategy>(&mut self, rounds: &Rounds<R>, sums: &[f64], weights: f64) -> bool {
+        if weights <= 0.0 {
+            return false;
+        }
+        let n_trainable = rounds.task.n_trainable();
+        let mut model = self.parameters.to_vec();
+        let mean = |i: usize| sums[i] / weights;
+        // Of whole models the mean itself is the result, without the rounding of a difference and a sum.
+        let is_mean = rounds.protocol.server == ServerOptimiser::Average { rate: 1.0 };
+        let change = |model: &[f32], i: usize| match rounds.is_buffered() {
+            true => mean(i),
+            false => mean(i) - f64::from(model[i]),
+        };
+        let n_stepped = if is_mean { 0 } else { n_trainable };
+        let changes: Vec<f64> = (0..n_stepped).map(|i| change(&model, i)).collect();
+        rounds
+            .protocol
+            .server
+            .step(&mut self.moments, &mut model[..n_stepped], &changes);
+        for (i, x) in model.iter_mut().enumerate().skip(n_stepped) {
+            *x = match rounds.is_buffered() {
+                true => (f64::from(*x) + mean(i)) as f32,
+                false => mean(i) as f32,
+            };
+        }
+        self.parameters = model.into();
+        true
+    }
+}
+
+/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
+fn first_not_finite(values: &[f32]) -> Option<usize> {
+    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
+    if is_sound {
+        return None;
+    }
+    values.iter().position(|x| !x.is_finite())
+}

@@ -1,0 +1,94 @@
+//! What rounds come to, seen from above.
+
+use super::{Client, RoundStrategy, Rounds, Secure};
+use folkmoot_engine::prelude::*;
+
+/// What watches the training of `R`.
+pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
+    /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No message is sent for it.
+    fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet);
+
+    /// The run has ended. Default: nothing more is written down.
+    fn at_end(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+}
+
+/// How training ended.
+pub struct RoundEnd<'a, R: RoundStrategy> {
+    /// What was trained.
+    pub task: &'a R,
+    /// The last model.
+    pub parameters: &'a [f32],
+    /// What the server kept of the extras.
+    pub collected: &'a R::Collected,
+    /// The run, down to the messages.
+    pub run: &'a End<'a, Rounds<R>>,
+}
+
+impl<R: RoundStrategy> RoundEnd<'_, R> {
+    /// What a client has kept of its trainings, if anything.
+    pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
+        self.run.clients.get(client).and_then(Client::kept)
+    }
+
+    /// Whether nothing was learned.
+    pub fn is_dry(&self) -> bool {
+        self.run.setup.dry_run
+    }
+
+    /// How many rounds there were.
+    pub fn n_rounds(&self) -> u32 {
+        self.run.rounds.len() as u32
+    }
+}
+
+/// A study of a training, as one of its rounds.
+pub struct Watched<T>(pub T);
+
+impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
+    fn after_round(&self, ended: &Ended<'_, Rounds<R>>, sheet: &mut Sheet) {
+        let protocol = ended.strategy.protocol();
+        let n_rounds = ended.round.0 + 1;
+        let is_due = n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every);
+        if is_due && !ended.setup.dry_run {
+            self.0
+                .after_round(ended.strategy.task(), ended.round, ended.server.parameters(), sheet);
+        }
+    }
+
+    fn at_end(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+        let ended = RoundEnd {
+            task: end.strategy.task(),
+            parameters: end.server.parameters(),
+            collected: end.server.collected(),
+            run: end,
+        };
+        self.0.at_end(&ended, sheet);
+        for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
+            sheet.number(*name, *count as f64);
+        }
+        if let Some(table) = end.server.refusals() {
+            sheet.artifact("refused_updates.csv", table.into_bytes());
+        }
+    }
+
+    /// In synchronous rounds, so many as are asked, if nobody is away.
+    fn expected_messages(
+        &self,
+        rounds: &Rounds<R>,
+        setup: &Setup<'_>,
+        kind: Kind,
+        round: Round,
+        _: Direction,
+    ) -> Option<f64> {
+        let asked = f64::from(setup.world.cohort.asked(setup.n_clients));
+        let is_secure = rounds.protocol().secure != Secure::Off;
+        let expected = match kind.name {
+            "model" => true,
+            "update" => !is_secure,
+            "withdrawal" => false,
+            "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
+            _ => rounds.task().brings_extra(round),
+        };
+        (expected && !rounds.is_buffered()).then_some(asked)
+    }
+}
