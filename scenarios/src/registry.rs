@@ -1,5 +1,6 @@
 //! Every strategy there is, by name. The only place that knows them all.
 
+use crate::cards::CARDS;
 use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
@@ -13,27 +14,31 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The strategies that cards may name.
+/// What the command line may name: strategies, and cards that come with the program.
 pub struct Registry {
     entries: Vec<Box<dyn Entry>>,
+    cards: Vec<(&'static str, &'static str)>,
 }
 
-/// Two strategies of one name.
+/// Two parts, or two cards, of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateName(pub &'static str);
 
 impl fmt::Display for DuplicateName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a strategy called {} already; choose another name", self.0)
+        write!(f, "there is something called {} already; choose another name", self.0)
     }
 }
 
 impl std::error::Error for DuplicateName {}
 
 impl Registry {
-    /// No strategies.
+    /// Nothing.
     pub fn empty() -> Self {
-        Registry { entries: Vec::new() }
+        Registry {
+            entries: Vec::new(),
+            cards: Vec::new(),
+        }
     }
 
     /// Those that come with Folkmoot.
@@ -46,7 +51,26 @@ impl Registry {
         registry.add::<gw_ldp::Params>().expect("shipped names differ");
         registry.add::<ppgm::Params>().expect("shipped names differ");
         registry.add::<ppgm::federated::Params>().expect("shipped names differ");
+        registry.cards = CARDS.to_vec();
         registry
+    }
+
+    /// Adds a card by its name and text, as `include_str!` gives it.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_card(&mut self, name: &'static str, text: &'static str) -> Result<(), DuplicateName> {
+        if self.cards.iter().any(|(known, _)| *known == name) {
+            return Err(DuplicateName(name));
+        }
+        self.cards.push((name, text));
+        Ok(())
+    }
+
+    /// Name and text of every card, in the order of `folkmoot list`.
+    pub fn cards(&self) -> &[(&'static str, &'static str)] {
+        &self.cards
     }
 
     /// Adds a strategy of one's own.

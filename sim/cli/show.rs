@@ -1,29 +1,27 @@
 //! `folkmoot show`: a resolved card, a data set, or a result.
 
 use crate::args::ShowArgs;
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::{sweep, text};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
-use folkmoot_scenarios::cards::CARDS;
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
-pub(crate) fn show(args: &ShowArgs) -> Result<(), Exit> {
+pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let path = Path::new(&args.what);
     if path.is_dir() {
         return print(&show_dir(path)?);
     }
-    if path.is_file() || CARDS.iter().any(|(name, _)| *name == args.what) {
-        return show_card(args);
+    if path.is_file() || program.registry.cards().iter().any(|(name, _)| *name == args.what) {
+        return show_card(program, args);
     }
-    show_dataset(args)
+    show_dataset(program, args)
 }
 
 fn show_dir(dir: &Path) -> Result<String, Exit> {
@@ -53,16 +51,16 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
     ))
 }
 
-fn show_card(args: &ShowArgs) -> Result<(), Exit> {
-    let (name, source) = context::source(&args.what, &args.set, None)?;
-    let scenario = check(&name, &source, &Registry::shipped())?;
+fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
+    let (name, source) = context::source(program, &args.what, &args.set, None)?;
+    let scenario = check(&name, &source, &program.registry)?;
     print(&scenario.resolved())?;
-    describe_data(args, &scenario)
+    describe_data(program, args, &scenario)
 }
 
 /// What the card's data come to, and how they are shared out.
-fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
-    let failed = |failure| Exit::failure(&failure, &format!("folkmoot show {}", args.what));
+fn describe_data(program: &Program, args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
+    let failed = |failure| Exit::failure(&failure, &format!("{} show {}", program.name, args.what));
     let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default()).map_err(failed)?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
@@ -85,24 +83,25 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<(), Exit> {
     print(&text::table(&["data", ""], &rows, 2))
 }
 
-fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
+fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let card = format!("(dataset: {}, strategy: FedWalk())", args.what);
-    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &Registry::shipped()));
+    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &program.registry));
     match parsed {
-        Ok(scenario) => describe_data(args, &scenario),
+        Ok(scenario) => describe_data(program, args, &scenario),
         // The name is right, so the fault is in what stands in its brackets.
         Err(problems) if is_known(&args.what) => Err(problems.into()),
         Err(_) => {
-            let cards: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
+            let cards: Vec<&str> = program.registry.cards().iter().map(|(name, _)| *name).collect();
             let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
                 .iter()
                 .map(|entry| entry.name)
                 .collect();
             let known: Vec<&str> = cards.into_iter().chain(datasets).collect();
             Err(Exit::usage(format!(
-                "error: {} is neither a card, nor a data set, nor a directory{}\n  see folkmoot list",
+                "error: {} is neither a card, nor a data set, nor a directory{}\n  see {} list",
                 args.what,
-                folkmoot_scenarios::text::suggest(&args.what, &known)
+                folkmoot_scenarios::text::suggest(&args.what, &known),
+                program.name
             )))
         }
     }
