@@ -233,6 +233,8 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("sim/engine", &["metrics"]),
         ("sim/graphs", &[]),
         ("sim/learning", &["graphs"]),
+        ("sim/parts", &["parts-derive"]),
+        ("sim/parts/derive", &[]),
         ("sim/privacy", &[]),
         ("sim/similarity", &["graphs"]),
         (
@@ -293,6 +295,8 @@ fn every_crate_denies_what_the_workspace_denies() {
         "sim/engine",
         "sim/graphs",
         "sim/learning",
+        "sim/parts",
+        "sim/parts/derive",
         "sim/privacy",
         "sim/similarity",
         "sim/strategies",
