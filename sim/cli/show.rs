@@ -84,18 +84,22 @@ fn describe_data(program: &Program, args: &ShowArgs, scenario: &Scenario) -> Res
 }
 
 fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
-    let card = format!("(dataset: {}, strategy: FedWalk())", args.what);
+    // Any strategy will do: the data are the same for all.
+    let strategy = program
+        .registry
+        .strategies()
+        .parts()
+        .next()
+        .map_or("", |part| part.name);
+    let card = format!("(dataset: {}, strategy: {strategy}())", args.what);
     let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &program.registry));
     match parsed {
         Ok(scenario) => describe_data(program, args, &scenario),
         // The name is right, so the fault is in what stands in its brackets.
-        Err(problems) if is_known(&args.what) => Err(problems.into()),
+        Err(problems) if is_known(program, &args.what) => Err(problems.into()),
         Err(_) => {
             let cards: Vec<&str> = program.registry.cards().iter().map(|(name, _)| *name).collect();
-            let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
-                .iter()
-                .map(|entry| entry.name)
-                .collect();
+            let datasets = program.registry.datasets().parts().map(|part| part.name);
             let known: Vec<&str> = cards.into_iter().chain(datasets).collect();
             Err(Exit::usage(format!(
                 "error: {} is neither a card, nor a data set, nor a directory{}\n  see {} list",
@@ -108,8 +112,7 @@ fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 }
 
 /// Whether a data set is called so, whatever follows in brackets.
-fn is_known(what: &str) -> bool {
-    let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
-    let known = folkmoot_graphs::DatasetSpec::catalogue();
-    known.iter().any(|entry| name(entry.name) == name(what))
+fn is_known(program: &Program, what: &str) -> bool {
+    let name = what.split('(').next().unwrap_or_default().trim();
+    program.registry.datasets().parts().any(|part| part.name == name)
 }

@@ -4,8 +4,8 @@
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
-use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_engine::world::network::{LinkClass, Links};
+use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, availability, devices};
 use serde::{Deserialize, Serialize};
 
 /// Tokens are passed from client to client; each holder works on them, and the last one reports to the server.
@@ -250,7 +250,7 @@ const RELAY: Relay = Relay {
 };
 
 /// Jitter, loss, narrow access links, slow devices, absences and dropout all at once.
-fn rough_world(availability: AvailabilitySpec) -> World {
+fn rough_world(availability: impl Availability + 'static) -> World {
     let class = |median| LinkClass {
         latency_ms: Dist::LogNormal {
             median,
@@ -259,7 +259,7 @@ fn rough_world(availability: AvailabilitySpec) -> World {
         },
         loss_prob: 0.05,
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: class(30.0),
         downlink: class(20.0),
         peer: class(25.0),
@@ -273,13 +273,12 @@ fn rough_world(availability: AvailabilitySpec) -> World {
         retry_after_ms: 40.0,
     };
     World {
-        network: NetworkSpec::Links(links).build(),
-        devices: DeviceSpec::LogNormal {
+        network: Box::new(links),
+        devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e5,
             sigma: 0.4,
-        }
-        .build(),
-        availability: availability.build(),
+        }),
+        availability: Box::new(availability),
         dropout: DropoutSpec {
             prob: 0.1,
             after_ms: Dist::Uniform { low: 0.0, high: 300.0 },
@@ -316,17 +315,19 @@ fn print(outcome: &Outcome) -> String {
 
 #[test]
 fn threads_windows_and_encoding_change_nothing() {
-    let worlds = [
-        AvailabilitySpec::Always,
-        AvailabilitySpec::Bernoulli { online_prob: 0.8 },
-        AvailabilitySpec::OnOff {
-            mean_on_s: 0.5,
-            mean_off_s: 0.2,
+    let worlds: [fn() -> World; 3] = [
+        || rough_world(availability::Always {}),
+        || rough_world(availability::Bernoulli { online_prob: 0.8 }),
+        || {
+            rough_world(availability::OnOff {
+                mean_on_s: 0.5,
+                mean_off_s: 0.2,
+            })
         },
     ];
-    for availability in worlds {
+    for (i, world) in worlds.iter().enumerate() {
         for absence in [Absence::Wait, Absence::GiveUp, RELAY.absence] {
-            let (strategy, world) = (Relay { absence, ..RELAY }, rough_world(availability));
+            let (strategy, world) = (Relay { absence, ..RELAY }, world());
             let first = print(&play(&strategy, &world, Options::default()));
             let mut others = vec![
                 Options {
@@ -350,10 +351,7 @@ fn threads_windows_and_encoding_change_nothing() {
             }));
             for options in others {
                 let again = print(&play(&strategy, &world, options));
-                assert!(
-                    first == again,
-                    "{options:?} differs with {availability:?} and {absence:?}"
-                );
+                assert!(first == again, "{options:?} differs in world {i} with {absence:?}");
             }
         }
     }
@@ -363,7 +361,7 @@ fn threads_windows_and_encoding_change_nothing() {
 fn every_fate_appears_and_every_row_balances() {
     let outcome = play(
         &RELAY,
-        &rough_world(AvailabilitySpec::OnOff {
+        &rough_world(availability::OnOff {
             mean_on_s: 0.5,
             mean_off_s: 0.2,
         }),
@@ -427,7 +425,7 @@ fn in_the_ideal_world_every_token_comes_home() {
 fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
     let world = World {
         horizon: SimSpan::from_millis(50.0),
-        ..rough_world(AvailabilitySpec::Always)
+        ..rough_world(availability::Always {})
     };
     let outcome = play(&RELAY, &world, Options::default());
     assert_eq!(outcome.end, SimTime(50_000_000));
@@ -436,7 +434,7 @@ fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
 
 #[test]
 fn adding_a_client_leaves_the_others_draws_alone() {
-    let world = rough_world(AvailabilitySpec::Always);
+    let world = rough_world(availability::Always {});
     let access = |n: u32| {
         let outcome = run(&RELAY, n, &world, 11, Options::default(), &mut Unobserved).unwrap();
         assert_eq!(outcome.clients.len(), n as usize);

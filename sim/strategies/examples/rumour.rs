@@ -7,15 +7,14 @@
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::rng;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{DataDirs, Dataset, Partition};
 use folkmoot_metrics::{MessageRow, RoundRow};
+use folkmoot_parts::part;
 use folkmoot_scenarios::registry::{Job, Registry, TableObserver};
 use folkmoot_scenarios::run::{Cache, load};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 use folkmoot_strategies::settings::Settings;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Everything that travels.
@@ -72,30 +71,16 @@ impl Wire for Message {
 }
 
 /// The parameters: `strategy: Rumour(fanout: 3)`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(name = "Rumour", about = "a rumour among clients")]
+#[derive(Clone, Debug)]
 struct Rumour {
-    /// Clients told by each who hears it, 1..=100. Default 3.
+    /// Clients told by each who hears it.
+    #[part(default = 3, in = 1..=100)]
     fanout: u32,
 }
 
-impl Default for Rumour {
-    fn default() -> Self {
-        Rumour { fanout: 3 }
-    }
-}
-
 impl Settings for Rumour {
-    const NAME: &'static str = "Rumour";
-    const ABOUT: &'static str = "a rumour among clients";
     type Strategy = Rumour;
-
-    fn check(&self) -> Vec<Breach> {
-        match self.fanout {
-            1..=100 => Vec::new(),
-            n => vec![("fanout".to_owned(), format!("must lie in 1..=100, got {n}"))],
-        }
-    }
 
     fn build(&self, _: &Arc<Dataset>, _: &Arc<Partition>, _: Streams) -> Result<Rumour, StrategyError> {
         Ok(self.clone())

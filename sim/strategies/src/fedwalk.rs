@@ -54,7 +54,6 @@ use audit::Recovery;
 use clustering::Published;
 use dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
@@ -236,13 +235,7 @@ impl FedWalk {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "FedWalk";
-    const ABOUT: &'static str = "unsupervised node embedding by random walks over devices (KDD 2022)";
     type Strategy = FedWalk;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.walks_per_node + 1)

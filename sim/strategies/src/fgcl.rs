@@ -48,20 +48,13 @@ use crate::rounds::{End, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
 use data::Data;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_learning::Optimiser;
 use noise::Noise;
 use std::sync::Arc;
 
 impl Settings for Params {
-    const NAME: &'static str = "Fgcl";
-    const ABOUT: &'static str = "contrastive learning of graph classifiers under edge-level noise (2022)";
     type Strategy = Rounds<Fgcl>;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

@@ -44,7 +44,6 @@ use crate::classifier::{Classifier, GraphRows};
 use crate::rounds::{Charge, End, RoundStrategy, Rounds, Score, Task, Trained};
 use crate::settings::Settings;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,13 +71,7 @@ pub struct Kept {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "GwLdp";
-    const ABOUT: &'static str = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)";
     type Strategy = Rounds<GwLdp>;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

@@ -46,7 +46,6 @@ pub use server::Server;
 use crate::settings::Settings;
 use data::Data;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_privacy::Laplace;
 use learned::Learned;
@@ -211,13 +210,7 @@ impl Ppgm {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "Ppgm";
-    const ABOUT: &'static str = "similarity of two devices' graphs without sending their nodes (ICDM 2022)";
     type Strategy = Ppgm;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(1)

@@ -25,7 +25,6 @@
 
 mod client;
 mod message;
-mod open_protocol;
 mod secure;
 #[cfg(test)]
 mod secure_tests;
@@ -37,13 +36,13 @@ mod tests;
 
 pub use client::Client;
 pub use message::{Message, Payload, Update};
-pub use open_protocol::OpenProtocol;
 pub use secure::SecureMessage;
 pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
 
 use folkmoot_engine::prelude::*;
+use folkmoot_parts::Value;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -224,8 +223,8 @@ impl<R: RoundStrategy> Rounds<R> {
     ///
     /// The first rule that the settings break, or that there is no client.
     pub fn new(task: R, protocol: Protocol, streams: Streams) -> Result<Self, StrategyError> {
-        if let Some((field, rule)) = protocol.check().into_iter().next() {
-            return Err(StrategyError(format!("protocol.{field}: {rule}")));
+        if let Some(broken) = protocol.broken().first() {
+            return Err(StrategyError(format!("protocol.{broken}")));
         }
         if task.n_clients() == 0 {
             return Err(StrategyError(

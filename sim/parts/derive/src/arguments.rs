@@ -16,6 +16,8 @@ pub(crate) struct Declared {
     pub(crate) about: Option<LitStr>,
     /// Whether there is a method `rules` for what ties several fields.
     pub(crate) rules: bool,
+    /// Whether there is a method `settle` for fields that stand for others.
+    pub(crate) settle: bool,
 }
 
 impl Parse for Declared {
@@ -26,7 +28,8 @@ impl Parse for Declared {
                 () if meta.path.is_ident("name") => declared.name = Some(meta.value()?.parse()?),
                 () if meta.path.is_ident("about") => declared.about = Some(meta.value()?.parse()?),
                 () if meta.path.is_ident("rules") => declared.rules = true,
-                () => return Err(meta.error("a type takes `name = \"…\"`, `about = \"…\"` and `rules`")),
+                () if meta.path.is_ident("settle") => declared.settle = true,
+                () => return Err(meta.error("a type takes `name = \"…\"`, `about = \"…\"`, `rules` and `settle`")),
             }
             Ok(())
         });

@@ -42,12 +42,20 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
             }
         }
     });
+    let settle = declared.settle.then(|| {
+        quote! {
+            fn settle(&mut self, is_written: &dyn Fn(&str) -> bool) {
+                self.settle(is_written)
+            }
+        }
+    });
     let part = declared.name.iter().zip(&declared.about).map(|(part, about)| {
         quote! {
             impl ::folkmoot_parts::Part for #name {
                 const NAME: &'static str = #part;
                 const ABOUT: &'static str = #about;
                 const SOURCE: &'static str = concat!(module_path!(), "::", stringify!(#name));
+                #settle
             }
         }
     });
@@ -288,7 +296,8 @@ fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
             let why = format!("{ident} cannot be the default: one of its fields has none");
             default = Some(whole.default.ok_or_else(|| syn::Error::new(ident.span(), why))?);
         }
-        let (body, is_default, text) = (whole.body, chosen.is_default, bare(&ident));
+        let text = renamed(&variant.attrs)?.unwrap_or_else(|| bare(&ident));
+        let (body, is_default) = (whole.body, chosen.is_default);
         described.push(quote! {
             ::folkmoot_parts::Variant {
                 name: #text,
@@ -388,6 +397,23 @@ fn default_of(name: &Ident, prefix: &str, field: &mut Field, known: &Known) -> T
     }
 }
 
+/// The name that serde was told to give a variant.
+fn renamed(attributes: &[Attribute]) -> syn::Result<Option<String>> {
+    let mut name = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("rename") {
+                return Err(
+                    meta.error("of serde's attributes only `rename` goes with #[part], which says the rest itself")
+                );
+            }
+            name = Some(meta.value()?.parse::<LitStr>()?.value());
+            Ok(())
+        })?;
+    }
+    Ok(name)
+}
+
 /// A name as cards write it.
 fn bare(name: &Ident) -> String {
     let text = name.to_string();
@@ -405,7 +431,11 @@ fn docs(attributes: &[Attribute]) -> String {
         },
         _ => None,
     });
-    let joined = lines.collect::<Vec<String>>().join(" ");
+    let mut joined = lines.collect::<Vec<String>>().join(" ");
+    while let Some(at) = joined.find("`](") {
+        let end = joined[at..].find(')').map_or(joined.len(), |end| at + end + 1);
+        joined.replace_range(at + 1..end, "");
+    }
     joined.replace("[`", "`").replace("`]", "`").trim().to_owned()
 }
 
