@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "show",
     "list",
+    "explain",
     "plot",
     "compare",
     "verify",
@@ -35,6 +36,28 @@ fn help_reads_as_before() {
 fn the_list_reads_as_before() {
     let temp = TempDir::new();
     assert_golden("cli/list.txt", &temp.run(&["list"]).transcript());
+}
+
+#[test]
+fn explanations_read_as_before() {
+    let temp = TempDir::new();
+    let paths = [
+        "FedWalk",
+        "strategy.model.hidden",
+        "network.uplink.latency_ms",
+        "availability",
+        "strategy.variant",
+        "cohort",
+        "sweep.seeds",
+        "strategy.evaluation.metrics.Fused",
+        "strategy.walk_lenght",
+        "Karat",
+    ];
+    let text: String = paths
+        .iter()
+        .map(|path| temp.run(&["explain", path]).transcript())
+        .collect();
+    assert_golden("cli/explain.txt", &text);
 }
 
 #[test]

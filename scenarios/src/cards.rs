@@ -79,12 +79,12 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/variants",
 ];
 
-/// A card by the path of a file or the name of a shipped card, and what to call it.
+/// A card by the path of a file or the name of one of `shipped`, and what to call it.
 ///
 /// # Errors
 ///
 /// When there is neither, or the file cannot be read or is no text. A folder never hides a shipped card of its name.
-pub fn find(card: &str) -> Result<(String, Source), Problems> {
+pub fn find(card: &str, shipped: &[(&str, &str)]) -> Result<(String, Source), Problems> {
     let path = Path::new(card);
     if path.exists() && !path.is_dir() {
         let name = path
@@ -92,14 +92,14 @@ pub fn find(card: &str) -> Result<(String, Source), Problems> {
             .map_or_else(|| card.to_owned(), |stem| stem.to_string_lossy().into_owned());
         return Ok((name, Source::read(path)?));
     }
-    match CARDS.iter().find(|(name, _)| *name == card) {
+    match shipped.iter().find(|(name, _)| *name == card) {
         Some((name, text)) => Ok(((*name).to_owned(), Source::new(name, text)?)),
         None if path.is_dir() => Err(refused(
             card,
             "is a folder, not a card; to run a result again, give the scenario.ron in it",
         )?),
         None => {
-            let names: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = shipped.iter().map(|(name, _)| *name).collect();
             let message = format!("is neither a file nor a shipped card{}", suggest(card, &names));
             Err(refused(card, &message)?)
         }

@@ -1,113 +1,149 @@
-//! Every strategy there is, by name. The only place that knows them all.
+//! Every part there is, by name. The only place that knows them all.
 
-use crate::text::{Problems, Source, Variant, recover, suggest, variant_of};
+use crate::axis::{Axis, Described, DuplicateName};
+use crate::cards::CARDS;
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
-use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_engine::world::{self, Availability, Devices, Network};
+use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
+use folkmoot_parts::Part;
 use folkmoot_strategies::settings::{Settings, Source as Given};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
-use ron::extensions::Extensions;
-use ron::ser::PrettyConfig;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The strategies that cards may name.
+/// What a card may name, one list for each field, and the cards that come with a program.
 pub struct Registry {
-    entries: Vec<Box<dyn Entry>>,
+    strategies: Axis<dyn Chosen>,
+    datasets: Axis<dyn DataSource>,
+    partitions: Axis<dyn Partitioner>,
+    networks: Axis<dyn Network>,
+    devices: Axis<dyn Devices>,
+    availabilities: Axis<dyn Availability>,
+    cards: Vec<(&'static str, &'static str)>,
 }
 
-/// Two strategies of one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DuplicateName(pub &'static str);
+/// Adds a part that is itself what its axis is of.
+macro_rules! adds {
+    ($($(#[$doc:meta])* $name:ident, $all:ident: $axis:ident of $what:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $name<P: Part + $what>(&mut self) -> Result<(), DuplicateName> {
+            self.$axis.add::<P>(|part| Box::new(part))
+        }
 
-impl fmt::Display for DuplicateName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a strategy called {} already; choose another name", self.0)
-    }
+        /// All of that kind.
+        pub fn $all(&self) -> &Axis<dyn $what> {
+            &self.$axis
+        }
+    )*};
 }
-
-impl std::error::Error for DuplicateName {}
 
 impl Registry {
-    /// No strategies.
+    /// Nothing.
     pub fn empty() -> Self {
-        Registry { entries: Vec::new() }
+        Registry {
+            strategies: Axis::new("strategy", "strategy"),
+            datasets: Axis::new("dataset", "data set"),
+            partitions: Axis::new("partition", "partition"),
+            networks: Axis::new("network", "network"),
+            devices: Axis::new("devices", "model of devices"),
+            availabilities: Axis::new("availability", "availability"),
+            cards: Vec::new(),
+        }
     }
 
-    /// Those that come with Folkmoot.
+    /// What comes with Folkmoot.
     pub fn shipped() -> Self {
         let mut registry = Registry::empty();
-        registry.add::<fedwalk::Params>().expect("shipped names differ");
-        registry.add::<deep_walk::Params>().expect("shipped names differ");
-        registry.add::<fed_avg::Params>().expect("shipped names differ");
-        registry.add::<fgcl::Params>().expect("shipped names differ");
-        registry.add::<gw_ldp::Params>().expect("shipped names differ");
-        registry.add::<ppgm::Params>().expect("shipped names differ");
-        registry.add::<ppgm::federated::Params>().expect("shipped names differ");
+        registry.add_shipped().expect("shipped names differ");
+        registry.cards = CARDS.to_vec();
         registry
     }
 
-    /// Adds a strategy of one's own.
+    fn add_shipped(&mut self) -> Result<(), DuplicateName> {
+        self.add::<fedwalk::Params>()?;
+        self.add::<deep_walk::Params>()?;
+        self.add::<fed_avg::Params>()?;
+        self.add::<fgcl::Params>()?;
+        self.add::<gw_ldp::Params>()?;
+        self.add::<ppgm::Params>()?;
+        self.add::<ppgm::federated::Params>()?;
+        self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
+        self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
+        self.add_network::<world::network::Ideal>()?;
+        self.add_network::<world::network::Links>()?;
+        self.add_devices::<world::devices::Ideal>()?;
+        self.add_devices::<world::devices::Constant>()?;
+        self.add_devices::<world::devices::LogNormal>()?;
+        self.add_availability::<world::availability::Always>()?;
+        self.add_availability::<world::availability::Bernoulli>()?;
+        self.add_availability::<world::availability::OnOff>()
+    }
+
+    /// Adds a card by its name and text, as `include_str!` gives it.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_card(&mut self, name: &'static str, text: &'static str) -> Result<(), DuplicateName> {
+        if self.cards.iter().any(|(known, _)| *known == name) {
+            return Err(DuplicateName(name));
+        }
+        self.cards.push((name, text));
+        Ok(())
+    }
+
+    /// Name and text of every card, in the order of `folkmoot list`.
+    pub fn cards(&self) -> &[(&'static str, &'static str)] {
+        &self.cards
+    }
+
+    /// Adds a strategy.
     ///
     /// # Errors
     ///
     /// When its name is taken.
     pub fn add<P: Settings>(&mut self) -> Result<(), DuplicateName> {
-        if self.entries.iter().any(|entry| entry.name() == P::NAME) {
-            return Err(DuplicateName(P::NAME));
-        }
-        self.entries.push(Box::new(Typed::<P>(PhantomData)));
-        Ok(())
+        self.strategies.add::<P>(|params| Box::new(Loaded(params)))
     }
 
-    /// Names and one-line descriptions, in a fixed order.
-    pub fn list(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.entries.iter().map(|entry| (entry.name(), entry.about()))
+    /// All strategies.
+    pub fn strategies(&self) -> &Axis<dyn Chosen> {
+        &self.strategies
     }
 
-    /// Every parameter with its default, as RON, of the strategy called `name`.
-    pub fn defaults(&self, name: &str) -> Option<String> {
-        self.entries
-            .iter()
-            .find(|entry| entry.name() == name)
-            .map(|entry| entry.defaults())
+    adds! {
+        /// Adds a data set or a generator.
+        add_dataset, datasets: datasets of DataSource;
+        /// Adds a way to share data out.
+        add_partition, partitions: partitions of Partitioner;
+        /// Adds a network.
+        add_network, networks: networks of Network;
+        /// Adds a model of how fast clients compute.
+        add_devices, devices: devices of Devices;
+        /// Adds a model of when clients are online.
+        add_availability, availabilities: availabilities of Availability;
     }
 
-    /// Reads a card's `strategy`; positions are those of the card.
-    ///
-    /// # Errors
-    ///
-    /// Every problem of the name, the shape and the values.
-    pub fn read(&self, source: &Source) -> Result<Box<dyn Chosen>, Problems> {
-        let Variant { name, body } = variant_of(source)?;
-        match self.entries.iter().find(|entry| entry.name() == name) {
-            Some(entry) => entry.read(&body),
-            None => {
-                let known: Vec<&str> = self.entries.iter().map(|entry| entry.name()).collect();
-                let mut problems = Problems::new(source);
-                problems.push_at("", format!("there is no strategy `{name}`{}", suggest(&name, &known)));
-                Err(problems)
-            }
-        }
+    /// What every part says of itself, axis by axis.
+    pub fn parts(&self) -> impl Iterator<Item = &Described> {
+        let world = self
+            .networks
+            .parts()
+            .chain(self.devices.parts())
+            .chain(self.availabilities.parts());
+        let data = self.datasets.parts().chain(self.partitions.parts());
+        self.strategies.parts().chain(data).chain(world)
     }
-}
-
-/// A strategy that a card may name.
-trait Entry: Send + Sync {
-    fn name(&self) -> &'static str;
-    fn about(&self) -> &'static str;
-    fn defaults(&self) -> String;
-    fn read(&self, body: &Source) -> Result<Box<dyn Chosen>, Problems>;
 }
 
 /// A strategy with its parameters.
 pub trait Chosen: Send + Sync {
-    /// As a card writes it, every parameter explicit.
-    fn resolved(&self) -> String;
-
     /// How many rounds it will have, if that is known before.
     fn rounds(&self) -> Option<u32>;
 
@@ -146,43 +182,9 @@ pub struct Finished {
     pub trusted: Option<&'static str>,
 }
 
-struct Typed<P>(PhantomData<fn() -> P>);
-
-impl<P: Settings> Entry for Typed<P> {
-    fn name(&self) -> &'static str {
-        P::NAME
-    }
-
-    fn about(&self) -> &'static str {
-        P::ABOUT
-    }
-
-    fn defaults(&self) -> String {
-        Loaded(P::default()).resolved()
-    }
-
-    fn read(&self, body: &Source) -> Result<Box<dyn Chosen>, Problems> {
-        let (params, mut problems) = recover::<P>(body);
-        let Some(params) = params else { return Err(problems) };
-        for (field, rule) in params.check() {
-            problems.push_at(&field, rule);
-        }
-        problems.into_result(Box::new(Loaded(params)) as Box<dyn Chosen>)
-    }
-}
-
 struct Loaded<P>(P);
 
 impl<P: Settings> Chosen for Loaded<P> {
-    fn resolved(&self) -> String {
-        // The card that it becomes part of is read with the same extensions.
-        let options = ron::Options::default()
-            .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
-        let body = options.to_string_pretty(&self.0, PrettyConfig::new());
-        let body = body.expect("settings are plain data");
-        format!("{}{body}", P::NAME)
-    }
-
     fn rounds(&self) -> Option<u32> {
         self.0.rounds()
     }

@@ -89,7 +89,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loade
     let streams = Streams::new(scenario.seed());
     let spec = scenario.dataset();
     let seed = if spec.is_generated() { scenario.seed() } else { 0 };
-    let key = format!("{spec:?} {seed}");
+    let key = format!("{} {seed}", scenario.dataset_text());
     let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
     let cached = known().get(&key).cloned();
     let dataset = match cached {

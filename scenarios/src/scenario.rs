@@ -1,14 +1,15 @@
 //! A checked scenario: every value legal, or every problem said at once.
 
-use crate::file::{ScenarioFile, SweepFile};
+use crate::axis::{Axis, Picked};
+use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::registry::{Chosen, Registry};
 use crate::text::{MAX_AXES, Problems, Source, apply, apply_axis, axes_of, check_axes, quoted_part, recover, suggest};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
-use folkmoot_graphs::{DatasetSpec, PartitionSpec};
+use folkmoot_engine::world::{Availability, Devices, Network};
+use folkmoot_graphs::{DataSource, Partitioner};
+use folkmoot_parts::{Rules, Value};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
-use ron::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A card in which every value is legal. Made by [`check`] alone.
@@ -16,8 +17,12 @@ pub struct Scenario {
     file: ScenarioFile,
     name: String,
     source: Source,
-    dataset: DatasetSpec,
+    dataset: Box<dyn DataSource>,
+    partition: Box<dyn Partitioner>,
     strategy: Box<dyn Chosen>,
+    network: Picked<dyn Network>,
+    devices: Picked<dyn Devices>,
+    availability: Picked<dyn Availability>,
     axes: Vec<Swept>,
 }
 
@@ -28,30 +33,49 @@ pub struct Scenario {
 /// Every problem of shape and value, with line and column.
 pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenario, Problems> {
     let (file, mut problems) = recover::<ScenarioFile>(source);
-    let Some(file) = file else { return Err(problems) };
-    for (path, breaches) in value_checks(&file) {
-        for (field, rule) in breaches {
-            let path = if field.is_empty() {
-                path.to_owned()
-            } else {
-                format!("{path}.{field}")
-            };
-            problems.push_at(&path, rule);
+    let Some(mut file) = file else { return Err(problems) };
+    for broken in file.broken() {
+        problems.push_at(&broken.path, broken.rule);
+    }
+    for (field, example) in [("dataset", "Karate"), ("strategy", "FedWalk()")] {
+        if source.within(field).is_none() {
+            let rule = format!("must be given, such as {field}: {example} (see folkmoot list)");
+            problems.push_at(field, rule);
         }
     }
-    if file.dataset.is_none() {
-        problems.push_at("dataset", "must be given, such as dataset: Karate (see folkmoot list)");
-    }
-    let strategy = match source.within("strategy") {
-        Some(value) => registry.read(&value).map_err(|more| problems.append(more)).ok(),
-        None => {
-            problems.push_at(
-                "strategy",
-                "must be given, such as strategy: FedWalk() (see folkmoot list)",
-            );
-            None
-        }
-    };
+    let strategy = pick(
+        registry.strategies(),
+        source,
+        ("strategy", &mut file.strategy),
+        &mut problems,
+    );
+    let dataset = pick(
+        registry.datasets(),
+        source,
+        ("dataset", &mut file.dataset),
+        &mut problems,
+    );
+    let partition = pick(
+        registry.partitions(),
+        source,
+        ("partition", &mut file.partition),
+        &mut problems,
+    );
+    let network = pick(
+        registry.networks(),
+        source,
+        ("network", &mut file.network),
+        &mut problems,
+    );
+    let devices = pick(
+        registry.devices(),
+        source,
+        ("devices", &mut file.devices),
+        &mut problems,
+    );
+    let availability = ("availability", &mut file.availability);
+    let availability = pick(registry.availabilities(), source, availability, &mut problems);
+    let strategy = strategy.map(|strategy| strategy.build());
     let axes = axes_of(source, "sweep.axes");
     for error in check_axes(&axes, &file.sweep.seeds) {
         let path = format!("sweep.{}", error.path());
@@ -68,7 +92,10 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
             }
         }
     }
-    let (Some(dataset), Some(strategy)) = (file.dataset.clone(), strategy) else {
+    let system = strategy.zip(dataset).zip(partition);
+    let Some((((strategy, dataset), partition), ((network, devices), availability))) =
+        system.zip(network.zip(devices).zip(availability))
+    else {
         return Err(problems);
     };
     if axes.len() > MAX_AXES {
@@ -96,10 +123,40 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         file,
         name: name.to_owned(),
         source: source.clone(),
-        dataset,
+        dataset: dataset.build(),
+        partition: partition.build(),
         strategy,
+        network,
+        devices,
+        availability,
         axes,
     })
+}
+
+/// What the card names in one field, or its default; the file then holds it with every setting explicit.
+fn pick<T: ?Sized + 'static>(
+    axis: &Axis<T>,
+    source: &Source,
+    (field, named): (&str, &mut Named),
+    problems: &mut Problems,
+) -> Option<Picked<T>> {
+    let picked = match source.within(field) {
+        Some(value) => axis.read(&value),
+        None if problems.is_doubtful(field) => return None,
+        None => Source::new(field, named.text()).and_then(|default| axis.read(&default)),
+    };
+    match picked {
+        Ok(picked) => {
+            *named = Named::of(&picked.text().replace('\n', "\n    "));
+            Some(picked)
+        }
+        Err(more) => {
+            if source.within(field).is_some() {
+                problems.append(more);
+            }
+            None
+        }
+    }
 }
 
 /// An axis of a sweep.
@@ -158,41 +215,6 @@ fn check_names(axes: &[(String, Vec<String>)], names: &BTreeMap<String, Vec<Stri
     names.iter().filter_map(wrong).collect()
 }
 
-/// What each part of the card says of itself; the part's path and its breaches.
-fn value_checks(file: &ScenarioFile) -> Vec<(&'static str, Vec<Breach>)> {
-    let own = |holds: bool, rule: String| if holds { Vec::new() } else { vec![(String::new(), rule)] };
-    let positive = |value: Option<f64>, most: f64| {
-        own(
-            value.is_none_or(|value| value > 0.0 && value <= most),
-            format!(
-                "must be greater than 0 and at most {most}, got {}",
-                value.unwrap_or_default()
-            ),
-        )
-    };
-    vec![
-        (
-            "dataset",
-            file.dataset.as_ref().map(DatasetSpec::check).unwrap_or_default(),
-        ),
-        ("partition", file.partition.check()),
-        ("network", file.network.check()),
-        (
-            "header_bytes",
-            own(
-                file.header_bytes <= 65_535,
-                format!("must lie in 0..=65535, got {}", file.header_bytes),
-            ),
-        ),
-        ("devices", file.devices.check()),
-        ("availability", file.availability.check()),
-        ("dropout", file.dropout.check()),
-        ("cohort", file.cohort.check(u32::MAX)),
-        ("deadline_ms", positive(file.deadline_ms, 1e12)),
-        ("horizon_s", positive(file.horizon_s, 1e9)),
-    ]
-}
-
 impl Scenario {
     /// The name: a built-in card's, or the file's.
     pub fn name(&self) -> &str {
@@ -215,13 +237,18 @@ impl Scenario {
     }
 
     /// The data.
-    pub fn dataset(&self) -> &DatasetSpec {
-        &self.dataset
+    pub fn dataset(&self) -> &dyn DataSource {
+        self.dataset.as_ref()
+    }
+
+    /// The data's settings, as a card writes them.
+    pub fn dataset_text(&self) -> &str {
+        self.file.dataset.text()
     }
 
     /// How they are shared out.
-    pub fn partition(&self) -> &PartitionSpec {
-        &self.file.partition
+    pub fn partition(&self) -> &dyn Partitioner {
+        self.partition.as_ref()
     }
 
     /// The system.
@@ -252,9 +279,9 @@ impl Scenario {
     /// The world around the clients.
     pub fn world(&self) -> World {
         World {
-            network: self.file.network.build(),
-            devices: self.file.devices.build(),
-            availability: self.file.availability.build(),
+            network: self.network.build(),
+            devices: self.devices.build(),
+            availability: self.availability.build(),
             dropout: self.file.dropout,
             cohort: self.file.cohort,
             deadline: self.file.deadline_ms.map(SimSpan::from_millis),
@@ -270,8 +297,10 @@ impl Scenario {
     /// Every rule broken.
     pub fn check_clients(&self, n_clients: u32) -> Result<(), Problems> {
         let mut problems = Problems::new(&self.source);
-        for (field, rule) in self.file.cohort.check(n_clients) {
-            problems.push_at(&format!("cohort.{field}"), rule);
+        let mut rules = Rules::default();
+        rules.at("cohort", |rules| self.file.cohort.check_clients(n_clients, rules));
+        for broken in rules.into_broken() {
+            problems.push_at(&broken.path, broken.rule);
         }
         problems.into_result(())
     }
@@ -327,10 +356,7 @@ impl Scenario {
     }
 
     fn text(&self, sweep: SweepFile) -> String {
-        let strategy = self.strategy.resolved().replace('\n', "\n    ");
-        let strategy = RawValue::from_boxed_ron(strategy.into()).expect("resolved settings are RON");
         let file = ScenarioFile {
-            strategy,
             sweep,
             ..self.file.clone()
         };

@@ -21,8 +21,10 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show a resolved card, a data set's counts, or a result
     Show(ShowArgs),
-    /// List cards, strategies, data sets, generators and partitions
+    /// List cards and everything that cards can name
     List,
+    /// Say what a part or a field of a card is: its meaning, range, unit and default
+    Explain(ExplainArgs),
     /// Draw the figures of a run or sweep directory again
     Plot(PlotArgs),
     /// Find the first difference between two run directories
@@ -144,6 +146,13 @@ pub(crate) struct ShowArgs {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// A field of the card, as strategy.model.hidden, or a part by its name, as FedWalk
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
 }
 
 #[derive(Args)]

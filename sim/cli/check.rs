@@ -1,19 +1,17 @@
 //! `folkmoot check`: are these cards legal, and the points of their sweeps?
 
 use crate::args::CheckArgs;
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text;
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario;
 use folkmoot_scenarios::sweep::plan;
 
-pub(crate) fn check(args: &CheckArgs) -> Result<(), Exit> {
-    let registry = Registry::shipped();
+pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
     let mut bad: Option<Exit> = None;
     for card in &args.cards {
-        match check_one(card, &args.set, &registry) {
+        match check_one(program, card, &args.set) {
             Ok(line) => print(&line)?,
             Err(exit) => {
                 bad = Some(match bad {
@@ -26,10 +24,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Exit> {
     bad.map_or(Ok(()), Err)
 }
 
-fn check_one(card: &str, settings: &[String], registry: &Registry) -> Result<String, Exit> {
-    let (name, source) = context::source(card, settings, None)?;
-    let scenario = scenario::check(&name, &source, registry)?;
-    let points = plan(&scenario, context::VERSION, registry)?.points.len();
+fn check_one(program: &Program, card: &str, settings: &[String]) -> Result<String, Exit> {
+    let (name, source) = context::source(program, card, settings, None)?;
+    let scenario = scenario::check(&name, &source, &program.registry)?;
+    let points = plan(&scenario, context::VERSION, &program.registry)?.points.len();
     Ok(format!(
         "{card}: right; its sweep has {}",
         text::counted(points, "point")

@@ -11,12 +11,25 @@ use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::{Source, apply_option, apply_setting};
 use std::path::{Path, PathBuf};
 
+/// What a program made of this library is.
+pub(crate) struct Program {
+    /// What it is called on the command line.
+    pub(crate) name: String,
+    /// What its cards can name.
+    pub(crate) registry: Registry,
+}
+
 /// The version in manifests.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A card by path or name, with its settings applied, not yet checked.
-pub(crate) fn source(card: &str, settings: &[String], seed: Option<u64>) -> Result<(String, Source), Exit> {
-    let (name, mut source) = cards::find(card)?;
+pub(crate) fn source(
+    program: &Program,
+    card: &str,
+    settings: &[String],
+    seed: Option<u64>,
+) -> Result<(String, Source), Exit> {
+    let (name, mut source) = cards::find(card, program.registry.cards())?;
     for setting in settings {
         source = apply_setting(&source, setting)?;
     }
@@ -27,12 +40,17 @@ pub(crate) fn source(card: &str, settings: &[String], seed: Option<u64>) -> Resu
 }
 
 /// A checked scenario.
-pub(crate) fn scenario(card: &CardArgs, seed: Option<u64>, observe: &[String]) -> Result<Scenario, Exit> {
-    let (name, mut source) = source(&card.card, &card.set, seed)?;
+pub(crate) fn scenario(
+    program: &Program,
+    card: &CardArgs,
+    seed: Option<u64>,
+    observe: &[String],
+) -> Result<Scenario, Exit> {
+    let (name, mut source) = source(program, &card.card, &card.set, seed)?;
     if !observe.is_empty() {
         source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
-    Ok(check(&name, &source, &Registry::shipped())?)
+    Ok(check(&name, &source, &program.registry)?)
 }
 
 /// Where data sets are looked for, in order.
@@ -84,8 +102,8 @@ fn has_fma() -> bool {
 }
 
 /// The command that repeats a run with these results.
-pub(crate) fn command(verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> String {
-    let mut words = vec!["folkmoot".to_owned(), verb.to_owned(), quoted(&card.card)];
+pub(crate) fn command(program: &Program, verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> String {
+    let mut words = vec![quoted(&program.name), verb.to_owned(), quoted(&card.card)];
     for setting in &card.set {
         words.extend(["--set".to_owned(), quoted(setting)]);
     }

@@ -1,44 +1,66 @@
 //! `folkmoot list`: everything that cards can name.
 
+use crate::context::Program;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
-use folkmoot_graphs::{DatasetSpec, PartitionSpec};
-use folkmoot_scenarios::cards::CARDS;
-use folkmoot_scenarios::registry::Registry;
+use folkmoot_graphs::DatasetSpec;
+use folkmoot_scenarios::axis::{Axis, Described};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 
-pub(crate) fn list() -> Result<(), Exit> {
-    let registry = Registry::shipped();
+pub(crate) fn list(program: &Program) -> Result<(), Exit> {
+    let registry = &program.registry;
+    let name = &program.name;
     let mut cards = Vec::new();
-    for (name, text) in CARDS {
-        let scenario = check(name, &Source::new(name, text)?, &registry)?;
+    for (name, text) in registry.cards() {
+        let scenario = check(name, &Source::new(name, text)?, registry)?;
         cards.push(vec![format!("  {name}"), scenario.question().to_owned()]);
     }
-    let strategies: Vec<Vec<String>> = registry
-        .list()
-        .map(|(name, about)| vec![format!("  {name}"), about.to_owned()])
+    let cards = table(&["  name", "question"], &cards, 2);
+    let lists = [
+        format!("cards ({name} run NAME, {name} sweep NAME)\n{cards}"),
+        parts("strategies", registry.strategies()),
+        format!("data sets and generators\n{}", datasets(registry.datasets())),
+        parts("partitions", registry.partitions()),
+        parts("networks", registry.networks()),
+        parts("devices", registry.devices()),
+        parts("availability", registry.availabilities()),
+        format!("What each of them takes: {name} explain NAME."),
+    ];
+    print(&lists.join("\n\n"))
+}
+
+fn parts<T: ?Sized + 'static>(title: &str, axis: &Axis<T>) -> String {
+    let rows: Vec<Vec<String>> = axis
+        .parts()
+        .map(|part| vec![format!("  {}", part.name), brief(part)])
         .collect();
-    let datasets: Vec<Vec<String>> = DatasetSpec::catalogue()
-        .iter()
-        .map(|entry| {
-            vec![
-                format!("  {}", entry.name),
-                entry.about.to_owned(),
-                entry.file.unwrap_or_default().to_owned(),
-            ]
-        })
-        .collect();
-    let partitions: Vec<Vec<String>> = PartitionSpec::catalogue()
-        .iter()
-        .map(|(name, about)| vec![format!("  {name}"), (*about).to_owned()])
-        .collect();
-    print(&format!(
-        "cards (folkmoot run NAME, folkmoot sweep NAME)\n{}\n\nstrategies\n{}\n\ndata sets and generators\n{}\n\npartitions\n{}",
-        table(&["  name", "question"], &cards, 2),
-        table(&["  name", "what it is"], &strategies, 2),
-        table(&["  name", "what it is", "file below the data folder"], &datasets, 3),
-        table(&["  name", "what it is"], &partitions, 2),
-    ))
+    format!("{title}\n{}", table(&["  name", "what it is"], &rows, 2))
+}
+
+/// The data sets as the catalogue writes them, with their files, and those that it does not know.
+fn datasets<T: ?Sized + 'static>(axis: &Axis<T>) -> String {
+    let known = DatasetSpec::catalogue();
+    let is_new = |part: &&Described| {
+        !known
+            .iter()
+            .any(|entry| entry.name.split('(').next() == Some(part.name))
+    };
+    let shipped = known.iter().map(|entry| {
+        let file = entry.file.unwrap_or_default();
+        vec![format!("  {}", entry.name), entry.about.to_owned(), file.to_owned()]
+    });
+    let others = axis.parts().filter(is_new);
+    let others = others.map(|part| vec![format!("  {}", part.name), brief(part), String::new()]);
+    let rows: Vec<Vec<String>> = shipped.chain(others).collect();
+    table(&["  name", "what it is", "file below the data folder"], &rows, 3)
+}
+
+/// The first sentence about a part, as a line of a list.
+fn brief(part: &Described) -> String {
+    let about = &part.about;
+    let ends = |at: usize| about[at + 2..].starts_with(char::is_uppercase);
+    let end = about.match_indices(". ").map(|(at, _)| at).find(|&at| ends(at));
+    about[..end.unwrap_or(about.len())].trim_end_matches('.').to_owned()
 }

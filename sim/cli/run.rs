@@ -1,7 +1,7 @@
 //! `folkmoot run`: one scenario.
 
 use crate::args::{Format, RunArgs};
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
@@ -10,9 +10,9 @@ use folkmoot_scenarios::run::{Cache, Loaded, Report, load, run_into};
 use folkmoot_scenarios::scenario::Scenario;
 use std::path::Path;
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), Exit> {
-    let scenario = context::scenario(&args.card, args.seed, &args.observe)?;
-    let command = context::command("run", &args.card, args.seed, args.dry_run);
+pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
+    let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
+    let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
     let failed = |failure| Exit::failure(&failure, &command);
     let rounds = scenario.strategy().rounds().map(u64::from);
     let mut watcher = Stopwatch::start(rounds, "rounds", args.out.quiet);

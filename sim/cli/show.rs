@@ -1,29 +1,27 @@
 //! `folkmoot show`: a resolved card, a data set, or a result.
 
 use crate::args::ShowArgs;
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::{sweep, text};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
-use folkmoot_scenarios::cards::CARDS;
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, Failure, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
-pub(crate) fn show(args: &ShowArgs) -> Result<(), Exit> {
+pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let path = Path::new(&args.what);
     if path.is_dir() {
         return print(&show_dir(path)?);
     }
-    if path.is_file() || CARDS.iter().any(|(name, _)| *name == args.what) {
-        return show_card(args);
+    if path.is_file() || program.registry.cards().iter().any(|(name, _)| *name == args.what) {
+        return show_card(program, args);
     }
-    show_dataset(args)
+    show_dataset(program, args)
 }
 
 fn show_dir(dir: &Path) -> Result<String, Exit> {
@@ -53,11 +51,10 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
     ))
 }
 
-fn show_card(args: &ShowArgs) -> Result<(), Exit> {
-    let (name, source) = context::source(&args.what, &args.set, None)?;
-    let registry = Registry::shipped();
-    let scenario = check(&name, &source, &registry)?;
-    let card = scenario.shown(&registry)?;
+fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
+    let (name, source) = context::source(program, &args.what, &args.set, None)?;
+    let scenario = check(&name, &source, &program.registry)?;
+    let card = scenario.shown(&program.registry)?;
     match describe_data(args, &scenario) {
         // In comments, so that what is printed is a card.
         Ok(table) => {
@@ -96,35 +93,40 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure
     Ok(text::table(&["data", ""], &rows, 2))
 }
 
-fn show_dataset(args: &ShowArgs) -> Result<(), Exit> {
-    let card = format!("(dataset: {}, strategy: FedWalk())", args.what);
-    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &Registry::shipped()));
+fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
+    // Any strategy will do: the data are the same for all.
+    let strategy = program
+        .registry
+        .strategies()
+        .parts()
+        .next()
+        .map_or("", |part| part.name);
+    let card = format!("(dataset: {}, strategy: {strategy}())", args.what);
+    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &program.registry));
     match parsed {
         Ok(scenario) => {
-            let failed = |failure| Exit::failure(&failure, &format!("folkmoot show {}", context::quoted(&args.what)));
+            let command = format!("{} show {}", program.name, context::quoted(&args.what));
+            let failed = |failure| Exit::failure(&failure, &command);
             print(&describe_data(args, &scenario).map_err(failed)?)
         }
         // The name is right, so the fault is in what stands in its brackets.
-        Err(problems) if is_known(&args.what) => Err(problems.into()),
+        Err(problems) if is_known(program, &args.what) => Err(problems.into()),
         Err(_) => {
-            let cards: Vec<&str> = CARDS.iter().map(|(name, _)| *name).collect();
-            let datasets: Vec<&str> = folkmoot_graphs::DatasetSpec::catalogue()
-                .iter()
-                .map(|entry| entry.name)
-                .collect();
+            let cards: Vec<&str> = program.registry.cards().iter().map(|(name, _)| *name).collect();
+            let datasets = program.registry.datasets().parts().map(|part| part.name);
             let known: Vec<&str> = cards.into_iter().chain(datasets).collect();
             Err(Exit::usage(format!(
-                "error: {} is neither a card, nor a data set, nor a directory{}\n  see folkmoot list",
+                "error: {} is neither a card, nor a data set, nor a directory{}\n  see {} list",
                 args.what,
-                folkmoot_scenarios::text::suggest(&args.what, &known)
+                folkmoot_scenarios::text::suggest(&args.what, &known),
+                program.name
             )))
         }
     }
 }
 
 /// Whether a data set is called so, whatever follows in brackets.
-fn is_known(what: &str) -> bool {
-    let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
-    let known = folkmoot_graphs::DatasetSpec::catalogue();
-    known.iter().any(|entry| name(entry.name) == name(what))
+fn is_known(program: &Program, what: &str) -> bool {
+    let name = what.split('(').next().unwrap_or_default().trim();
+    program.registry.datasets().parts().any(|part| part.name == name)
 }

@@ -1,24 +1,22 @@
 //! `folkmoot sweep`: a card's axes under all its seeds.
 
 use crate::args::{Format, SweepArgs};
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
 use crate::watch::{Stopwatch, bar};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::sweep::{Done, Plan, plan, sweep_into};
 use std::path::Path;
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Exit> {
+pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(&args.card.set)?;
-    let scenario = context::scenario(&args.card, None, &[])?;
-    let registry = Registry::shipped();
-    let plan = plan(&scenario, context::VERSION, &registry)?;
+    let scenario = context::scenario(program, &args.card, None, &[])?;
+    let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
-    let command = context::command("sweep", &args.card, None, args.dry_run);
+    let command = context::command(program, "sweep", &args.card, None, args.dry_run);
     let identity = context::identity(command.clone());
     let quiet = args.out.quiet;
     if !quiet {

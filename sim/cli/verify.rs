@@ -1,20 +1,19 @@
 //! `folkmoot verify`: does a directory's scenario give the same result again?
 
 use crate::args::VerifyArgs;
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::watch::Stopwatch;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir, SweepWriter};
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, load, run_into};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Exit> {
+pub(crate) fn verify(program: &Program, args: &VerifyArgs) -> Result<(), Exit> {
     let dirs: Vec<PathBuf> = match args.dir.join(SWEEP).is_file() {
         false => vec![args.dir.clone()],
         true => {
@@ -31,7 +30,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Exit> {
     let cache = Cache::default();
     let mut differ = Vec::new();
     for dir in dirs {
-        if let Some(difference) = verify_one(args, &dir, &cache)? {
+        if let Some(difference) = verify_one(program, args, &dir, &cache)? {
             print(&format!("{}: {difference}", dir.display()))?;
             differ.push(dir);
         } else {
@@ -46,7 +45,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Exit> {
 }
 
 /// Runs one directory's scenario in a temporary place; what differs, if anything.
-fn verify_one(args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<String>, Exit> {
+fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<String>, Exit> {
     let run = RunDir::open(dir)?;
     let Some(fingerprint) = run.manifest.result_fingerprint else {
         return Err(Exit::usage(format!(
@@ -61,8 +60,8 @@ fn verify_one(args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<Str
         )));
     }
     let source = Source::new(&dir.join("scenario.ron").to_string_lossy(), &run.scenario)?;
-    let scenario = check(&run.manifest.name, &source, &Registry::shipped())?;
-    let command = command(args);
+    let scenario = check(&run.manifest.name, &source, &program.registry)?;
+    let command = command(program, args);
     let failed = |failure| Exit::failure(&failure, &command);
     let loaded = load(&scenario, &context::data_dirs(&args.data), cache).map_err(failed)?;
     if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {
@@ -90,8 +89,12 @@ fn verify_one(args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<Str
 }
 
 /// The command that verifies again.
-fn command(args: &VerifyArgs) -> String {
-    let mut command = format!("folkmoot verify {}", context::quoted(&args.dir.to_string_lossy()));
+fn command(program: &Program, args: &VerifyArgs) -> String {
+    let mut command = format!(
+        "{} verify {}",
+        program.name,
+        context::quoted(&args.dir.to_string_lossy())
+    );
     if let Some(data) = &args.data.data {
         command += &format!(" --data {}", context::quoted(&data.to_string_lossy()));
     }

@@ -2,7 +2,7 @@
 
 use folkmoot_learning::{Csr, DegreeRule, Tape, Var};
 use folkmoot_strategies::ppgm::matcher::{Ablation, Codes, Input, Matcher};
-use folkmoot_strategies::ppgm::options::{Form, Size, Variant};
+use folkmoot_strategies::ppgm::options::{Form, Size};
 use serde::Deserialize;
 
 use super::compare::{Got, Mismatch};
@@ -102,7 +102,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         heads: params.heads,
     };
     let n_features = inputs.graph1.x.first().map_or(0, Vec::len);
-    let ppgm = Codes::new(&size, &Form::of(Variant::AsPrinted), Ablation::None, n_features);
+    let ppgm = Codes::new(&size, &Form::default(), Ablation::None, n_features);
     let layout = ppgm.layout();
     let convs = CONVS
         .get(..params.layers as usize)

@@ -70,6 +70,16 @@ pub fn apply_axis(source: &Source, path: &str, value: &str) -> Result<Source, Pr
     apply_labelled(source, &label, path, value)
 }
 
+/// Lays one setting under the card, as far as there is room: what the card writes at `path` stays the card's, and where it writes
+/// something that has no such field, its own fault is the better message. Problems of the value bear `label`.
+#[must_use]
+pub fn lay(source: &Source, label: &str, path: &str, value: &str) -> Source {
+    match source.value(path) {
+        Some(_) => source.clone(),
+        None => apply_labelled(source, label, path, value).unwrap_or_else(|_| source.clone()),
+    }
+}
+
 fn apply_labelled(source: &Source, label: &str, path: &str, value: &str) -> Result<Source, Problems> {
     let mut problems = Problems::new(source);
     let tree = match source.tree() {

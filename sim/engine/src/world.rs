@@ -11,17 +11,14 @@ pub mod dist;
 pub mod dropout;
 pub mod network;
 
-pub use availability::{Availability, AvailabilitySpec, Presence, PresenceCursor};
+pub use availability::{Availability, Presence, PresenceCursor};
 pub use cohort::CohortSpec;
-pub use devices::{DeviceSpec, Devices};
+pub use devices::Devices;
 pub use dist::Dist;
 pub use dropout::DropoutSpec;
-pub use network::{AccessRates, Link, LinkClass, LinksSpec, Network, NetworkSpec, Verdict};
+pub use network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 
 use folkmoot_metrics::SimSpan;
-
-/// A rule that a setting breaks: the field's path below the setting, and the rule with the way out.
-pub type Breach = (String, String);
 
 /// Everything around the clients.
 pub struct World {
@@ -47,9 +44,9 @@ impl World {
     /// The ideal world: messages take the least possible time, nobody is ever away, and headers are free.
     pub fn ideal() -> Self {
         World {
-            network: NetworkSpec::Ideal.build(),
-            devices: DeviceSpec::Ideal.build(),
-            availability: AvailabilitySpec::Always.build(),
+            network: Box::new(network::Ideal {}),
+            devices: Box::new(devices::Ideal {}),
+            availability: Box::new(availability::Always {}),
             dropout: DropoutSpec::default(),
             cohort: CohortSpec::default(),
             deadline: None,

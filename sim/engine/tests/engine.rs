@@ -7,8 +7,8 @@ mod silence;
 use folkmoot_draws::{StreamName, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, LinksSpec, Network, Verdict};
-use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
+use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
@@ -247,7 +247,7 @@ const RELAY: Relay = Relay {
 };
 
 /// Jitter, loss, narrow access links, slow devices, absences and dropout all at once.
-fn rough_world(availability: AvailabilitySpec) -> World {
+fn rough_world(availability: impl Availability + 'static) -> World {
     let class = |median| LinkClass {
         latency_ms: Dist::LogNormal {
             median,
@@ -256,7 +256,7 @@ fn rough_world(availability: AvailabilitySpec) -> World {
         },
         loss_prob: 0.05,
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: class(30.0),
         downlink: class(20.0),
         peer: class(25.0),
@@ -270,13 +270,12 @@ fn rough_world(availability: AvailabilitySpec) -> World {
         retry_after_ms: 40.0,
     };
     World {
-        network: NetworkSpec::Links(links).build(),
-        devices: DeviceSpec::LogNormal {
+        network: Box::new(links),
+        devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e5,
             sigma: 0.4,
-        }
-        .build(),
-        availability: availability.build(),
+        }),
+        availability: Box::new(availability),
         dropout: DropoutSpec {
             prob: 0.1,
             after_ms: Dist::Uniform { low: 0.0, high: 300.0 },
@@ -351,17 +350,19 @@ fn print(outcome: &Outcome) -> String {
 
 #[test]
 fn threads_windows_and_encoding_change_nothing() {
-    let worlds = [
-        AvailabilitySpec::Always,
-        AvailabilitySpec::Bernoulli { online_prob: 0.8 },
-        AvailabilitySpec::OnOff {
-            mean_on_s: 0.5,
-            mean_off_s: 0.2,
+    let worlds: [fn() -> World; 3] = [
+        || rough_world(availability::Always {}),
+        || rough_world(availability::Bernoulli { online_prob: 0.8 }),
+        || {
+            rough_world(availability::OnOff {
+                mean_on_s: 0.5,
+                mean_off_s: 0.2,
+            })
         },
     ];
-    for availability in worlds {
+    for (i, world) in worlds.iter().enumerate() {
         for absence in [Absence::Wait, Absence::GiveUp, RELAY.absence] {
-            let (strategy, world) = (Relay { absence, ..RELAY }, rough_world(availability));
+            let (strategy, world) = (Relay { absence, ..RELAY }, world());
             let first = print(&play(&strategy, &world, Options::default()));
             let mut others = vec![
                 Options {
@@ -385,10 +386,7 @@ fn threads_windows_and_encoding_change_nothing() {
             }));
             for options in others {
                 let again = print(&play(&strategy, &world, options));
-                assert!(
-                    first == again,
-                    "{options:?} differs with {availability:?} and {absence:?}"
-                );
+                assert!(first == again, "{options:?} differs in world {i} with {absence:?}");
             }
         }
     }
@@ -398,7 +396,7 @@ fn threads_windows_and_encoding_change_nothing() {
 fn every_fate_appears_and_every_row_balances() {
     let outcome = play(
         &RELAY,
-        &rough_world(AvailabilitySpec::OnOff {
+        &rough_world(availability::OnOff {
             mean_on_s: 0.5,
             mean_off_s: 0.2,
         }),
@@ -462,7 +460,7 @@ fn in_the_ideal_world_every_token_comes_home() {
 fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
     let world = World {
         horizon: SimSpan::from_millis(50.0),
-        ..rough_world(AvailabilitySpec::Always)
+        ..rough_world(availability::Always {})
     };
     let outcome = play(&RELAY, &world, Options::default());
     assert_eq!(outcome.end, SimTime(50_000_000));
@@ -480,7 +478,7 @@ fn adding_a_client_leaves_the_others_draws_alone() {
     };
     let world = World {
         cohort: CohortSpec::All,
-        ..rough_world(AvailabilitySpec::Bernoulli { online_prob: 0.8 })
+        ..rough_world(availability::Bernoulli { online_prob: 0.8 })
     };
     let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).clients;
     let (ten, eleven) = (rows(10), rows(11));

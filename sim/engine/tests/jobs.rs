@@ -86,7 +86,7 @@ impl<F: Fn(u32) -> u64 + Send + Sync + 'static> Study<Jobs<F>> for Results {
 /// What each client's job returned.
 fn results(job: impl Fn(u32) -> u64 + Send + Sync + 'static, n_clients: u32, threads: usize, cost: f64) -> Vec<f64> {
     let mut world = World::ideal();
-    world.devices = folkmoot_engine::world::DeviceSpec::Constant { ops_per_s: 1e9 }.build();
+    world.devices = Box::new(folkmoot_engine::world::devices::Constant { ops_per_s: 1e9 });
     let options = Options {
         threads,
         ..Options::default()

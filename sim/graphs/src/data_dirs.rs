@@ -1,5 +1,6 @@
 //! Where data files are looked for, and what is said when they are missing or wrong.
 
+use folkmoot_parts::Broken;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -96,8 +97,8 @@ pub enum DataError {
         /// The rule and what was found.
         message: String,
     },
-    /// The specification itself breaks rules: (field path, rule and way out), as [`DatasetSpec::check`](crate::DatasetSpec::check) lists them.
-    Spec(Vec<(String, String)>),
+    /// The settings themselves break rules.
+    Spec(Vec<Broken>),
     /// A generator asked for more than a graph can hold.
     Graph(GraphError),
 }
@@ -144,10 +145,7 @@ impl fmt::Display for DataError {
             DataError::Line { path, line, message } => write!(f, "{}:{line}: {message}", path.display()),
             DataError::Format { path, message } => write!(f, "{}: {message}", path.display()),
             DataError::Spec(problems) => {
-                let lines: Vec<String> = problems
-                    .iter()
-                    .map(|(field, rule)| format!("dataset.{field}: {rule}"))
-                    .collect();
+                let lines: Vec<String> = problems.iter().map(|broken| format!("dataset.{broken}")).collect();
                 write!(f, "{}", lines.join("\n"))
             }
             DataError::Graph(error) => write!(f, "{error}"),

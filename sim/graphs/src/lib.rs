@@ -46,5 +46,5 @@ pub use pairs::{Pair, PairError, PairSampler};
 pub use partition::{Centres, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner};
 pub use properties::Properties;
 pub use scaling::CountScaling;
-pub use spec::{CatalogueEntry, Citation, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet};
+pub use spec::{CatalogueEntry, Citation, DataSource, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet};
 pub use tasks::{TaskError, TaskLabels};

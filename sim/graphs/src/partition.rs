@@ -7,6 +7,7 @@
 mod deal;
 mod spec;
 
+use folkmoot_parts::Broken;
 use std::fmt;
 
 use rand_chacha::ChaCha8Rng;
@@ -118,8 +119,8 @@ pub const MAX_ENTRIES: usize = 1 << 29;
 /// Why a data set cannot be divided as wanted; the scenario or the data set is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionError {
-    /// The specification itself breaks rules: (field path, rule and way out).
-    Spec(Vec<(String, String)>),
+    /// The settings themselves break rules.
+    Spec(Vec<Broken>),
     /// There are fewer items than the clients must get.
     TooFewItems {
         /// How many items there are.
@@ -161,10 +162,7 @@ impl fmt::Display for PartitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PartitionError::Spec(problems) => {
-                let lines: Vec<String> = problems
-                    .iter()
-                    .map(|(field, rule)| format!("partition.{field}: {rule}"))
-                    .collect();
+                let lines: Vec<String> = problems.iter().map(|broken| format!("partition.{broken}")).collect();
                 write!(f, "{}", lines.join("\n"))
             }
             PartitionError::TooFewItems {

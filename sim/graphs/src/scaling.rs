@@ -1,12 +1,13 @@
 //! Normalisation of features that are counts.
 
+use folkmoot_parts::part;
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
 use crate::Features;
 
 /// What becomes of counts before learning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScaling {
     /// Nothing: the counts as the files hold them, up to 1,517 in the published sets. No paper states a normalisation.
     #[default]

@@ -2,7 +2,6 @@
 
 mod catalogue;
 mod check;
-mod defaults;
 mod functions;
 mod generate;
 mod load;
@@ -10,14 +9,15 @@ mod molecules;
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Rules, part};
+use rand_chacha::ChaCha8Rng;
 
 pub use catalogue::CatalogueEntry;
 pub(crate) use catalogue::how_to_get;
 pub use functions::Functions;
 pub use molecules::{Invalid, MoleculeSet};
 
-use crate::CountScaling;
+use crate::{CountScaling, DataDirs, DataError, Dataset};
 
 /// The field `dataset:` of a card.
 ///
@@ -25,8 +25,8 @@ use crate::CountScaling;
 /// of `ControlFlow` are simple and undirected; with `min_degree` (default 1) nodes left with fewer edges get more, visited in ascending order, each
 /// edge to a node drawn by the model's own law (uniformly where it has none), or the next id that is free. These edges
 /// come on top of `mean_degree`, and a note says how many they are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum DatasetSpec {
     /// Zachary's karate club, built in: 34 nodes, 78 edges, 2 classes.
     Karate,
@@ -34,247 +34,238 @@ pub enum DatasetSpec {
     BlogCatalog,
     /// SNAP's e-mail network of a research institution, from `small-graphs/email-eu-core/`: 1,005 nodes, 42 departments.
     EmailEuCore {
-        /// Keep who wrote to whom; otherwise 16,064 undirected edges. Default: false.
-        #[serde(default)]
+        /// Keep who wrote to whom; otherwise 16,064 undirected edges.
         directed: bool,
-        /// Keep only the largest component, of 986 nodes. Default: false.
-        #[serde(default)]
+        /// Keep only the largest component, of 986 nodes.
         largest_component: bool,
-        /// What happens to the 19 nodes whose only edge is a self loop. Default: `Keep`.
-        #[serde(default)]
+        /// What happens to the 19 nodes whose only edge is a self loop.
         isolated: Isolated,
     },
     /// A citation graph with bag-of-words features and the public split, from `planetoid/NAME.npz`.
     Planetoid {
         /// Which one.
+        #[part(required)]
         name: Citation,
-        /// Keep only the largest component, as most papers count. Default: true.
-        #[serde(default = "defaults::yes")]
+        /// Keep only the largest component, as most papers count.
+        #[part(default = true)]
         largest_component: bool,
     },
     /// A set of labelled graphs, from `tudataset/NAME/`.
     TuDataset {
         /// The folder's name, such as `"MUTAG"`.
+        #[part(required)]
         name: String,
-        /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features, PROTEINS_full 32. Default: true.
-        #[serde(default = "defaults::yes")]
+        /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features, PROTEINS_full 32.
+        #[part(default = true)]
         label_features: bool,
     },
     /// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the function, the property the binary.
     FunctionGraphs {
         /// Which set: `OpenSSL` or `FFmpeg`.
+        #[part(required)]
         name: Functions,
-        /// The least and the greatest number of nodes (basic blocks), within 20..=200. Default: (50, 200).
-        #[serde(default = "defaults::fifty_to_200")]
+        /// The least and the greatest number of nodes (basic blocks), within 20..=200.
+        #[part(default = (50, 200))]
         n_nodes: (u32, u32),
-        /// What becomes of the six counts a node. Default: `Raw`, as the files hold them.
-        #[serde(default)]
+        /// What becomes of the six counts a node; by default they stay as the files hold them.
         scaling: CountScaling,
     },
     /// A MoleculeNet set: molecules with one or more binary tasks, from `moleculenet/`.
     Molecules {
         /// Which one.
+        #[part(required)]
         name: MoleculeSet,
-        /// What happens to rows whose SMILES text is no molecule. Default: `Skip`.
-        #[serde(default)]
+        /// What happens to rows whose SMILES text is no molecule.
         invalid: Invalid,
         /// Read the file in `moleculenet/chemprop-cleaned/` with exactly the rows that papers count: 2,039 of BBBP and 1,478 of
-        /// ClinTox; the other sets have none. Default: false.
-        #[serde(default)]
+        /// ClinTox; the other sets have none.
         cleaned: bool,
     },
     /// A CSV file with a header, one molecule a row as SMILES, and columns of labels that are 0, 1 or empty.
     MoleculeTable {
         /// The file, relative to a data folder or absolute.
+        #[part(required)]
         path: String,
-        /// The column with the SMILES texts. Default: `"smiles"`.
-        #[serde(default = "defaults::smiles")]
+        /// The column with the SMILES texts.
+        #[part(default = "smiles")]
         smiles: String,
-        /// The columns with labels. Default: all but that one.
-        #[serde(default)]
+        /// The columns with labels; all but that one where none is named.
         tasks: Vec<String>,
-        /// What happens to rows whose SMILES text is no molecule. Default: `Skip`.
-        #[serde(default)]
+        /// What happens to rows whose SMILES text is no molecule.
         invalid: Invalid,
     },
     /// Two text files: one edge a line, and optionally one label a line.
     EdgeList {
         /// The edges, relative to a data folder or absolute.
+        #[part(required)]
         edges: String,
-        /// The labels (`node class`). Default: none.
-        #[serde(default)]
+        /// The labels (`node class`); none where it is left out.
         labels: Option<String>,
-        /// Whether `u v` is an arc only. Default: false.
-        #[serde(default)]
+        /// Whether `u v` is an arc only.
         directed: bool,
-        /// Whether there is a third column of weights. Default: false.
-        #[serde(default)]
+        /// Whether there is a third column of weights.
         weighted: bool,
-        /// Where node ids start. Default: 0.
-        #[serde(default)]
+        /// Where node ids start.
         first_id: u32,
-        /// Number the ids that occur through from 0, in ascending order. Default: false.
-        #[serde(default)]
+        /// Number the ids that occur through from 0, in ascending order.
         renumber: bool,
-        /// Keep only the largest component. Default: false.
-        #[serde(default)]
+        /// Keep only the largest component.
         largest_component: bool,
-        /// What happens to nodes without an edge. Default: `Keep`.
-        #[serde(default)]
+        /// What happens to nodes without an edge.
         isolated: Isolated,
     },
     /// A MATLAB 5 file in BlogCatalog's layout.
     Mat {
         /// The file, relative to a data folder or absolute.
+        #[part(required)]
         path: String,
-        /// The variable with the square matrix of edges. Default: `"network"`.
-        #[serde(default = "defaults::network")]
+        /// The variable with the square matrix of edges.
+        #[part(default = "network")]
         network: String,
-        /// The variable with one row per node and one column per class, if the file has it. Default: `"group"`.
-        #[serde(default = "defaults::group")]
+        /// The variable with one row per node and one column per class, if the file has it.
+        #[part(default = "group")]
         group: String,
-        /// Whether entry (i, j) is an arc only. Default: false.
-        #[serde(default)]
+        /// Whether entry (i, j) is an arc only.
         directed: bool,
-        /// Keep only the largest component. Default: false.
-        #[serde(default)]
+        /// Keep only the largest component.
         largest_component: bool,
     },
     /// A gnn-benchmark archive.
     Npz {
         /// The file, relative to a data folder or absolute.
+        #[part(required)]
         path: String,
-        /// Keep only the largest component. Default: true.
-        #[serde(default = "defaults::yes")]
+        /// Keep only the largest component.
+        #[part(default = true)]
         largest_component: bool,
     },
     /// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
     DcSbm {
-        /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "defaults::thousand")]
+        /// Nodes.
+        #[part(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Classes of equal size, 1..=n_nodes. Default: 10.
-        #[serde(default = "defaults::ten")]
+        /// Classes of equal size, 1..=n_nodes.
+        #[part(default = 10)]
         n_classes: u32,
-        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 10.
-        #[serde(default = "defaults::mean_degree")]
+        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        #[part(default = 10.0)]
         mean_degree: f64,
-        /// The share of edges that stay within a class by design, in 0..=1. Default: 0.7.
-        #[serde(default = "defaults::assortativity")]
+        /// The share of edges that stay within a class by design.
+        #[part(default = 0.7, in = 0..=1)]
         assortativity: f64,
-        /// The exponent of the degrees' power law, in 1.5..=100. Default: 2.5.
-        #[serde(default = "defaults::degree_exponent")]
+        /// The exponent of the degrees' power law.
+        #[part(default = 2.5, in = 1.5..=100)]
         degree_exponent: f64,
-        /// The largest expected degree as a share of the nodes, above 0 and at most 1. Default: 0.2.
-        #[serde(default = "defaults::max_degree_share")]
+        /// The largest expected degree as a share of the nodes.
+        #[part(default = 0.2, above = 0, at_most = 1)]
         max_degree_share: f64,
-        /// The probability that a node has a second class, in 0..=1. Default: 0.
-        #[serde(default)]
+        /// The probability that a node has a second class.
+        #[part(default = 0.0, in = 0..=1)]
         second_label_prob: f64,
-        /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "defaults::one")]
+        /// The least degree, at most 64.
+        #[part(default = 1)]
         min_degree: u32,
     },
     /// Preferential attachment (Barabási & Albert 1999); no degree is below `edges_per_node`.
     BarabasiAlbert {
-        /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "defaults::thousand")]
+        /// Nodes.
+        #[part(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Edges of each new node, 1..=1024 and below `n_nodes`. Default: 5.
-        #[serde(default = "defaults::five")]
+        /// Edges of each new node, 1..=1024 and below `n_nodes`.
+        #[part(default = 5)]
         edges_per_node: u32,
     },
     /// G(n, p) with p = mean_degree / (n_nodes − 1).
     ErdosRenyi {
-        /// Nodes, 2..=67108864. Default: 1000.
-        #[serde(default = "defaults::thousand")]
+        /// Nodes.
+        #[part(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// The expected degree, in 0..=n_nodes − 1. Default: 10.
-        #[serde(default = "defaults::mean_degree")]
+        /// The expected degree, in 0..=n_nodes − 1.
+        #[part(default = 10.0)]
         mean_degree: f64,
-        /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "defaults::one")]
+        /// The least degree, at most 64.
+        #[part(default = 1)]
         min_degree: u32,
     },
     /// A rewired ring (Watts & Strogatz 1998); no degree is below `neighbours / 2`.
     WattsStrogatz {
-        /// Nodes, 3..=67108864. Default: 1000.
-        #[serde(default = "defaults::thousand")]
+        /// Nodes.
+        #[part(default = 1_000, in = 3..=67_108_864)]
         n_nodes: u32,
-        /// Neighbours on the ring, even, 2..=1024 and below `n_nodes`. Default: 10.
-        #[serde(default = "defaults::ten")]
+        /// Neighbours on the ring, even, 2..=1024 and below `n_nodes`.
+        #[part(default = 10)]
         neighbours: u32,
-        /// The probability that an edge moves, in 0..=1. Default: 0.1.
-        #[serde(default = "defaults::rewire_prob")]
+        /// The probability that an edge moves.
+        #[part(default = 0.1, in = 0..=1)]
         rewire_prob: f64,
     },
     /// The recursive model (Chakrabarti, Zhan & Faloutsos 2004), for graphs of a million nodes; any number of nodes will do.
     Rmat {
-        /// Nodes, 2..=67108864. Default: 1048576.
-        #[serde(default = "defaults::million")]
+        /// Nodes.
+        #[part(default = 1_048_576, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2. Default: 16.
-        #[serde(default = "defaults::sixteen")]
+        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        #[part(default = 16.0)]
         mean_degree: f64,
-        /// The share of edges in the first quarter. Default: 0.57.
-        #[serde(default = "defaults::rmat_a")]
+        /// The share of edges in the first quarter.
+        #[part(default = 0.57, in = 0..=1)]
         a: f64,
-        /// The share in the second quarter. Default: 0.19.
-        #[serde(default = "defaults::rmat_b")]
+        /// The share in the second quarter.
+        #[part(default = 0.19, in = 0..=1)]
         b: f64,
-        /// The share in the third quarter; the fourth has the rest. Default: 0.19.
-        #[serde(default = "defaults::rmat_b")]
+        /// The share in the third quarter; the fourth has the rest.
+        #[part(default = 0.19, in = 0..=1)]
         c: f64,
-        /// The least degree, 0..=64. Default: 1.
-        #[serde(default = "defaults::one")]
+        /// The least degree, at most 64.
+        #[part(default = 1)]
         min_degree: u32,
     },
     /// A set of labelled graphs without features, a random model for each class, all of mean degree near 4: 0 a rewired ring
     /// (Watts & Strogatz, 4 neighbours, 0.1), 1 preferential attachment (Barabási & Albert, 2 edges), 2 independent edges. Graph
     /// `i` has the class `i` modulo `n_classes`.
     GraphClasses {
-        /// Graphs, 2..=1000000, at least `n_classes`. Default: 200.
-        #[serde(default = "defaults::two_hundred")]
+        /// Graphs, `n_classes`..=1000000.
+        #[part(default = 200)]
         n_graphs: u32,
-        /// Classes, 2..=3. Default: 2.
-        #[serde(default = "defaults::two")]
+        /// Classes.
+        #[part(default = 2, in = 2..=3)]
         n_classes: u32,
-        /// The least nodes of a graph, 5..=10000. Default: 12.
-        #[serde(default = "defaults::twelve")]
+        /// The least nodes of a graph.
+        #[part(default = 12, in = 5..=10_000)]
         min_nodes: u32,
-        /// The most nodes of a graph, `min_nodes`..=10000; all sizes between are alike. Default: 28.
-        #[serde(default = "defaults::twenty_eight")]
+        /// The most nodes of a graph, `min_nodes`..=10000; all sizes between are alike.
+        #[part(default = 28)]
         max_nodes: u32,
     },
     /// Control-flow-like graphs with functions, variants and properties: the twin of `FunctionGraphs` that needs no files.
     ControlFlow {
-        /// Functions, the classes, 2..=1000000. Default: 100.
-        #[serde(default = "defaults::hundred")]
+        /// Functions, the classes.
+        #[part(default = 100, in = 2..=1_000_000)]
         n_functions: u32,
-        /// The least and the greatest number of a function's blocks before it is compiled, within 2..=10000; a variant has at
-        /// most twice as many nodes. Default: (20, 60).
-        #[serde(default = "defaults::twenty_to_60")]
+        /// The least and the greatest number of a function's blocks before it is compiled, within 2..=10000; a variant has at most
+        /// twice as many nodes.
+        #[part(default = (20, 60))]
         n_nodes: (u32, u32),
-        /// Compilers, 1..=16. Default: 2.
-        #[serde(default = "defaults::two")]
+        /// Compilers.
+        #[part(default = 2, in = 1..=16)]
         n_compilers: u32,
-        /// Optimisation levels, 1..=16; with `n_compilers` they give the properties, at least 2. Default: 4.
-        #[serde(default = "defaults::four")]
+        /// Optimisation levels; with `n_compilers` they give the properties, at least 2.
+        #[part(default = 4, in = 1..=16)]
         n_levels: u32,
-        /// The probability that a binary has a function, in 0..=1; each function has a variant in one at least. Default: 0.9.
-        #[serde(default = "defaults::variant_prob")]
+        /// The probability that a binary has a function; each function has a variant in one at least.
+        #[part(default = 0.9, in = 0..=1)]
         variant_prob: f64,
-        /// How much graphs and counts depend on the property, from 0 (not at all) to 1. Default: 0.5.
-        #[serde(default = "defaults::half")]
+        /// How much graphs and counts depend on the property, from 0 (not at all) to 1.
+        #[part(default = 0.5, in = 0..=1)]
         property_effect: f64,
-        /// What becomes of the six counts a node. Default: `Raw`.
-        #[serde(default)]
+        /// What becomes of the six counts a node.
         scaling: CountScaling,
     },
 }
 
 /// What happens to nodes without any edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolated {
     /// They stay.
     #[default]
@@ -284,7 +275,8 @@ pub enum Isolated {
 }
 
 /// The citation graphs of Planetoid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Citation {
     /// 2,708 nodes, 5,278 edges, 1,433 features, 7 classes; largest component 2,485 / 5,069.
     Cora,
@@ -301,6 +293,40 @@ impl Citation {
             Citation::Citeseer => "planetoid/citeseer.npz",
             Citation::Pubmed => "planetoid/pubmed.npz",
         }
+    }
+}
+
+/// Data that a card can name: read from files, built in or drawn.
+pub trait DataSource: Send + Sync {
+    /// The name in run directories and figures.
+    fn name(&self) -> String;
+
+    /// Whether the data are drawn from the stream given to [`load`](Self::load), rather than read or built in.
+    fn is_generated(&self) -> bool;
+
+    /// Reads or draws them.
+    ///
+    /// # Errors
+    ///
+    /// For what is wrong with the settings or the files.
+    ///
+    /// # Determinism
+    ///
+    /// Draws from `rng` only if [`is_generated`](Self::is_generated).
+    fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError>;
+}
+
+impl DataSource for DatasetSpec {
+    fn name(&self) -> String {
+        DatasetSpec::name(self)
+    }
+
+    fn is_generated(&self) -> bool {
+        DatasetSpec::is_generated(self)
+    }
+
+    fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+        DatasetSpec::load(self, dirs, rng)
     }
 }
 
@@ -348,9 +374,9 @@ impl DatasetSpec {
         )
     }
 
-    /// Every rule that the values break, as (field path below `dataset`, rule and way out); empty if they are legal.
-    pub fn check(&self) -> Vec<(String, String)> {
-        check::check(self)
+    /// What ties several settings, or is no range.
+    fn rules(&self, rules: &mut Rules) {
+        check::rules(self, rules);
     }
 
     /// Every kind of data set with where its file is expected and how to get it, in the order of the card format.

@@ -28,8 +28,8 @@ mod unit;
 
 use std::fmt;
 
+use folkmoot_parts::{Broken, Rules, part};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
 pub use pairs::{n_window_pairs, window_pairs};
@@ -37,9 +37,11 @@ pub use pairs::{n_window_pairs, window_pairs};
 use folkmoot_graphs::Embeddings;
 
 /// What a vertex learns to predict the centre with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputLayer {
     /// The centre against drawn vertices.
+    #[default]
     Negative,
     /// The way to the centre in a Huffman tree of the counts.
     Hierarchical,
@@ -48,66 +50,40 @@ pub enum OutputLayer {
 }
 
 /// The settings of skip-gram; the default is DeepWalk's with five negatives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SkipGram {
-    /// The length of a vector, 1..=4096. Default: 128.
+    /// The length of a vector.
+    #[part(default = 128, in = 1..=4_096)]
     pub dim: usize,
-    /// The widest window on either side, 1..=1000. Default: 10.
+    /// The widest window on either side.
+    #[part(default = 10, in = 1..=1_000)]
     pub window: usize,
-    /// Negatives of a centre, 1..=100; not read with [`OutputLayer::Hierarchical`]. Default: 5.
+    /// Negatives of a centre; not read with [`OutputLayer::Hierarchical`].
+    #[part(default = 5, in = 1..=100)]
     pub negatives: usize,
-    /// Default: [`OutputLayer::Negative`].
+    /// What a vertex learns to predict the centre with.
     pub output: OutputLayer,
-    /// Passes over the corpus, 1..=10000. Default: 1.
+    /// Passes over the corpus.
+    #[part(default = 1, in = 1..=10_000)]
     pub epochs: usize,
-    /// The learning rate at the start, above 0 and at most 1. Default: 0.025.
+    /// The learning rate at the start.
+    #[part(default = 0.025, above = 0, at_most = 1)]
     pub rate: f32,
-    /// The learning rate at the end, at least 0 and at most `rate`; it falls linearly with the vertices seen. Default: 0.0001.
+    /// The learning rate at the end, at least 0 and at most `rate`; it falls linearly with the vertices seen.
+    #[part(default = 0.0001)]
     pub min_rate: f32,
-    /// Whether the contexts of a centre share its negatives; otherwise each draws its own. Default: true.
+    /// Whether the contexts of a centre share its negatives; otherwise each draws its own.
+    #[part(default = true)]
     pub shared_negatives: bool,
 }
 
-impl Default for SkipGram {
-    fn default() -> SkipGram {
-        SkipGram {
-            dim: 128,
-            window: 10,
-            negatives: 5,
-            output: OutputLayer::Negative,
-            epochs: 1,
-            rate: 0.025,
-            min_rate: 0.0001,
-            shared_negatives: true,
-        }
-    }
-}
-
 impl SkipGram {
-    /// Every rule that the settings break, as (field, rule and way out); empty if they are legal.
-    pub fn check(&self) -> Vec<(String, String)> {
-        let mut problems = Vec::new();
-        let mut require = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                problems.push((field.to_string(), rule));
-            }
-        };
-        for (field, value, most) in [
-            ("dim", self.dim, 4096),
-            ("window", self.window, 1000),
-            ("negatives", self.negatives, 100),
-            ("epochs", self.epochs, 10_000),
-        ] {
-            let rule = format!("must lie in 1..={most}, got {value}");
-            require((1..=most).contains(&value), field, rule);
-        }
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
         let (rate, min_rate) = (self.rate, self.min_rate);
-        let rule = format!("must be greater than 0 and at most 1, got {rate}");
-        require(rate > 0.0 && rate <= 1.0, "rate", rule);
         let rule = format!("must lie in 0..={rate} (rate), got {min_rate}");
-        require(min_rate >= 0.0 && min_rate <= rate, "min_rate", rule);
-        problems
+        rules.require(min_rate >= 0.0 && min_rate <= rate, "min_rate", rule);
     }
 
     /// Trains on `corpus`, whose ids lie in `0..n_vertices`; row `v` of the result is the vector of vertex `v`.
@@ -132,8 +108,8 @@ impl SkipGram {
 /// Why there is nothing to train. Nothing was changed; the caller may try again with other input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrainError {
-    /// Settings that [`SkipGram::check`] refuses, with its list.
-    Settings(Vec<(String, String)>),
+    /// Settings with the rules that they break.
+    Settings(Vec<Broken>),
     /// A vertex id is not below the number of vertices.
     Vertex {
         /// The sentence.
@@ -154,10 +130,7 @@ impl fmt::Display for TrainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TrainError::Settings(problems) => {
-                let lines: Vec<String> = problems
-                    .iter()
-                    .map(|(field, rule)| format!("{field}: {rule}"))
-                    .collect();
+                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 f.write_str(&lines.join("; "))
             }
             TrainError::Vertex {

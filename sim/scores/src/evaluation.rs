@@ -14,6 +14,7 @@ mod links;
 mod logistic;
 mod protocol;
 
+use folkmoot_parts::{Broken, Value};
 use std::fmt;
 
 pub use knn::{knn_cosine, knn_precomputed};
@@ -31,8 +32,8 @@ pub enum EvaluationError {
         /// The rule, and what it got.
         rule: String,
     },
-    /// Settings that [`NodeClassification::check`] refuses, with its list.
-    Settings(Vec<(String, String)>),
+    /// Settings with the rules that they break.
+    Settings(Vec<Broken>),
     /// Two inputs that describe the same items have different lengths.
     Length {
         /// The input that does not fit, by its parameter's name.
@@ -63,10 +64,7 @@ impl fmt::Display for EvaluationError {
         match self {
             EvaluationError::Setting { field, rule } => write!(f, "{field}: {rule}"),
             EvaluationError::Settings(problems) => {
-                let lines: Vec<String> = problems
-                    .iter()
-                    .map(|(field, rule)| format!("{field}: {rule}"))
-                    .collect();
+                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 f.write_str(&lines.join("; "))
             }
             EvaluationError::Length { input, expected, got } => {
@@ -81,6 +79,14 @@ impl fmt::Display for EvaluationError {
 }
 
 impl std::error::Error for EvaluationError {}
+
+/// Refuses settings with every rule that they break.
+pub(crate) fn legal(settings: &impl Value) -> Result<(), EvaluationError> {
+    match settings.broken() {
+        broken if broken.is_empty() => Ok(()),
+        broken => Err(EvaluationError::Settings(broken)),
+    }
+}
 
 pub(crate) fn require(holds: bool, field: &'static str, rule: impl FnOnce() -> String) -> Result<(), EvaluationError> {
     if holds {

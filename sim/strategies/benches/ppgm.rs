@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_graphs::Pair;
 use folkmoot_learning::{Csr, DegreeRule};
 use folkmoot_strategies::ppgm::matcher::{self, Input};
-use folkmoot_strategies::ppgm::options::{Form, Model, Size, Variant};
+use folkmoot_strategies::ppgm::options::{Form, Model, Size};
 use folkmoot_strategies::ppgm::params::Training;
 use folkmoot_strategies::ppgm::train::Trainer;
 
@@ -43,7 +43,7 @@ fn steps(c: &mut Criterion) {
     let mut group = c.benchmark_group("ppgm");
     group.throughput(Throughput::Elements(10));
     for (name, model) in [("ppgm", Model::Ppgm), ("sgnn", Model::Sgnn)] {
-        let form = Form::of(Variant::Corrected);
+        let form = Form::default();
         let matcher = matcher::build(model, &Size::default(), &form, 6);
         let start = matcher.layout().initialise(&mut rng);
         let mut trainer = Trainer::new(matcher.as_ref(), form, &Training::default(), start, Streams::new(1));

@@ -19,10 +19,9 @@ use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::index;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
-use folkmoot_graphs::Embeddings;
-use folkmoot_graphs::{Graph, GraphBuilder};
+use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
+use folkmoot_parts::part;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -31,51 +30,27 @@ use std::sync::Arc;
 const KEY: Purpose = Purpose(*b"dw-walks");
 
 /// The parameters of [`DeepWalk`]. Defaults are those of FedWalk's experiments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(
+    name = "DeepWalk",
+    about = "node embedding at a server that knows the whole graph, the centralised baseline (KDD 2014)"
+)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Vertices of a walk, t in the paper, 2..=10000. Default 40.
+    /// Vertices of a walk, t in the paper.
+    #[part(default = 40, in = 2..=10_000)]
     pub walk_length: u32,
-    /// Walks from every vertex, gamma, 1..=100000. Default 80.
+    /// Walks from every vertex, gamma.
+    #[part(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
-    /// What is learned from the walks. Default `SkipGram()`: dim 128, window 10, 5 negatives, one epoch. The published figures are
-    /// usually made with `SkipGram(output: Both, epochs: 5)`.
+    /// What is learned from the walks. The published figures are usually made with `SkipGram(output: Both, epochs: 5)`.
     pub embedding: Embedding,
     /// How the vectors are scored.
     pub evaluation: Evaluation,
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Params {
-            walk_length: 40,
-            walks_per_node: 80,
-            embedding: Embedding::default(),
-            evaluation: Evaluation::default(),
-        }
-    }
-}
-
 impl Settings for Params {
-    const NAME: &'static str = "DeepWalk";
-    const ABOUT: &'static str =
-        "node embedding at a server that knows the whole graph, the centralised baseline (KDD 2014)";
     type Facts = Facts;
     type Strategy = DeepWalk;
-
-    fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut in_range = |field: &str, value: u32, least: u32, most: u32| {
-            if !(least..=most).contains(&value) {
-                breaches.push((field.to_owned(), format!("must lie in {least}..={most}, got {value}")));
-            }
-        };
-        in_range("walk_length", self.walk_length, 2, 10_000);
-        in_range("walks_per_node", self.walks_per_node, 1, 100_000);
-        breaches.extend(self.embedding.check());
-        breaches.extend(self.evaluation.check());
-        breaches
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(1)

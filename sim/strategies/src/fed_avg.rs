@@ -18,46 +18,31 @@ use crate::classifier::{Classifier, Facts, Handed, Held, Inputs, Model, Score, S
 use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 use std::sync::Arc;
 
 /// The parameters of [`FedAvg`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(
+    name = "FedAvg",
+    about = "federated averaging of graph networks, and its relatives (AISTATS 2017)"
+)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// The network. Default: two layers of GCN of width 16, the mean of the nodes, one linear layer.
+    /// The network.
     pub model: Model,
-    /// A client's training in one round. Default: one step of gradient descent at the rate 0.01.
+    /// A client's training in one round.
     pub training: Training,
-    /// What nodes bring with them. Default `Features`.
+    /// What nodes bring with them.
     pub inputs: Inputs,
-    /// Who trains, validates and tests. Default `Shares(train: 0.8, validation: 0.1)`.
+    /// Who trains, validates and tests.
     pub split: Split,
-    /// How rounds go. Default: 50 synchronous rounds, updates weighted by samples.
+    /// How rounds go.
     pub protocol: Protocol,
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "FedAvg";
-    const ABOUT: &'static str = "federated averaging of graph networks, and its relatives (AISTATS 2017)";
     type Facts = Facts;
     type Strategy = Rounds<FedAvg>;
-
-    fn check(&self) -> Vec<Breach> {
-        let below = |name: &str, breaches: Vec<Breach>| {
-            let path = |(field, rule): Breach| (format!("{name}.{field}"), rule);
-            breaches.into_iter().map(path).collect::<Vec<Breach>>()
-        };
-        [
-            below("model", self.model.check()),
-            below("training", self.training.check()),
-            below("inputs", self.inputs.check()),
-            below("split", self.split.check()),
-            below("protocol", self.protocol.check()),
-        ]
-        .concat()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

@@ -53,7 +53,6 @@ use crate::settings::{Settings, Shared, Source};
 use clustering::Published;
 use dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_privacy::RandomisedResponse;
@@ -199,14 +198,8 @@ impl FedWalk {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "FedWalk";
-    const ABOUT: &'static str = "unsupervised node embedding by random walks over devices (KDD 2022)";
     type Facts = Facts;
     type Strategy = FedWalk;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.walks_per_node + 1)

@@ -51,21 +51,14 @@ use crate::settings::{Settings, Shared, Source};
 use data::Data;
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_learning::Optimiser;
 use noise::Noise;
 use std::sync::Arc;
 use study::Audit;
 
 impl Settings for Params {
-    const NAME: &'static str = "Fgcl";
-    const ABOUT: &'static str = "contrastive learning of graph classifiers under edge-level noise (2022)";
     type Facts = Facts;
     type Strategy = Rounds<Fgcl>;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

@@ -9,7 +9,7 @@
 //! | `update` | uplink | training samples, then the weights | 4 + 4 × n_params |
 //! | `embeddings` | uplink | for each graph its id, nodes, columns and H* | 11 and more a graph, see `message` |
 //!
-//! The rounds are those of [`rounds`](crate::rounds), the network that of [`classifier`](crate::classifier): whoever
+//! The rounds are those of [`rounds`](crate::rounds), the network that of [`classifier`]: whoever
 //! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
 //! freshly trained weights. What the paper leaves open or has wrong, and what is done about it:
 //!
@@ -44,7 +44,6 @@ use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
 use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,14 +78,8 @@ pub struct Kept {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "GwLdp";
-    const ABOUT: &'static str = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)";
     type Facts = Facts;
     type Strategy = Rounds<GwLdp>;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

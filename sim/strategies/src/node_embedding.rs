@@ -2,40 +2,28 @@
 
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
+use folkmoot_parts::part;
 use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// What is learned from the walks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Embedding {
     /// Nothing: walks are counted and forgotten.
     Off,
     /// A vector per vertex by skip-gram, with DeepWalk's settings by default: dim 128, window 10, 5 negatives, one epoch,
     /// rate 0.025 falling linearly.
+    #[default]
     SkipGram(SkipGram),
 }
 
-impl Default for Embedding {
-    fn default() -> Self {
-        Embedding::SkipGram(SkipGram::default())
-    }
-}
-
 impl Embedding {
-    /// Every rule that its settings break; fields are below `embedding`.
-    pub fn check(&self) -> Vec<Breach> {
-        match self {
-            Embedding::Off => Vec::new(),
-            Embedding::SkipGram(settings) => below("embedding", settings.check()),
-        }
-    }
-
     /// Trains on `corpus`; nothing when nothing is to be learned.
     ///
     /// # Errors
@@ -58,52 +46,22 @@ impl Embedding {
 }
 
 /// How vectors are scored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// One-vs-rest logistic regression on the labels of the data set, if it has labels. Default: training ratios 0.1 to 0.6,
-    /// 10 shuffles, the number of labels of a test node known (DeepWalk's protocol), C = 1.
+    /// One-vs-rest logistic regression on the labels of the data set, if it has labels; by default with DeepWalk's protocol.
+    #[part(default = NodeClassification { train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], ..NodeClassification::default() })]
     pub classification: NodeClassification,
     /// Neighbours k of the nearest-neighbour reading of nodes with one label, by cosine, on the first shuffle of the largest
-    /// training ratio, 0..=1000; 0: none. Default 5.
+    /// training ratio; 0: none.
+    #[part(default = 5, in = 0..=1_000)]
     pub n_neighbours: usize,
-    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards, 0..1; 0: none. Default 0.
+    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards; 0: none.
+    #[part(default = 0.0, in = 0..1)]
     pub hold_out: f64,
 }
 
-impl Default for Evaluation {
-    fn default() -> Self {
-        Evaluation {
-            classification: NodeClassification {
-                train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
-                ..NodeClassification::default()
-            },
-            n_neighbours: 5,
-            hold_out: 0.0,
-        }
-    }
-}
-
 impl Evaluation {
-    /// Every rule that its settings break; fields are below `evaluation`.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = below("evaluation.classification", self.classification.check());
-        let mut need = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                breaches.push((format!("evaluation.{field}"), rule));
-            }
-        };
-        let k = self.n_neighbours;
-        need(k <= 1000, "n_neighbours", format!("must lie in 0..=1000, got {k}"));
-        let share = self.hold_out;
-        need(
-            (0.0..1.0).contains(&share),
-            "hold_out",
-            format!("must be at least 0 and less than 1, got {share}"),
-        );
-        breaches
-    }
-
     /// The graph to walk on, and the edges held out of it with as many non-edges.
     ///
     /// # Errors
@@ -322,16 +280,10 @@ pub fn true_pair_share(corpus: &Corpus, graph: &Graph) -> Option<f64> {
     (pairs > 0).then(|| edges as f64 / pairs as f64)
 }
 
-fn below(path: &str, breaches: Vec<Breach>) -> Vec<Breach> {
-    breaches
-        .into_iter()
-        .map(|(field, rule)| (format!("{path}.{field}"), rule))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_parts::Value;
 
     #[test]
     fn the_share_of_true_pairs_counts_edges_within_walks() {
@@ -354,20 +306,13 @@ mod tests {
                 ..NodeClassification::default()
             },
         };
-        let fields: Vec<String> = evaluation.check().into_iter().map(|(field, _)| field).collect();
-        assert_eq!(
-            fields,
-            [
-                "evaluation.classification.train_ratios",
-                "evaluation.n_neighbours",
-                "evaluation.hold_out"
-            ]
-        );
+        let paths: Vec<String> = evaluation.broken().into_iter().map(|broken| broken.path).collect();
+        assert_eq!(paths, ["classification.train_ratios.1", "n_neighbours", "hold_out"]);
         let embedding = Embedding::SkipGram(SkipGram {
             dim: 0,
             ..SkipGram::default()
         });
-        assert_eq!(embedding.check()[0].0, "embedding.dim");
+        assert_eq!(embedding.broken()[0].path, "dim");
     }
 
     #[test]

@@ -46,7 +46,6 @@ pub use server::Server;
 use crate::settings::{Settings, Shared, Source};
 use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_privacy::Laplace;
 use matcher::{Held, Input, Matcher, Matrix, Stages};
 use message::MatchId;
@@ -194,14 +193,8 @@ impl Ppgm {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "Ppgm";
-    const ABOUT: &'static str = "similarity of two devices' graphs without sending their nodes (ICDM 2022)";
     type Facts = Facts;
     type Strategy = Ppgm;
-
-    fn check(&self) -> Vec<Breach> {
-        self.breaches()
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(1)

@@ -27,7 +27,6 @@
 mod buffered_tests;
 mod client;
 pub mod message;
-mod open_protocol;
 mod secure;
 #[cfg(test)]
 mod secure_tests;
@@ -40,7 +39,6 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
-pub use open_protocol::OpenProtocol;
 pub use server::Server;
 pub use server_optimiser::{ServerMoments, ServerOptimiser};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
@@ -48,6 +46,7 @@ pub use study::{RoundEnd, RoundStudy, Watched};
 
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
+use folkmoot_parts::Value;
 use message::{Down, Up};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -218,8 +217,8 @@ impl<R: RoundStrategy> Rounds<R> {
     ///
     /// The first rule that the settings break.
     pub fn new(task: R, protocol: Protocol) -> Result<Self, StrategyError> {
-        if let Some((field, rule)) = protocol.check().into_iter().next() {
-            return Err(StrategyError(format!("protocol.{field}: {rule}")));
+        if let Some(broken) = protocol.broken().first() {
+            return Err(StrategyError(format!("protocol.{broken}")));
         }
         Ok(Rounds { task, protocol })
     }

@@ -2,27 +2,19 @@
 
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_parts::Part;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// A strategy's parameters as a card writes them: `strategy: Name(field: value)`.
 ///
 /// Every field has a default, so that `Name()` is a whole strategy.
-pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'static {
-    /// The name in cards.
-    const NAME: &'static str;
-    /// What it is, in one line, for `folkmoot list`.
-    const ABOUT: &'static str;
+pub trait Settings: Part + Default {
     /// What everybody knows of the data before the run, such as the number of classes. `manifest.json` lists it.
     type Facts: Serialize + 'static;
     /// The system these parameters make.
     type Strategy: Strategy;
-
-    /// Every rule that the parameters break: the field, and the rule with the way out.
-    fn check(&self) -> Vec<Breach>;
 
     /// How many rounds a run has, if that is known before; for progress only. Default: unknown.
     fn rounds(&self) -> Option<u32> {

@@ -4,7 +4,7 @@
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::AvailabilitySpec;
+use folkmoot_engine::world::availability;
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_strategies::deep_walk::Params;
@@ -82,7 +82,7 @@ fn threads_windows_and_encoding_do_not_matter() {
 #[test]
 fn an_absent_device_is_known_by_its_neighbours() {
     let world = World {
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.8 }.build(),
+        availability: Box::new(availability::Bernoulli { online_prob: 0.8 }),
         deadline: Some(SimSpan::from_secs(1.0)),
         ..World::ideal()
     };

@@ -4,9 +4,10 @@
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec};
+use folkmoot_engine::world::{CohortSpec, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_learning::Average;
+use folkmoot_parts::Value;
 use folkmoot_strategies::classifier::{
     Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Split, Training,
 };
@@ -255,12 +256,11 @@ fn threads_windows_and_encoding_do_not_matter() {
             n: 4,
             over_select: 1.25,
         },
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.9 }.build(),
-        devices: DeviceSpec::LogNormal {
+        availability: Box::new(availability::Bernoulli { online_prob: 0.9 }),
+        devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e6,
             sigma: 1.0,
-        }
-        .build(),
+        }),
         ..World::ideal()
     };
     let mut params = params(4);
@@ -330,11 +330,10 @@ fn every_server_optimiser_and_the_buffer_learn() {
         discount: Discount::InverseRoot,
     };
     let world = World {
-        devices: DeviceSpec::LogNormal {
+        devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e6,
             sigma: 1.0,
-        }
-        .build(),
+        }),
         ..World::ideal()
     };
     let outcome = play_in(&world, &graphs(), &params, Options::default());
@@ -517,7 +516,7 @@ fn settings_are_checked_below_their_names() {
     let mut params = params(0);
     params.model.hidden = 0;
     params.training.rate = -1.0;
-    let fields: Vec<String> = params.check().into_iter().map(|(field, _)| field).collect();
+    let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(fields, ["model.hidden", "training.rate", "protocol.rounds"]);
-    assert!(Params::default().check().is_empty());
+    assert!(Params::default().broken().is_empty());
 }

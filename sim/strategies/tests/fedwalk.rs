@@ -7,8 +7,8 @@ mod dry_run;
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
-use folkmoot_engine::world::{CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_engine::world::network::{LinkClass, Links};
+use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, devices};
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_strategies::fedwalk::{Absent, Encoder, Params, Pool, Rows, SelfHop, theory};
@@ -407,20 +407,19 @@ fn rough_world() -> World {
         },
         loss_prob: 0.02,
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: class,
         downlink: class,
         peer: class,
         max_retries: 1,
-        ..LinksSpec::default()
+        ..Links::default()
     };
     World {
-        network: NetworkSpec::Links(links).build(),
-        devices: DeviceSpec::LogNormal {
+        network: Box::new(links),
+        devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e4,
             sigma: 1.0,
-        }
-        .build(),
+        }),
         dropout: DropoutSpec {
             prob: 0.1,
             after_ms: Dist::Uniform { low: 0.0, high: 2000.0 },

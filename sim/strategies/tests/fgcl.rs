@@ -5,6 +5,8 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
+use folkmoot_parts::Value;
+use folkmoot_scenarios::axis::settings;
 use folkmoot_strategies::classifier::{Encoder, Inputs, Split};
 use folkmoot_strategies::fgcl::{
     Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
@@ -73,7 +75,7 @@ const NOISY: Setting = Setting::Fgcl {
 };
 
 fn play_on(dataset: Dataset, params: &Params, options: Options) -> Outcome {
-    assert_eq!(params.check(), []);
+    assert_eq!(params.broken(), []);
     let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
     let strategy = params
         .prepare(&Source::new(&Arc::new(dataset), &partition, Streams::new(5)))
@@ -269,7 +271,7 @@ fn all_encoders_and_options_train() {
     }
     run(&|params| params.training.batch_size = 7);
     run(&|params| params.supervised = Supervised::FirstView);
-    run(&|params| params.model.joint_readout = Some(true));
+    run(&|params| params.model.joint_readout = true);
     run(&|params| (params.views, params.draws) = (Views::Fixed, Draws::PerEntry));
     run(&|params| {
         params.contrast = Contrast {
@@ -357,7 +359,7 @@ fn what_does_not_suit_is_refused() {
         batch_size: 0,
         ..Training::default()
     };
-    let fields: Vec<String> = bad.check().into_iter().map(|(field, _)| field).collect();
+    let fields: Vec<String> = bad.broken().into_iter().map(|broken| broken.path).collect();
     let expected = [
         "setting.epsilon",
         "setting.epsilon_2",
@@ -365,8 +367,8 @@ fn what_does_not_suit_is_refused() {
         "contrast.queue",
         "contrast.lambda",
         "contrast.temperature",
-        "model.encoder",
         "training.batch_size",
+        "model.encoder",
     ];
     assert_eq!(fields, expected);
     // The second budget is the first where it is not written, and nobody is told twice.
@@ -374,39 +376,32 @@ fn what_does_not_suit_is_refused() {
         epsilon: -1.0,
         epsilon_2: None,
     });
-    assert_eq!(
-        one.check(),
-        [(
-            "setting.epsilon".to_owned(),
-            "must be finite and at least 0.000001, got -1".to_owned()
-        )]
-    );
+    let broken: Vec<String> = one.broken().iter().map(ToString::to_string).collect();
+    let rule = "setting.epsilon: must be finite and at least 0.000001, got -1";
+    assert_eq!(broken, [rule]);
 }
 
 /// A variant sets what a card leaves open and nothing else.
 #[test]
 fn variants_fill_in_what_is_open() {
-    let read = |text: &str| ron::from_str::<Params>(text).unwrap();
+    let read = |text: &str| settings::<Params>(text).unwrap();
     let released = read("(variant: Some(AsReleased))");
-    assert_eq!(
-        (released.model.relu, released.model.joint_readout),
-        (Some(false), Some(true))
-    );
+    assert_eq!((released.model.relu, released.model.joint_readout), (false, true));
     assert!(released.normalise_features);
     let printed = read("(variant: Some(AsPrinted), protocol: (rounds: 7))");
     assert_eq!(
         format!("{:?} {}", printed.protocol.weighting, printed.protocol.rounds),
         "Uniform 7"
     );
-    let corrected = read("(variant: Some(Corrected), degree_rule: Some(Abs), model: (hidden: 5))");
+    let corrected = read("(variant: Some(Corrected), degree_rule: Abs, model: (hidden: 5))");
     assert_eq!(
         (corrected.views, corrected.degree_rule),
         (Views::Fixed, DegreeRule::Abs)
     );
-    assert_eq!((corrected.model.hidden, corrected.model.relu), (5, Some(true)));
-    let weighted = read("(variant: Some(AsPrinted), protocol: (weighting: Some(Samples)))");
+    assert_eq!((corrected.model.hidden, corrected.model.relu), (5, true));
+    let weighted = read("(variant: Some(AsPrinted), protocol: (weighting: Samples))");
     assert_eq!(format!("{:?}", weighted.protocol.weighting), "Samples");
     for params in [released, printed, corrected, weighted, Params::default()] {
-        assert_eq!(read(&ron::to_string(&params).unwrap()), params);
+        assert_eq!(read(&folkmoot_parts::text_of(&params)), params);
     }
 }

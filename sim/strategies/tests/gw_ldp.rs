@@ -4,9 +4,11 @@
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
-use folkmoot_engine::world::{AvailabilitySpec, DropoutSpec, NetworkSpec};
+use folkmoot_engine::world::network::{LinkClass, Links};
+use folkmoot_engine::world::{DropoutSpec, availability};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_parts::Value;
+use folkmoot_scenarios::axis::settings;
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
 use folkmoot_strategies::gw_ldp::{
@@ -73,7 +75,7 @@ fn try_play(
     world: &World,
     options: Options,
 ) -> Outcome {
-    assert!(params.check().is_empty(), "{:?}", params.check());
+    assert!(params.broken().is_empty(), "{:?}", params.broken());
     let strategy = params
         .prepare(&Source::new(dataset, partition, Streams::new(5)))
         .unwrap();
@@ -244,13 +246,13 @@ fn clean_embeddings_are_as_old_as_those_received() {
         loss_prob: 0.4,
         ..LinkClass::default()
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: lossy,
         max_retries: 0,
-        ..LinksSpec::default()
+        ..Links::default()
     };
     let world = World {
-        network: NetworkSpec::Links(links).build(),
+        network: Box::new(links),
         ..World::ideal()
     };
     let outcome = try_play(&params, &dataset, &iid(&dataset), &world, Options::default());
@@ -344,7 +346,7 @@ fn a_dry_run_sends_as_much() {
 fn embeddings_of_clients_that_left_stay() {
     let dataset = graphs();
     let world = World {
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.6 }.build(),
+        availability: Box::new(availability::Bernoulli { online_prob: 0.6 }),
         ..World::ideal()
     };
     let play = |collect| {
@@ -412,10 +414,7 @@ fn neighbourhoods_are_clustered_by_their_centres_classes() {
 #[test]
 fn every_variant_and_release_runs() {
     let dataset = graphs();
-    let variant = |text: &str| -> Params {
-        let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-        options.from_str(text).unwrap()
-    };
+    let variant = |text: &str| -> Params { settings(text).unwrap() };
     for text in [
         "(variant: AsReleased, inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(variant: Corrected, inputs: Degree(most: 8), protocol: (rounds: 2))",

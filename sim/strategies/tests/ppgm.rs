@@ -5,11 +5,12 @@
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::AvailabilitySpec;
+use folkmoot_engine::world::availability;
 use folkmoot_graphs::{
     CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, PartitionSpec, SparseRows,
 };
 use folkmoot_learning::Tape;
+use folkmoot_scenarios::axis::settings;
 use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
 use folkmoot_strategies::ppgm::data::Data;
 use folkmoot_strategies::ppgm::learned::{Learned, View};
@@ -57,6 +58,11 @@ fn functions(n_functions: u32, property_effect: f64, n_compilers: u32) -> Arc<Da
     };
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
+}
+
+/// What a variant says of the form.
+fn form(variant: Variant) -> Form {
+    settings::<Params>(&format!("(variant: {variant:?})")).unwrap().form
 }
 
 fn params(model: Model) -> Params {
@@ -164,7 +170,7 @@ fn everything(outcome: &Outcome) -> String {
 #[test]
 fn models_have_the_parameters_that_the_text_counts() {
     let count = |variant| {
-        let form = Form::of(variant);
+        let form = form(variant);
         matcher::build(Model::Ppgm, &Size::default(), &form, 6).layout().len()
     };
     assert_eq!(count(Variant::AsPrinted), 223_300);
@@ -281,11 +287,10 @@ fn every_model_runs_in_the_same_protocol_and_sends_what_it_declares() {
 fn threads_windows_and_encoding_do_not_matter() {
     let dataset = functions(20, 1.0, 2);
     let world = World {
-        availability: AvailabilitySpec::OnOff {
+        availability: Box::new(availability::OnOff {
             mean_on_s: 3600.0,
             mean_off_s: 600.0,
-        }
-        .build(),
+        }),
         ..World::ideal()
     };
     for model in [Model::Ppgm, Model::SgnnLdp { scale: 0.5 }, Model::Gmn] {
@@ -340,8 +345,8 @@ fn every_model_learns_to_tell_functions_apart() {
 #[test]
 fn other_forms_learn_too() {
     let dataset = functions(40, 0.3, 2);
-    let released = Form::of(Variant::AsReleased);
-    let printed = Form::of(Variant::AsPrinted);
+    let released = form(Variant::AsReleased);
+    let printed = form(Variant::AsPrinted);
     let forms = [
         Form {
             feed_forward: 32,
@@ -381,7 +386,7 @@ fn padding_without_a_mask_changes_scores() {
         let mut params = params(Model::Ppgm);
         params.form = Form {
             feed_forward: 0,
-            ..Form::of(variant)
+            ..form(variant)
         };
         let system = system(&dataset, &params);
         let data = system.data();
@@ -415,7 +420,7 @@ fn directed_graphs_are_read_from_successors() {
     let (arc, _) = GraphBuilder::new(2).directed(true).build(&[(0, 1)]).unwrap();
     let features = |second| Features::Sparse(SparseRows::from_rows(1, &[[(0, 1.0)], [(0, second)]]).unwrap());
     let moved = |variant: Variant| {
-        let form = Form::of(variant);
+        let form = form(variant);
         let matcher = matcher::build(Model::GraphSim, &params(Model::GraphSim).size, &form, 1);
         let parameters = vec![0.1; matcher.layout().len()];
         let inputs = [2.0, 3.0].map(|second| Input::new(&arc, &features(second), 0..2, &form));
@@ -462,7 +467,7 @@ fn attackers_differ_in_what_a_card_says_of_them() {
     let dataset = functions(60, 1.0, 2);
     let of = |variant: &str| -> Attack {
         let card = format!("(variant: {variant}, attack: (epochs: 20, shadow: 0.5))");
-        ron::from_str::<Params>(&card).unwrap().attack
+        settings::<Params>(&card).unwrap().attack
     };
     let inferred = |attack: Attack| {
         let mut params = params(Model::Ppgm);

@@ -1,7 +1,7 @@
 //! `--set` and its messages.
 
 use super::{Card, FedWalk, Network, WHOLE, lines, source};
-use crate::text::{apply, apply_axis, apply_setting, parse, recover, variant_of};
+use crate::text::{apply, apply_axis, apply_setting, lay, parse, recover, variant_of};
 
 fn set(text: &str, settings: &[&str]) -> crate::text::Source {
     settings
@@ -197,4 +197,18 @@ fn settings_that_make_no_sense_are_refused() {
     let deep = "a.".repeat(1_000) + "a=1";
     assert!(refused(WHOLE, &deep).ends_with("the path has too many parts"));
     assert!(apply(&source(WHOLE), "question", &"x".repeat(2_000_000)).is_err());
+}
+
+#[test]
+fn what_is_laid_under_a_card_takes_only_the_room_that_is_left() {
+    let card = source("(seed: 1, cohort: (size: 3))");
+    let laid = |path: &str, value: &str| lay(&card, "variant: Wide", path, value);
+    for path in ["seed", "cohort.size", "seed.x", "cohort.size.x"] {
+        assert_eq!(laid(path, "7").text(), card.text(), "{path}");
+    }
+    let (wide, problems) = recover::<Card>(&laid("cohort.is_uniform", "true"));
+    let cohort = wide.unwrap().cohort;
+    assert!(problems.is_empty() && cohort.is_uniform && cohort.size == 3);
+    let said = lines(&recover::<Card>(&laid("drop_prob", "2")).1);
+    assert_eq!(said, ["variant: Wide: drop_prob: must lie in 0..=1, got 2"]);
 }

@@ -1,8 +1,8 @@
 //! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
 
-use super::Breach;
 use folkmoot_draws::{Purpose, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
+use folkmoot_parts::part;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +18,15 @@ pub enum Presence {
 }
 
 /// Where the last question about a client ended, so that the next one, which is never about an earlier time, goes on from
-/// there. It is a cache: every answer is a function of the client and the time.
+/// there. It is a cache that each model uses as it likes: every answer is a function of the client and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresenceCursor {
-    until: SimTime,
-    toggles: u32,
-    online: bool,
+    /// When the span ends that holds the time last asked for.
+    pub until: SimTime,
+    /// How many spans have begun; 0 before the first question.
+    pub toggles: u32,
+    /// Whether the client is online in it.
+    pub online: bool,
 }
 
 /// When clients are online.
@@ -52,64 +55,10 @@ pub trait Availability: Send + Sync {
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 }
 
-/// The card's `availability`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum AvailabilitySpec {
-    /// Everybody is always online.
-    #[default]
-    Always,
-    /// In each round a client is online with this probability, independently.
-    Bernoulli {
-        /// In (0, 1].
-        online_prob: f64,
-    },
-    /// Alternating exponential spans, in equilibrium at the start.
-    OnOff {
-        /// Mean online span, seconds, > 0.
-        mean_on_s: f64,
-        /// Mean offline span, seconds, > 0.
-        mean_off_s: f64,
-    },
-}
-
-impl AvailabilitySpec {
-    /// Every rule it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        match *self {
-            AvailabilitySpec::Always => {}
-            AvailabilitySpec::Bernoulli { online_prob } => {
-                if !(online_prob > 0.0 && online_prob <= 1.0) {
-                    breaches.push((
-                        "online_prob".to_owned(),
-                        format!("must lie in (0, 1], got {online_prob}"),
-                    ));
-                }
-            }
-            AvailabilitySpec::OnOff { mean_on_s, mean_off_s } => {
-                for (field, value) in [("mean_on_s", mean_on_s), ("mean_off_s", mean_off_s)] {
-                    if !(1e-3..=1e9).contains(&value) {
-                        breaches.push((field.to_owned(), format!("must lie in 0.001..=1e9, got {value}")));
-                    }
-                }
-            }
-        }
-        breaches
-    }
-
-    /// The availability it describes.
-    pub fn build(&self) -> Box<dyn Availability> {
-        match *self {
-            AvailabilitySpec::Always => Box::new(Always),
-            AvailabilitySpec::Bernoulli { online_prob } => Box::new(Bernoulli(online_prob)),
-            AvailabilitySpec::OnOff { mean_on_s, mean_off_s } => Box::new(OnOff { mean_on_s, mean_off_s }),
-        }
-    }
-}
-
 /// Everybody is always online.
-struct Always;
+#[part(name = "Always", about = "everybody is always online")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Always {}
 
 impl Availability for Always {
     fn presence(&self, _: ClientId, _: Round, _: SimTime, _: &mut PresenceCursor, _: Streams) -> Presence {
@@ -125,15 +74,21 @@ impl Availability for Always {
     }
 }
 
-/// A coin per client and round.
-struct Bernoulli(f64);
+/// In each round a client is online with the same probability, independently.
+#[part(name = "Bernoulli", about = "a coin for each client and round")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bernoulli {
+    /// The probability.
+    #[part(required, above = 0, at_most = 1)]
+    pub online_prob: f64,
+}
 
 impl Bernoulli {
     /// Word `round` of the client's stream decides, so any round is found without the ones before.
     fn is_online(&self, client: ClientId, round: Round, streams: Streams) -> bool {
         let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
         rng.set_word_pos(u128::from(round.0));
-        f64::from(rng.next_u32()) < self.0 * 4_294_967_296.0
+        f64::from(rng.next_u32()) < self.online_prob * 4_294_967_296.0
     }
 }
 
@@ -176,10 +131,16 @@ impl Availability for Bernoulli {
 /// As many spans of clients can be followed in one run: minutes on one core.
 const MAX_SPANS: f64 = 4_294_967_296.0;
 
-/// A two-state Markov process in continuous time.
-struct OnOff {
-    mean_on_s: f64,
-    mean_off_s: f64,
+/// Alternating exponential spans, in equilibrium at the start: a two-state Markov process in continuous time.
+#[part(name = "OnOff", about = "alternating exponential spans on and off")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Mean online span.
+    #[part(required, in = 0.001..=1e9, unit = "s")]
+    pub mean_on_s: f64,
+    /// Mean offline span.
+    #[part(required, in = 0.001..=1e9, unit = "s")]
+    pub mean_off_s: f64,
 }
 
 impl OnOff {
@@ -247,11 +208,10 @@ mod tests {
 
     #[test]
     fn on_off_gives_the_same_answer_with_and_without_a_cursor() {
-        let model = AvailabilitySpec::OnOff {
+        let model = OnOff {
             mean_on_s: 30.0,
             mean_off_s: 90.0,
-        }
-        .build();
+        };
         let streams = Streams::new(4);
         let mut cursor = PresenceCursor::default();
         let mut online = 0;
@@ -271,24 +231,23 @@ mod tests {
     #[test]
     fn short_spans_of_many_clients_can_be_followed_for_a_short_time_only() {
         let affordable = |mean_s, n_clients| {
-            let model = AvailabilitySpec::OnOff {
+            let model = OnOff {
                 mean_on_s: mean_s,
                 mean_off_s: 3.0 * mean_s,
             };
-            model.build().affordable(n_clients).as_secs()
+            model.affordable(n_clients).as_secs()
         };
         assert_eq!(affordable(0.001, 1 << 10), 8388.608);
         assert_eq!(affordable(1000.0, 1 << 20), 8_192_000.0);
-        assert_eq!(Always.affordable(u32::MAX), SimTime::NEVER);
+        assert_eq!(Always {}.affordable(u32::MAX), SimTime::NEVER);
     }
 
     #[test]
     fn online_time_is_the_share_of_the_law() {
-        let model = AvailabilitySpec::OnOff {
+        let model = OnOff {
             mean_on_s: 30.0,
             mean_off_s: 90.0,
-        }
-        .build();
+        };
         let total: u64 = (0..200)
             .map(|c| {
                 model
@@ -302,7 +261,7 @@ mod tests {
 
     #[test]
     fn bernoulli_is_fixed_within_a_round() {
-        let model = AvailabilitySpec::Bernoulli { online_prob: 0.3 }.build();
+        let model = Bernoulli { online_prob: 0.3 };
         let streams = Streams::new(1);
         let is_online = |c, r| {
             let mut cursor = PresenceCursor::default();

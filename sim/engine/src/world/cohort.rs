@@ -1,65 +1,43 @@
 //! Cohorts: whom the server asks to take part in a round.
 
-use super::Breach;
 use folkmoot_draws::{Purpose, Streams, draw_first};
 use folkmoot_metrics::{ClientId, Round};
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Rules, part};
 
 /// The card's `cohort`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CohortSpec {
     /// Everybody.
     #[default]
     All,
     /// A fixed number of clients, drawn without replacement.
     Size {
-        /// How many, 1..=n_clients.
+        /// How many, at most `n_clients`.
+        #[part(required, at_least = 1)]
         n: u32,
-        /// Asks `n × over_select` clients, >= 1; the round is complete with `n`. Default 1.
-        #[serde(default = "one")]
+        /// Asks `n × over_select` clients; the round is complete with `n`.
+        #[part(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
-    /// A share of the clients, drawn without replacement.
+    /// A share of the clients, drawn without replacement; at least one client is asked.
     Fraction {
-        /// In (0, 1]; at least one client is asked.
+        /// The share.
+        #[part(required, above = 0, at_most = 1)]
         share: f64,
         /// As for `Size`.
-        #[serde(default = "one")]
+        #[part(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 impl CohortSpec {
-    /// Every rule it breaks.
-    pub fn check(&self, n_clients: u32) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        match *self {
-            CohortSpec::All => {}
-            CohortSpec::Size { n, .. } if !(1..=n_clients).contains(&n) => {
-                breaches.push((
-                    "n".to_owned(),
-                    format!("must lie in 1..={n_clients} (n_clients), got {n}"),
-                ));
-            }
-            CohortSpec::Fraction { share, .. } if !(share > 0.0 && share <= 1.0) => {
-                breaches.push(("share".to_owned(), format!("must lie in (0, 1], got {share}")));
-            }
-            _ => {}
+    /// What depends on the number of clients.
+    pub fn check_clients(&self, n_clients: u32, rules: &mut Rules) {
+        if let CohortSpec::Size { n, .. } = *self {
+            let rule = format!("must lie in 1..={n_clients} (n_clients), got {n}");
+            rules.require((1..=n_clients).contains(&n), "n", rule);
         }
-        if let CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } = *self
-            && !(1.0..=100.0).contains(&over_select)
-        {
-            breaches.push((
-                "over_select".to_owned(),
-                format!("must lie in 1..=100, got {over_select}"),
-            ));
-        }
-        breaches
     }
 
     /// With how many results a round of `n_clients` clients is complete.

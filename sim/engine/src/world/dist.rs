@@ -1,38 +1,40 @@
 //! Distributions of positive quantities: latencies, rates, speeds, delays.
 
-use super::Breach;
 use folkmoot_draws::{SimRng, exponential, normal_by_exponential, unit};
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Bounded, Range, Rules, part};
 
 /// A distribution of a positive quantity; its unit is that of the field that holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist {
     /// Always this value.
-    Constant(f64),
+    Constant(#[part(required)] f64),
     /// Uniform in `[low, high)`.
     Uniform {
         /// The least value.
+        #[part(required)]
         low: f64,
         /// The bound above.
+        #[part(required)]
         high: f64,
     },
     /// `min` plus an exponential law whose mean is `mean - min`.
     Exponential {
         /// The mean.
+        #[part(required)]
         mean: f64,
         /// The least value.
-        #[serde(default)]
         min: f64,
     },
     /// `exp(N(ln median, sigma²))`, values below `min` raised to it.
     LogNormal {
         /// The median.
+        #[part(required)]
         median: f64,
         /// Standard deviation of the logarithm.
+        #[part(required, in = 0..=10)]
         sigma: f64,
         /// The least value.
-        #[serde(default)]
         min: f64,
     },
 }
@@ -56,70 +58,41 @@ impl Dist {
             Dist::Exponential { min, .. } | Dist::LogNormal { min, .. } => min,
         }
     }
+}
 
-    /// Every rule it breaks, with the field below `path`; values must lie in `least..=most`.
-    pub fn check(&self, path: &str, least: f64, most: f64) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut need = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                let path = if field.is_empty() {
-                    path.to_owned()
-                } else {
-                    format!("{path}.{field}")
-                };
-                breaches.push((path, rule));
-            }
-        };
-        let inside = |value: f64| (least..=most).contains(&value);
-        let range = |value: f64| format!("must lie in {least}..={most}, got {value}");
+/// The range is that of the values it draws, as far as its settings bound them.
+impl Bounded for Dist {
+    fn keep(&self, range: &Range, rules: &mut Rules) {
+        let most = range.most.0;
+        let mut need = |holds: bool, field: &str, rule: String| rules.require(holds, field, rule);
+        let up_to_most = |value: f64| format!("must be greater than 0 and at most {most}, got {value}");
         match *self {
-            Dist::Constant(value) => need(inside(value), "", range(value)),
+            Dist::Constant(value) => range.keep(value, value, rules),
             Dist::Uniform { low, high } => {
-                need(inside(low), "low", range(low));
-                need(
-                    inside(high) && high > low,
-                    "high",
-                    format!("must be greater than low and at most {most}, got {high}"),
-                );
+                let rule = format!("must be greater than low and at most {most}, got {high}");
+                need(range.holds(high) && high > low, "high", rule);
+                rules.at("low", |rules| range.keep(low, low, rules));
             }
             Dist::Exponential { mean, min } => {
-                need(
-                    inside(mean) && mean > 0.0,
-                    "mean",
-                    format!("must be greater than 0 and at most {most}, got {mean}"),
-                );
-                need(
-                    (0.0..=mean).contains(&min),
-                    "min",
-                    format!("must lie in 0..=mean, got {min}"),
-                );
+                need(range.holds(mean) && mean > 0.0, "mean", up_to_most(mean));
+                let rule = format!("must lie in 0..=mean, got {min}");
+                need((0.0..=mean).contains(&min), "min", rule);
             }
-            Dist::LogNormal { median, sigma, min } => {
-                need(
-                    inside(median) && median > 0.0,
-                    "median",
-                    format!("must be greater than 0 and at most {most}, got {median}"),
-                );
-                need(
-                    (0.0..=10.0).contains(&sigma),
-                    "sigma",
-                    format!("must lie in 0..=10, got {sigma}"),
-                );
-                need(
-                    (0.0..=median).contains(&min),
-                    "min",
-                    format!("must lie in 0..=median, got {min}"),
-                );
+            Dist::LogNormal { median, min, .. } => {
+                need(range.holds(median) && median > 0.0, "median", up_to_most(median));
+                let rule = format!("must lie in 0..=median, got {min}");
+                need((0.0..=median).contains(&min), "min", rule);
             }
         }
-        breaches
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::network::LinkClass;
     use folkmoot_draws::{Purpose, Streams};
+    use folkmoot_parts::Value;
 
     #[test]
     fn draws_stay_above_the_minimum_and_keep_their_mean() {
@@ -150,14 +123,22 @@ mod tests {
 
     #[test]
     fn every_broken_rule_is_named() {
-        let breaches = Dist::LogNormal {
-            median: 10.0,
-            sigma: -1.0,
-            min: 20.0,
-        }
-        .check("latency_ms", 0.0, 1e6);
-        let fields: Vec<&str> = breaches.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(fields, ["latency_ms.sigma", "latency_ms.min"]);
-        assert_eq!(Dist::Constant(f64::NAN).check("x", 0.0, 1.0).len(), 1);
+        let broken = |latency_ms: Dist| {
+            let class = LinkClass {
+                latency_ms,
+                loss_prob: 0.0,
+            };
+            class
+                .broken()
+                .into_iter()
+                .map(|broken| broken.path)
+                .collect::<Vec<String>>()
+        };
+        let (median, sigma, min) = (10.0, -1.0, 20.0);
+        let dist = Dist::LogNormal { median, sigma, min };
+        assert_eq!(broken(dist), ["latency_ms.min", "latency_ms.sigma"]);
+        assert_eq!(broken(Dist::Constant(f64::NAN)), ["latency_ms"]);
+        let dist = Dist::Uniform { low: -1.0, high: -2.0 };
+        assert_eq!(broken(dist), ["latency_ms.high", "latency_ms.low"]);
     }
 }

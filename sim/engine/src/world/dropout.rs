@@ -1,39 +1,23 @@
 //! Dropout in mid-round: a client that has joined a round leaves it, and comes back with a later one.
 
-use super::{Breach, Dist};
+use super::Dist;
 use folkmoot_draws::{Purpose, Streams, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// The card's `dropout`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutSpec {
-    /// Probability that a client leaves a round it has joined, in 0..=1. Default 0.
+    /// Probability that a client leaves a round it has joined.
+    #[part(default = 0.0, in = 0..=1)]
     pub prob: f64,
-    /// How long after joining it leaves, milliseconds. Default uniform in 0..1000.
+    /// How long after joining it leaves.
+    #[part(default = Dist::Uniform { low: 0.0, high: 1000.0 }, in = 0..=1e12, unit = "ms")]
     pub after_ms: Dist,
 }
 
-impl Default for DropoutSpec {
-    fn default() -> Self {
-        DropoutSpec {
-            prob: 0.0,
-            after_ms: Dist::Uniform { low: 0.0, high: 1000.0 },
-        }
-    }
-}
-
 impl DropoutSpec {
-    /// Every rule it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = self.after_ms.check("after_ms", 0.0, 1e12);
-        if !(0.0..=1.0).contains(&self.prob) {
-            breaches.push(("prob".to_owned(), format!("must lie in 0..=1, got {}", self.prob)));
-        }
-        breaches
-    }
-
     /// When `client`, which joined `round` at `joined`, leaves it; [`SimTime::NEVER`] if it stays.
     pub fn leaves_at(&self, client: ClientId, round: Round, joined: SimTime, streams: Streams) -> SimTime {
         if self.prob <= 0.0 {

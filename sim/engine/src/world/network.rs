@@ -1,9 +1,9 @@
 //! The network: how long a message takes, and whether it arrives.
 
-use super::{Breach, Dist};
+use super::Dist;
 use folkmoot_draws::{Purpose, StreamName, Streams, unit};
 use folkmoot_metrics::{Bytes, ClientId, Direction, Party, Round, SimSpan};
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// The two ends of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,123 +61,23 @@ pub trait Network: Send + Sync {
 }
 
 /// One class of links: uplink, downlink or peer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkClass {
-    /// One-way latency, milliseconds, 0..=1e9. Default 20.
+    /// One-way latency.
+    #[part(default = Dist::Constant(20.0), in = 0..=1e9, unit = "ms")]
     pub latency_ms: Dist,
-    /// Probability that a transmission is lost, 0..=1. Default 0.
+    /// Probability that a transmission is lost.
+    #[part(default = 0.0, in = 0..=1)]
     pub loss_prob: f64,
-}
-
-impl Default for LinkClass {
-    fn default() -> Self {
-        LinkClass {
-            latency_ms: Dist::Constant(20.0),
-            loss_prob: 0.0,
-        }
-    }
-}
-
-/// The settings of [`NetworkSpec::Links`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LinksSpec {
-    /// Client to server.
-    pub uplink: LinkClass,
-    /// Server to client.
-    pub downlink: LinkClass,
-    /// Client to client.
-    pub peer: LinkClass,
-    /// Rate of a client's access link to the network, bytes per second, drawn once per client. Default unlimited.
-    pub up_bytes_per_s: Option<Dist>,
-    /// Rate of its access link from the network. Default unlimited.
-    pub down_bytes_per_s: Option<Dist>,
-    /// How often a lost transmission is repeated at most, 0..=100. Default 3.
-    pub max_retries: u32,
-    /// How long the sender waits before each repetition, milliseconds. Default 200.
-    pub retry_after_ms: f64,
-}
-
-impl Default for LinksSpec {
-    fn default() -> Self {
-        let class = LinkClass::default();
-        LinksSpec {
-            uplink: class,
-            downlink: class,
-            peer: class,
-            up_bytes_per_s: None,
-            down_bytes_per_s: None,
-            max_retries: 3,
-            retry_after_ms: 200.0,
-        }
-    }
-}
-
-/// The card's `network`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub enum NetworkSpec {
-    /// Nothing is lost, and every message takes one nanosecond, the least there is.
-    #[default]
-    Ideal,
-    /// Links with latency, bandwidth and loss.
-    Links(LinksSpec),
-}
-
-impl NetworkSpec {
-    /// Every rule it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let NetworkSpec::Links(links) = self else {
-            return Vec::new();
-        };
-        let mut breaches = Vec::new();
-        for (name, class) in [
-            ("uplink", links.uplink),
-            ("downlink", links.downlink),
-            ("peer", links.peer),
-        ] {
-            breaches.extend(class.latency_ms.check(&format!("{name}.latency_ms"), 0.0, 1e9));
-            if !(0.0..=1.0).contains(&class.loss_prob) {
-                breaches.push((
-                    format!("{name}.loss_prob"),
-                    format!("must lie in 0..=1, got {}", class.loss_prob),
-                ));
-            }
-        }
-        for (name, rate) in [
-            ("up_bytes_per_s", links.up_bytes_per_s),
-            ("down_bytes_per_s", links.down_bytes_per_s),
-        ] {
-            breaches.extend(rate.iter().flat_map(|dist| dist.check(name, 1.0, 1e15)));
-        }
-        if links.max_retries > 100 {
-            breaches.push((
-                "max_retries".to_owned(),
-                format!("must lie in 0..=100, got {}", links.max_retries),
-            ));
-        }
-        if !(0.0..=1e9).contains(&links.retry_after_ms) {
-            breaches.push((
-                "retry_after_ms".to_owned(),
-                format!("must lie in 0..=1e9, got {}", links.retry_after_ms),
-            ));
-        }
-        breaches
-    }
-
-    /// The network it describes.
-    pub fn build(&self) -> Box<dyn Network> {
-        match *self {
-            NetworkSpec::Ideal => Box::new(Ideal),
-            NetworkSpec::Links(spec) => Box::new(Links(spec)),
-        }
-    }
 }
 
 const LEAST: SimSpan = SimSpan(1);
 
-/// Instant and lossless.
-struct Ideal;
+/// Nothing is lost, and every message takes one nanosecond, the least there is.
+#[part(name = "Ideal", about = "nothing is lost, and every message takes one nanosecond")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ideal {}
 
 impl Network for Ideal {
     fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
@@ -196,15 +96,39 @@ impl Network for Ideal {
     }
 }
 
-/// Latency, bandwidth and loss by link class.
-struct Links(LinksSpec);
+/// Links with latency, bandwidth and loss.
+#[part(
+    name = "Links",
+    about = "latency, loss and retries by class of link, and access links of limited rate"
+)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Links {
+    /// Client to server.
+    pub uplink: LinkClass,
+    /// Server to client.
+    pub downlink: LinkClass,
+    /// Client to client.
+    pub peer: LinkClass,
+    /// Rate of a client's access link to the network, drawn once per client; without one it is unlimited.
+    #[part(in = 1..=1e15, unit = "bytes/s")]
+    pub up_bytes_per_s: Option<Dist>,
+    /// Rate of its access link from the network; without one it is unlimited.
+    #[part(in = 1..=1e15, unit = "bytes/s")]
+    pub down_bytes_per_s: Option<Dist>,
+    /// How often a lost transmission is repeated at most.
+    #[part(default = 3, in = 0..=100)]
+    pub max_retries: u32,
+    /// How long the sender waits before each repetition.
+    #[part(default = 200.0, in = 0..=1e9, unit = "ms")]
+    pub retry_after_ms: f64,
+}
 
 impl Links {
     fn class(&self, link: Link) -> &LinkClass {
         match Direction::between(link.from, link.to) {
-            Direction::Uplink => &self.0.uplink,
-            Direction::Downlink => &self.0.downlink,
-            Direction::Peer => &self.0.peer,
+            Direction::Uplink => &self.uplink,
+            Direction::Downlink => &self.downlink,
+            Direction::Peer => &self.peer,
         }
     }
 }
@@ -218,13 +142,13 @@ impl Network for Links {
         let mut attempts = 1;
         if class.loss_prob > 0.0 {
             while unit(&mut rng) < class.loss_prob {
-                if attempts > self.0.max_retries {
+                if attempts > self.max_retries {
                     return Verdict { attempts, after: None };
                 }
                 attempts += 1;
             }
         }
-        let waited = SimSpan::from_millis(self.0.retry_after_ms) * u64::from(attempts - 1);
+        let waited = SimSpan::from_millis(self.retry_after_ms) * u64::from(attempts - 1);
         Verdict {
             attempts,
             after: Some(waited + SimSpan::from_millis(latency).max(LEAST)),
@@ -236,13 +160,13 @@ impl Network for Links {
             dist.map(|dist| (dist.draw(&mut streams.party(purpose, Party::Client(client), Round(0))) as u64).max(1))
         };
         AccessRates {
-            up: draw(self.0.up_bytes_per_s, Purpose(*b"rate-up ")),
-            down: draw(self.0.down_bytes_per_s, Purpose(*b"rate-dwn")),
+            up: draw(self.up_bytes_per_s, Purpose(*b"rate-up ")),
+            down: draw(self.down_bytes_per_s, Purpose(*b"rate-dwn")),
         }
     }
 
     fn lookahead(&self) -> SimSpan {
-        let classes = [self.0.uplink, self.0.downlink, self.0.peer];
+        let classes = [self.uplink, self.downlink, self.peer];
         let least = classes
             .iter()
             .map(|class| SimSpan::from_millis(class.latency_ms.min()))
@@ -255,8 +179,7 @@ impl Network for Links {
 mod tests {
     use super::*;
 
-    fn verdicts(spec: LinksSpec, n: u64) -> Vec<Verdict> {
-        let network = NetworkSpec::Links(spec).build();
+    fn verdicts(network: Links, n: u64) -> Vec<Verdict> {
         let link = Link {
             from: Party::Client(ClientId(1)),
             to: Party::Client(ClientId(2)),
@@ -276,10 +199,10 @@ mod tests {
             ..LinkClass::default()
         };
         let all = verdicts(
-            LinksSpec {
+            Links {
                 peer,
                 max_retries: 2,
-                ..LinksSpec::default()
+                ..Links::default()
             },
             40_000,
         );
@@ -312,16 +235,16 @@ mod tests {
             loss_prob: 0.3,
         };
         let calm = verdicts(
-            LinksSpec {
+            Links {
                 peer: calm,
-                ..LinksSpec::default()
+                ..Links::default()
             },
             200,
         );
         let lossy = verdicts(
-            LinksSpec {
+            Links {
                 peer: lossy,
-                ..LinksSpec::default()
+                ..Links::default()
             },
             200,
         );
@@ -336,13 +259,12 @@ mod tests {
             latency_ms: Dist::Exponential { mean: 9.0, min: 2.0 },
             loss_prob: 0.0,
         };
-        let network = NetworkSpec::Links(LinksSpec {
+        let network = Links {
             peer,
-            ..LinksSpec::default()
-        })
-        .build();
+            ..Links::default()
+        };
         assert_eq!(network.lookahead(), SimSpan::from_millis(2.0));
-        assert_eq!(NetworkSpec::Ideal.build().lookahead(), SimSpan(1));
+        assert_eq!(Ideal {}.lookahead(), SimSpan(1));
     }
 
     #[test]

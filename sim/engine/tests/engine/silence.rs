@@ -27,7 +27,7 @@ fn lossy_world(rng: &mut SimRng) -> World {
         latency_ms,
         loss_prob: 0.3 * unit(),
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: class(uplink),
         downlink: class(downlink),
         peer: class(peer),
@@ -36,20 +36,20 @@ fn lossy_world(rng: &mut SimRng) -> World {
         max_retries: (unit() * 3.0) as u32,
         retry_after_ms: 100.0 * unit(),
     };
-    let availability = match (unit() * 3.0) as u32 {
-        0 => AvailabilitySpec::Bernoulli { online_prob: 0.8 },
-        1 => AvailabilitySpec::OnOff {
+    let availability: Box<dyn Availability> = match (unit() * 3.0) as u32 {
+        0 => Box::new(availability::Bernoulli { online_prob: 0.8 }),
+        1 => Box::new(availability::OnOff {
             mean_on_s: 0.5,
             mean_off_s: 0.2,
-        },
-        _ => AvailabilitySpec::Always,
+        }),
+        _ => Box::new(availability::Always {}),
     };
     let prob = if unit() < 0.3 { 0.2 } else { 0.0 };
     let after_ms = Dist::Constant(100.0);
     World {
-        network: NetworkSpec::Links(links).build(),
-        devices: DeviceSpec::Constant { ops_per_s: 1e4 }.build(),
-        availability: availability.build(),
+        network: Box::new(links),
+        devices: Box::new(devices::Constant { ops_per_s: 1e4 }),
+        availability,
         dropout: DropoutSpec { prob, after_ms },
         horizon: if unit() < 0.2 {
             SimSpan::from_millis(400.0)
@@ -116,12 +116,12 @@ fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
         loss_prob: 1.0,
         ..LinkClass::default()
     };
-    let links = LinksSpec {
+    let links = Links {
         downlink: lost,
-        ..LinksSpec::default()
+        ..Links::default()
     };
     let world = World {
-        network: NetworkSpec::Links(links).build(),
+        network: Box::new(links),
         ..World::ideal()
     };
     let outcome = play(&RELAY, &world, Options::default());
@@ -134,17 +134,17 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
         latency_ms: Dist::Constant(1e9),
         loss_prob: 0.0,
     };
-    let links = LinksSpec {
+    let links = Links {
         peer: slow,
-        ..LinksSpec::default()
+        ..Links::default()
     };
-    let availability = AvailabilitySpec::OnOff {
+    let availability = availability::OnOff {
         mean_on_s: 0.001,
         mean_off_s: 0.001,
     };
     let world = |horizon| World {
-        network: NetworkSpec::Links(links).build(),
-        availability: availability.build(),
+        network: Box::new(links),
+        availability: Box::new(availability),
         cohort: CohortSpec::Size { n: 1, over_select: 1.0 },
         horizon,
         ..World::ideal()

@@ -1,62 +1,65 @@
 //! What a card's field `partition:` may say.
 
+use folkmoot_parts::{Rules, Value, part};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::{Partition, PartitionError, Partitioner, deal};
 use crate::Dataset;
 use crate::measures::EgoSearch;
 
 /// The field `partition:` of a card. Items are nodes of a node-level set, graphs of a graph-level one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PartitionSpec {
     /// Every item is a client of its own, which knows that item alone.
     #[default]
     NodePerClient,
     /// Items are shuffled and dealt out: shard sizes differ by at most 1.
     Iid {
-        /// Clients, 1 to the number of items.
+        /// Clients, at most as many as there are items.
+        #[part(required, at_least = 1)]
         n_clients: u32,
     },
     /// The items of each class are spread by shares from a Dirichlet distribution (Hsu et al. 2019, Yurochkin et al. 2019): the
     /// smaller `alpha`, the fewer classes a client has. An item with several classes counts for one of them, drawn
     /// uniformly; unlabelled ones are a class of their own.
     LabelSkew {
-        /// Clients, 1 to the number of items.
+        /// Clients, at most as many as there are items.
+        #[part(required, at_least = 1)]
         n_clients: u32,
-        /// Concentration, finite and > 0. Default: 0.5.
-        #[serde(default = "alpha")]
+        /// Concentration.
+        #[part(default = 0.5, above = 0)]
         alpha: f64,
-        /// The least items of a client; the largest shards make up for smaller ones. Default: 1.
-        #[serde(default = "one")]
+        /// The least items of a client; the largest shards make up for smaller ones.
+        #[part(default = 1)]
         min_size: u32,
     },
     /// Shard sizes are shares from a Dirichlet distribution; who is in a shard is random.
     QuantitySkew {
-        /// Clients, 1 to the number of items.
+        /// Clients, at most as many as there are items.
+        #[part(required, at_least = 1)]
         n_clients: u32,
-        /// Concentration, finite and > 0. Default: 0.5.
-        #[serde(default = "alpha")]
+        /// Concentration.
+        #[part(default = 0.5, above = 0)]
         alpha: f64,
-        /// The least items of a client; the largest shards make up for smaller ones. Default: 1.
-        #[serde(default = "one")]
+        /// The least items of a client; the largest shards make up for smaller ones.
+        #[part(default = 1)]
         min_size: u32,
     },
     /// Every client is a node and knows all nodes within some hops of it, directions ignored. Shards overlap.
     KHop {
-        /// Hops, 0..=32. Default: 1.
-        #[serde(default = "one")]
+        /// Hops; farther away every real graph is one neighbourhood.
+        #[part(default = 1, in = 0..=32)]
         hops: u32,
-        /// Which nodes are clients. Default: `All`.
-        #[serde(default)]
+        /// Which nodes are clients.
         centres: Centres,
     },
 }
 
 /// Which nodes are the centres of neighbourhoods.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Centres {
     /// Every node.
     #[default]
@@ -64,84 +67,33 @@ pub enum Centres {
     /// The nodes of the training split.
     Train,
     /// So many nodes, drawn uniformly without repetition.
-    Sample(u32),
+    Sample(#[part(required)] u32),
     /// These nodes, in this order and without repetition, as the data set numbers them: after `largest_component`.
-    Nodes(Vec<u32>),
+    Nodes(#[part(required)] Vec<u32>),
 }
-
-fn alpha() -> f64 {
-    0.5
-}
-fn one() -> u32 {
-    1
-}
-
-/// Farther than this every real graph is one neighbourhood.
-const MAX_HOPS: u32 = 32;
 
 impl PartitionSpec {
-    /// Name and one-line description of every rule, for `folkmoot list`.
-    pub fn catalogue() -> &'static [(&'static str, &'static str)] {
-        &[
-            ("NodePerClient", "one node, or one graph, per client"),
-            ("Iid", "n_clients shards of equal size, drawn at random"),
-            ("LabelSkew", "Dirichlet shares of every class: alpha, min_size"),
-            (
-                "QuantitySkew",
-                "Dirichlet shares of the number of items: alpha, min_size",
-            ),
-            (
-                "KHop",
-                "one client per centre with all nodes within some hops; shards overlap",
-            ),
-        ]
-    }
-
-    /// Every rule that the values break, as (field path below `partition`, rule and way out); empty if they are legal.
-    pub fn check(&self) -> Vec<(String, String)> {
-        let mut problems = Vec::new();
-        let mut require = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                problems.push((field.to_string(), rule));
-            }
-        };
-        match self {
-            PartitionSpec::NodePerClient => {}
-            PartitionSpec::Iid { n_clients } => {
-                require(*n_clients > 0, "n_clients", "must be at least 1, got 0".to_string());
-            }
-            PartitionSpec::LabelSkew { n_clients, alpha, .. }
-            | PartitionSpec::QuantitySkew { n_clients, alpha, .. } => {
-                require(*n_clients > 0, "n_clients", "must be at least 1, got 0".to_string());
-                let rule = format!("must be finite and greater than 0, got {alpha}");
-                require(alpha.is_finite() && *alpha > 0.0, "alpha", rule);
-            }
-            PartitionSpec::KHop { hops, centres } => {
-                require(
-                    *hops <= MAX_HOPS,
-                    "hops",
-                    format!("must lie in 0..={MAX_HOPS}, got {hops}"),
-                );
-                let none = *centres == Centres::Sample(0) || *centres == Centres::Nodes(Vec::new());
-                require(!none, "centres", format!("must be at least 1 node, got {centres:?}"));
-                if let Centres::Nodes(nodes) = centres {
-                    let mut sorted = nodes.clone();
-                    sorted.sort_unstable();
-                    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
-                    let rule = twice.map(|pair| format!("must name each node once, got {} twice", pair[0]));
-                    require(rule.is_none(), "centres", rule.unwrap_or_default());
-                }
+    /// What is no range.
+    fn rules(&self, rules: &mut Rules) {
+        if let PartitionSpec::KHop { centres, .. } = self {
+            let none = *centres == Centres::Sample(0) || *centres == Centres::Nodes(Vec::new());
+            rules.require(!none, "centres", format!("must be at least 1 node, got {centres:?}"));
+            if let Centres::Nodes(nodes) = centres {
+                let mut sorted = nodes.clone();
+                sorted.sort_unstable();
+                let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+                let rule = twice.map(|pair| format!("must name each node once, got {} twice", pair[0]));
+                rules.require(rule.is_none(), "centres", rule.unwrap_or_default());
             }
         }
-        problems
     }
 
     /// Divides a data set; see [`Partitioner::partition`], which it implements.
     ///
     /// # Errors
-    /// [`PartitionError`] if [`check`](Self::check) finds anything, or if the rule does not fit the data set.
+    /// [`PartitionError`] if a rule is broken, or if the rule does not fit the data set.
     pub fn partition(&self, dataset: &Dataset, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
-        let problems = self.check();
+        let problems = self.broken();
         if !problems.is_empty() {
             return Err(PartitionError::Spec(problems));
         }

@@ -1,3 +1,4 @@
+use folkmoot_parts::Value;
 use rand::SeedableRng;
 
 use super::*;
@@ -147,7 +148,7 @@ fn impossible_partitions_are_refused_with_a_way_out() {
         min_size: 1,
     };
     assert_eq!(
-        spec.check().into_iter().map(|(field, _)| field).collect::<Vec<_>>(),
+        spec.broken().into_iter().map(|broken| broken.path).collect::<Vec<_>>(),
         ["n_clients", "alpha"]
     );
     assert!(error(spec, &dataset).contains("partition.alpha: must be finite and greater than 0, got NaN"));

@@ -1,12 +1,13 @@
 //! The published sets of function graphs: their binaries, and which folder serves which range of sizes.
 
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 use crate::readers::{self, Binary, FunctionOptions};
 use crate::{CountScaling, DataDirs, DataError, Dataset};
 
 /// The sets of control-flow graphs that PPGM and the matching networks before it were measured on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Functions {
     /// 24 binaries: version 1.0.1f or 1.0.1u, for armeb, i586 or mips, at levels O0 to O3; 4,308 graphs of 50 to 200 blocks
     /// of 338 functions, 15,800 of 20 to 200 of 1,073.

@@ -1,5 +1,6 @@
 //! How a [`DatasetSpec`] becomes a [`Dataset`]: which reader or generator, and what is cut off.
 
+use folkmoot_parts::Value;
 use std::path::Path;
 
 use rand_chacha::ChaCha8Rng;
@@ -16,13 +17,13 @@ impl DatasetSpec {
     /// Reads or draws the data set.
     ///
     /// # Errors
-    /// [`DataError::Spec`] if [`check`](Self::check) finds anything; [`DataError::Missing`], [`DataError::Read`],
+    /// [`DataError::Spec`] if a rule is broken; [`DataError::Missing`], [`DataError::Read`],
     /// [`DataError::Line`] or [`DataError::Format`] for what is wrong with the files.
     ///
     /// # Determinism
     /// Draws from `rng` only if [`is_generated`](Self::is_generated).
     pub fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
-        let problems = self.check();
+        let problems = self.broken();
         if !problems.is_empty() {
             return Err(DataError::Spec(problems));
         }

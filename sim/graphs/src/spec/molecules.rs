@@ -1,13 +1,14 @@
 //! The MoleculeNet sets: their files and columns.
 
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 use super::DatasetSpec;
 use crate::readers::{self, MoleculeOptions, Tasks};
 use crate::{DataDirs, DataError, Dataset};
 
 /// The sets of MoleculeNet (Wu et al. 2018) that FGCL uses, spelled as the field does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoleculeSet {
     /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, and the published split.
     #[serde(rename = "BACE")]
@@ -71,7 +72,8 @@ impl MoleculeSet {
 }
 
 /// What happens to rows whose SMILES text is no molecule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// They are left out, and a note names their lines.
     #[default]

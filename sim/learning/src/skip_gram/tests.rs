@@ -1,3 +1,4 @@
+use folkmoot_parts::Value;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
@@ -205,13 +206,13 @@ fn what_cannot_be_trained_is_an_error() {
         min_rate: -1.0,
         ..SkipGram::default()
     };
-    let fields: Vec<String> = settings.check().into_iter().map(|(field, _)| field).collect();
+    let fields: Vec<String> = settings.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(fields, ["dim", "window", "negatives", "epochs", "rate", "min_rate"]);
     assert!(matches!(
         settings.train(&corpus, 6, &mut rng),
         Err(TrainError::Settings(_))
     ));
-    assert_eq!(SkipGram::default().check(), []);
+    assert_eq!(SkipGram::default().broken(), []);
 }
 
 /// Rows padded to whole registers and groups of outputs do not show: any dimension and number of negatives trains.

@@ -1,5 +1,6 @@
 //! Rounds: units in parallel against the same parameters, then their changes, row by row in the order of units.
 
+use folkmoot_parts::Value;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -84,7 +85,7 @@ pub(super) fn train(
     n_vertices: u32,
     rng: &mut ChaCha8Rng,
 ) -> Result<Model, TrainError> {
-    let problems = settings.check();
+    let problems = settings.broken();
     if !problems.is_empty() {
         return Err(TrainError::Settings(problems));
     }

@@ -1,43 +1,35 @@
 //! The choice of an SVM's `C` and kernel width by cross-validation on a matrix of distances.
 
 use folkmoot_metrics::Spread;
+use folkmoot_parts::{Rules, part};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::{Split, Svm, clip_negative, finite, splits, stratified_folds};
 use crate::evaluation::{EvaluationError, require, same_length};
 
 /// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most distances between graphs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SvmGrid {
-    /// The bounds `C` to try, each finite and above 0. Default: 1e-7, 1e-6, …, 1e7 (Jin & Chen 2022).
+    /// The bounds `C` to try (Jin & Chen 2022).
+    #[part(default = DECADES.to_vec(), above = 0)]
     pub c: Vec<f64>,
-    /// The widths `gamma` to try, each finite and above 0. Default: 2^-10, 2^-9, …, 2^10 (Jin & Chen 2022).
+    /// The widths `gamma` to try (Jin & Chen 2022).
+    #[part(default = (0..21).map(|power| f64::from(1_u32 << power) / 1024.0).collect(), above = 0)]
     pub gamma: Vec<f64>,
-    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training items, at least 2. Default: 5.
+    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training items.
+    #[part(default = 5, at_least = 2)]
     pub n_inner_folds: usize,
-    /// The solver's tolerance, as [`Svm::tolerance`]. Default: 1e-3.
+    /// The solver's tolerance, as [`Svm::tolerance`].
+    #[part(default = 1e-3, above = 0)]
     pub tolerance: f64,
-    /// The solver's steps at most, as [`Svm::max_steps`]. Default: 100 000, for the largest `C` of the default grid ask for a margin that
-    /// the classes may not have, and the search for it can be long.
+    /// The solver's steps at most, as [`Svm::max_steps`]; many, for the largest `C` of the default grid ask for a margin that the
+    /// classes may not have, and the search for it can be long.
+    #[part(default = 100_000, at_least = 1)]
     pub max_steps: u64,
-    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and test items together. Default: no.
+    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and test items together.
     pub clip: bool,
-}
-
-impl Default for SvmGrid {
-    fn default() -> SvmGrid {
-        SvmGrid {
-            c: DECADES.to_vec(),
-            gamma: (0..21).map(|power| f64::from(1u32 << power) / 1024.0).collect(),
-            n_inner_folds: 5,
-            tolerance: 1e-3,
-            max_steps: 100_000,
-            clip: false,
-        }
-    }
 }
 
 /// Written out, for a power computed step by step is off by a rounding.
@@ -98,6 +90,13 @@ pub struct CrossValidated {
 }
 
 impl SvmGrid {
+    /// What no range says.
+    fn rules(&self, rules: &mut Rules) {
+        for (field, values) in [("c", &self.c), ("gamma", &self.gamma)] {
+            rules.require(!values.is_empty(), field, "must have a number to try, got none");
+        }
+    }
+
     /// The point that predicts most test items of `splits` right; of equal ones that with the first `C`, then the first `gamma`:
     /// in ascending lists, the one that fits the least.
     ///

@@ -1,33 +1,26 @@
 //! Logistic regression with an L2 penalty, by a truncated Newton method.
 
-use super::{EvaluationError, finite, require, same_length};
+use super::{EvaluationError, finite, legal, require, same_length};
 use crate::kernels;
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// Rows that stay in the first cache between the two passes over them.
 const CHUNK: usize = 32;
 
 /// Minimises `0.5 w · w + C Σ_i ln(1 + e^(−y_i (w · x_i + b)))` with `y_i = ±1`; the intercept `b` is not penalised.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LogisticRegression {
-    /// The weight `C` of the data against the penalty, finite and above 0. Default: 1.
+    /// The weight `C` of the data against the penalty.
+    #[part(default = 1.0, above = 0)]
     pub c: f64,
-    /// Stops when the gradient's norm is at most this times `max(1, C)`; above 0. As the penalty's curvature is 1, with `C <= 1`
-    /// no coefficient is then off by more, to first order. Default: 1e-6.
+    /// Stops when the gradient's norm is at most this times `max(1, C)`. As the penalty's curvature is 1, with `C <= 1` no
+    /// coefficient is then off by more, to first order.
+    #[part(default = 1e-6, above = 0)]
     pub tolerance: f64,
-    /// Newton steps at most. Default: 100.
+    /// Newton steps at most.
+    #[part(default = 100, at_least = 1)]
     pub max_steps: usize,
-}
-
-impl Default for LogisticRegression {
-    fn default() -> LogisticRegression {
-        LogisticRegression {
-            c: 1.0,
-            tolerance: 1e-6,
-            max_steps: 100,
-        }
-    }
 }
 
 /// A fitted model: the score of `x` is `coef · x + intercept`, and its probability `1 / (1 + e^−score)`.
@@ -53,7 +46,7 @@ impl LogisticRegression {
     /// # Complexity
     /// Some 10 Newton steps of some 10 products with the Hessian, each `4 n dim` operations; `4 n dim` bytes.
     pub fn fit(&self, x: &[f32], dim: usize, y: &[bool]) -> Result<Logistic, EvaluationError> {
-        self.check()?;
+        legal(self)?;
         require(dim > 0, "dim", || "must be at least 1, got 0".to_string())?;
         require(!y.is_empty(), "y", || "must have a row or more, got 0".to_string())?;
         same_length("x", y.len().saturating_mul(dim), x.len())?;
@@ -78,18 +71,6 @@ impl LogisticRegression {
         })?;
         let column = |label: usize| y.iter().skip(label).step_by(n_labels).copied().collect::<Vec<bool>>();
         (0..n_labels).map(|label| self.fit(x, dim, &column(label))).collect()
-    }
-
-    pub(super) fn check(&self) -> Result<(), EvaluationError> {
-        let (c, tolerance) = (self.c, self.tolerance);
-        let rule = |got: f64| format!("must be finite and greater than 0, got {got}");
-        require(c.is_finite() && c > 0.0, "c", || rule(c))?;
-        require(tolerance.is_finite() && tolerance > 0.0, "tolerance", || {
-            rule(tolerance)
-        })?;
-        require(self.max_steps > 0, "max_steps", || {
-            "must be at least 1, got 0".to_string()
-        })
     }
 
     /// [`fit`](Self::fit) for rows that were checked.

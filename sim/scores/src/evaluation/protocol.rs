@@ -3,21 +3,23 @@
 use folkmoot_draws::shuffle_by_words;
 use folkmoot_graphs::{Embeddings, Labels};
 use folkmoot_metrics::Spread;
+use folkmoot_parts::part;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::logistic::Rows;
-use super::{EvaluationError, LogisticRegression, finite, require, same_length};
+use super::{EvaluationError, LogisticRegression, finite, legal, require, same_length};
 use crate::labels::{Counts, F1};
 
 /// How scores become labels.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
     /// The number of labels of each test node is known, and as many top scores are taken; ties go to the smaller label. DeepWalk's rule.
+    #[default]
     KnownCount,
-    /// Every label whose probability exceeds this, in 0..1; the usual value is 0.5.
-    Threshold(f64),
+    /// Every label whose probability exceeds this; the usual value is 0.5.
+    Threshold(#[part(required, above = 0, below = 1)] f64),
 }
 
 /// Multi-label classification of nodes from their vectors.
@@ -36,28 +38,19 @@ pub enum Decision {
 /// assert_eq!(scores[8].micro.mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodeClassification {
-    /// Shares of the labelled nodes that train, each in 0..1. Default: 0.1, 0.2, …, 0.9.
+    /// Shares of the labelled nodes that train.
+    #[part(default = (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(), above = 0, below = 1)]
     pub train_ratios: Vec<f64>,
-    /// Random orders of the nodes; all ratios use the same. At least 1. Default: 10.
+    /// Random orders of the nodes; all ratios use the same.
+    #[part(default = 10, at_least = 1)]
     pub n_shuffles: usize,
-    /// Default: [`Decision::KnownCount`].
+    /// How scores become labels.
     pub decision: Decision,
-    /// The solver. Default: `C = 1`.
+    /// The solver.
     pub regression: LogisticRegression,
-}
-
-impl Default for NodeClassification {
-    fn default() -> NodeClassification {
-        NodeClassification {
-            train_ratios: (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(),
-            n_shuffles: 10,
-            decision: Decision::KnownCount,
-            regression: LogisticRegression::default(),
-        }
-    }
 }
 
 /// The scores at one training ratio.
@@ -134,36 +127,8 @@ impl NodeClassification {
             .collect())
     }
 
-    /// Every rule that the settings break, as (field, rule and way out); empty if they are legal.
-    pub fn check(&self) -> Vec<(String, String)> {
-        let mut problems = Vec::new();
-        let mut note = |path: &str, result: Result<(), EvaluationError>| {
-            if let Err(EvaluationError::Setting { field, rule }) = result {
-                problems.push((format!("{path}{field}"), rule));
-            }
-        };
-        note("regression.", self.regression.check());
-        note(
-            "",
-            require(self.n_shuffles > 0, "n_shuffles", || {
-                "must be at least 1, got 0".to_string()
-            }),
-        );
-        for &ratio in &self.train_ratios {
-            let rule = || format!("must be greater than 0 and less than 1, got {ratio}");
-            note("", require(ratio > 0.0 && ratio < 1.0, "train_ratios", rule));
-        }
-        if let Decision::Threshold(p) = self.decision {
-            let rule = || format!("must be greater than 0 and less than 1, got {p}");
-            note("", require(p > 0.0 && p < 1.0, "decision", rule));
-        }
-        problems
-    }
-
     fn fits(&self, n_nodes: usize) -> Result<(), EvaluationError> {
-        if !self.check().is_empty() {
-            return Err(EvaluationError::Settings(self.check()));
-        }
+        legal(self)?;
         for &ratio in &self.train_ratios {
             let n_train = n_train(ratio, n_nodes);
             require(n_train > 0 && n_train < n_nodes, "train_ratios", || {
@@ -309,7 +274,7 @@ mod tests {
         };
         assert_eq!(
             text(ratios(vec![1.0]), &vectors),
-            "train_ratios: must be greater than 0 and less than 1, got 1"
+            "train_ratios.0: must be greater than 0 and less than 1, got 1"
         );
         assert_eq!(
             text(ratios(vec![0.01]), &vectors),

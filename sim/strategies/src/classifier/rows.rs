@@ -4,10 +4,12 @@ use super::data::{Kind, Part, Shard};
 use super::{Classifier, Inputs};
 use folkmoot_graphs::Graph;
 use folkmoot_learning::{Batch, Csr, Tape};
+use folkmoot_parts::part;
 use serde::{Deserialize, Serialize};
 
 /// What represents a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeRows {
     /// The probabilities of the classes by its own row, in 0..=1; width: the number of classes.
     #[default]

@@ -1,44 +1,34 @@
 //! The settings of a classifier and of its training, as cards write them.
 
-use folkmoot_engine::world::Breach;
 use folkmoot_learning::layers::Readout;
 use folkmoot_learning::{Adam, Csr, Decay, DegreeRule, Optimiser, Sgd};
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Rules, part};
 
 /// The network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// The graph layers. Default `Gcn`.
+    /// The graph layers.
     pub encoder: Encoder,
-    /// Width of the hidden layers, 1..=4096. Default 16.
+    /// Width of the hidden layers.
+    #[part(default = 16, in = 1..=4_096)]
     pub hidden: u32,
-    /// Graph layers, 1..=64. Default 2.
+    /// Graph layers.
+    #[part(default = 2, in = 1..=64)]
     pub layers: u32,
-    /// How the nodes of a graph become one row; without effect where nodes are classified. Default `Mean`.
+    /// How the nodes of a graph become one row; without effect where nodes are classified.
     pub readout: Pooling,
-    /// Linear layers behind the graph layers, 0..=2; with none, the last graph layer gives the logits. Default 1.
+    /// Linear layers behind the graph layers; with none, the last graph layer gives the logits.
+    #[part(default = 1, in = 0..=2)]
     pub head_layers: u32,
-    /// The probability that a hidden value is dropped in training, in 0..1. Default 0.
+    /// The probability that a hidden value is dropped in training.
+    #[part(default = 0.0, in = 0..1)]
     pub dropout: f64,
 }
 
-impl Default for Model {
-    fn default() -> Self {
-        Model {
-            encoder: Encoder::Gcn,
-            hidden: 16,
-            layers: 2,
-            readout: Pooling::Mean,
-            head_layers: 1,
-            dropout: 0.0,
-        }
-    }
-}
-
 /// Graph layers by name; each but the last is followed by a relu, and so is the last where a head follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
     /// Graph convolution (Kipf & Welling 2017).
     #[default]
@@ -52,8 +42,8 @@ pub enum Encoder {
     GraphConv,
     /// Topology-adaptive convolution (Du et al. 2017).
     Tag {
-        /// Hops, 1..=16. Default 3.
-        #[serde(default = "three")]
+        /// Hops.
+        #[part(default = 3, in = 1..=16)]
         hops: u32,
     },
     /// A linear layer, then propagation without weights (He et al. 2020).
@@ -62,17 +52,10 @@ pub enum Encoder {
     Sage,
     /// Graph attention, heads side by side (Veličković et al. 2018).
     Gat {
-        /// Heads, 1..=64; they share `hidden` evenly. Default 4.
-        #[serde(default = "four")]
+        /// Heads; they share `hidden` evenly.
+        #[part(default = 4, in = 1..=64)]
         heads: u32,
     },
-}
-
-fn three() -> u32 {
-    3
-}
-fn four() -> u32 {
-    4
 }
 
 impl Encoder {
@@ -89,7 +72,8 @@ impl Encoder {
 }
 
 /// How the nodes of a graph become one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// Their sum.
     Sum,
@@ -111,24 +95,24 @@ impl From<Pooling> for Readout {
 }
 
 /// What nodes bring with them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// The data set's features.
     #[default]
     Features,
     /// The degree, one-hot; `most` and above share a column.
     Degree {
-        /// 1..=65535. Default 32.
-        #[serde(default = "thirty_two")]
+        /// The last column is of this degree and above.
+        #[part(default = 32, in = 1..=65_535)]
         most: u32,
     },
     /// A single 1: only the shape of a graph counts.
     Constant,
     /// The data set's features; for a set without any, the degree as above. So one card serves sets of both kinds.
     FeaturesOrDegree {
-        /// 1..=65535. Default 32.
-        #[serde(default = "thirty_two")]
+        /// The last column is of this degree and above.
+        #[part(default = 32, in = 1..=65_535)]
         most: u32,
     },
 }
@@ -144,22 +128,19 @@ impl Inputs {
     }
 }
 
-fn thirty_two() -> u32 {
-    32
-}
-
 /// Who trains, validates and tests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part(rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Split {
     /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains on at least one, so with one
     /// item each nothing tests. A part without items has no scores.
+    #[default]
     Shares {
-        /// In (0, 1]. Default 0.8.
-        #[serde(default = "four_fifths")]
+        /// The share that trains.
+        #[part(default = 0.8, above = 0, at_most = 1)]
         train: f64,
-        /// At least 0, with `train` at most 1. Default 0.1.
-        #[serde(default = "tenth")]
+        /// The share that validates; with `train` at most 1.
+        #[part(default = 0.1)]
         validation: f64,
     },
     /// The split that the data set was published with.
@@ -168,61 +149,38 @@ pub enum Split {
     All,
 }
 
-fn four_fifths() -> f64 {
-    0.8
-}
-fn tenth() -> f64 {
-    0.1
-}
-
-impl Default for Split {
-    fn default() -> Self {
-        Split::Shares {
-            train: four_fifths(),
-            validation: tenth(),
-        }
-    }
-}
-
 /// A client's training in one round. The optimiser starts afresh each time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// Passes over the training items, 1..=100000. Default 1.
+    /// Passes over the training items.
+    #[part(default = 1, in = 1..=100_000)]
     pub epochs: u32,
-    /// Items of a step, at least 1, in an order drawn for each epoch. Default: all at once.
+    /// Items of a step, in an order drawn for each epoch; all at once where it is left out.
+    #[part(at_least = 1, hint = "leave it out to take all at once")]
     pub batch_size: Option<u32>,
-    /// Default `Sgd()`.
+    /// How the gradient is followed.
     pub optimiser: LocalOptimiser,
-    /// The learning rate, finite and greater than 0. Default 0.01.
+    /// The learning rate.
+    #[part(default = 0.01, above = 0, f32)]
     pub rate: f64,
-    /// Times the weight, added to its gradient; decoupled with `AdamW`. Finite and at least 0. Default 0.
+    /// Times the weight, added to its gradient; decoupled with `AdamW`.
+    #[part(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
-    /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2). Finite and at least 0. Default 0.
+    /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
+    #[part(default = 0.0, at_least = 0, f32)]
     pub proximal: f64,
 }
 
-impl Default for Training {
-    fn default() -> Self {
-        Training {
-            epochs: 1,
-            batch_size: None,
-            optimiser: LocalOptimiser::default(),
-            rate: 0.01,
-            weight_decay: 0.0,
-            proximal: 0.0,
-        }
-    }
-}
-
 /// How a client follows its gradient.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalOptimiser {
     /// Gradient descent.
+    #[default]
     Sgd {
-        /// In 0..1. Default 0.
-        #[serde(default)]
+        /// The share of the last step that is kept.
+        #[part(default = 0.0, in = 0..1)]
         momentum: f64,
     },
     /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments.
@@ -231,110 +189,32 @@ pub enum LocalOptimiser {
     AdamW,
 }
 
-impl Default for LocalOptimiser {
-    fn default() -> Self {
-        LocalOptimiser::Sgd { momentum: 0.0 }
-    }
-}
-
-/// Collects the rules broken.
-struct Breaches(Vec<Breach>);
-
-impl Breaches {
-    fn require(&mut self, holds: bool, field: &str, rule: String) {
-        if !holds {
-            self.0.push((field.to_owned(), rule));
-        }
-    }
-
-    fn in_range(&mut self, field: &str, value: u32, least: u32, most: u32) {
-        let rule = format!("must lie in {least}..={most}, got {value}");
-        self.require((least..=most).contains(&value), field, rule);
-    }
-
-    fn share(&mut self, field: &str, value: f64) {
-        self.require(
-            (0.0..1.0).contains(&value),
-            field,
-            format!("must lie in 0..1, got {value}"),
-        );
-    }
-}
-
 impl Model {
-    /// Every rule that it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Breaches(Vec::new());
-        breaches.in_range("hidden", self.hidden, 1, 4096);
-        breaches.in_range("layers", self.layers, 1, 64);
-        breaches.in_range("head_layers", self.head_layers, 0, 2);
-        breaches.share("dropout", self.dropout);
-        match self.encoder {
-            Encoder::Tag { hops } => breaches.in_range("encoder.hops", hops, 1, 16),
-            Encoder::Gat { heads } => {
-                breaches.in_range("encoder.heads", heads, 1, 64);
-                let rule = format!(
-                    "must divide hidden, {}, evenly, got {heads}; change either",
-                    self.hidden
-                );
-                breaches.require(heads > 0 && self.hidden.is_multiple_of(heads), "encoder.heads", rule);
-            }
-            _ => {}
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        if let Encoder::Gat { heads } = self.encoder {
+            let rule = format!(
+                "must divide hidden, {}, evenly, got {heads}; change either",
+                self.hidden
+            );
+            rules.require(heads > 0 && self.hidden.is_multiple_of(heads), "encoder.heads", rule);
         }
-        breaches.0
-    }
-}
-
-impl Inputs {
-    /// Every rule that it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Breaches(Vec::new());
-        if let Inputs::Degree { most } | Inputs::FeaturesOrDegree { most } = *self {
-            breaches.in_range("most", most, 1, 65_535);
-        }
-        breaches.0
     }
 }
 
 impl Split {
-    /// Every rule that it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Breaches(Vec::new());
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
         if let Split::Shares { train, validation } = *self {
-            let rule = format!("must be greater than 0 and at most 1, got {train}");
-            breaches.require(train > 0.0 && train <= 1.0, "train", rule);
             // Shares that add up to 1 in decimals may do so a little beyond it in binary.
-            let rule = format!("must be at least 0 and with train at most 1, got {validation}");
             let fits = validation >= 0.0 && (train.is_nan() || train + validation <= 1.0 + 1e-12);
-            breaches.require(fits, "validation", rule);
+            let rule = format!("must be at least 0 and with train at most 1, got {validation}");
+            rules.require(fits, "validation", rule);
         }
-        breaches.0
     }
 }
 
 impl Training {
-    /// Every rule that it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Breaches(Vec::new());
-        breaches.in_range("epochs", self.epochs, 1, 100_000);
-        breaches.require(
-            self.batch_size != Some(0),
-            "batch_size",
-            "must be at least 1, got 0; leave it out to take all at once".to_owned(),
-        );
-        if let LocalOptimiser::Sgd { momentum } = self.optimiser {
-            breaches.share("optimiser.momentum", momentum);
-        }
-        let rate = self.rate as f32;
-        let rule = format!("must be finite and greater than 0 as an f32, got {}", self.rate);
-        breaches.require(rate.is_finite() && rate > 0.0, "rate", rule);
-        for (field, value) in [("weight_decay", self.weight_decay), ("proximal", self.proximal)] {
-            let rule = format!("must be finite and at least 0, got {value}");
-            breaches.require((value as f32).is_finite() && value >= 0.0, field, rule);
-        }
-        breaches.0
-    }
-
     /// The optimiser of a round.
     pub fn build(&self) -> Optimiser {
         let (rate, decay) = (self.rate as f32, self.weight_decay as f32);
@@ -360,6 +240,7 @@ impl Training {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_parts::Value;
 
     #[test]
     fn every_broken_rule_is_named() {
@@ -383,13 +264,13 @@ mod tests {
             train: 0.0,
             validation: 1.5,
         };
-        let breaches = [
-            model.check(),
-            training.check(),
-            split.check(),
-            Inputs::Degree { most: 0 }.check(),
+        let broken = [
+            model.broken(),
+            training.broken(),
+            split.broken(),
+            Inputs::Degree { most: 0 }.broken(),
         ];
-        let fields: Vec<String> = breaches.into_iter().flatten().map(|(field, _)| field).collect();
+        let fields: Vec<String> = broken.into_iter().flatten().map(|broken| broken.path).collect();
         let expected = [
             "layers",
             "head_layers",
@@ -410,7 +291,7 @@ mod tests {
             train: 0.9,
             validation: 0.1,
         };
-        assert!(split.check().is_empty() && Split::default().check().is_empty());
-        assert!(Model::default().check().is_empty() && Training::default().check().is_empty());
+        assert!(split.broken().is_empty() && Split::default().broken().is_empty());
+        assert!(Model::default().broken().is_empty() && Training::default().broken().is_empty());
     }
 }

@@ -1,9 +1,10 @@
 //! FedWalk's choices, as a card names them.
 
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// Which vertices a predicted hop may lead to: in each bin as many as the noisy count says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// Those of the bin that are nearest in the clustering tree.
     #[default]
@@ -16,7 +17,8 @@ pub enum Pool {
 }
 
 /// How clusters are merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
     /// By the mean dissimilarity of their members.
     #[default]
@@ -30,7 +32,8 @@ pub enum Linkage {
 }
 
 /// The distance of rows in time warping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// The sum of absolute differences.
     #[default]
@@ -60,7 +63,8 @@ impl From<Metric> for folkmoot_similarity::dtw::Metric {
 }
 
 /// What becomes of a vertex before its index is appended to a walk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
     /// The exponential mechanism with the printed factor: probability proportional to exp(epsilon × score). Its true cost is
     /// whatever the scores make it, not epsilon.
@@ -89,19 +93,22 @@ impl Encoder {
 }
 
 /// Which reading of the system sets the options that a card leaves open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// The paper's letter: matrices uploaded, the whole matrix to every device, the unscaled exponential mechanism.
     #[default]
     AsPrinted,
     /// The authors' code: none is public, so the same as `AsPrinted`.
     AsReleased,
-    /// What is sound: `m_upload: false`, `rows: OnRequest`, `encoder: RandomisedResponse`.
+    /// What is sound: nothing is uploaded in clear, and what is appended to a walk costs its epsilon.
+    #[part(sets("m_upload=false", "rows=OnRequest", "encoder=RandomisedResponse"))]
     Corrected,
 }
 
 /// What a predicted hop to the sender itself costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelfHop {
     /// A message like any other, as Algorithm 1 line 29 has it.
     #[default]
@@ -111,7 +118,8 @@ pub enum SelfHop {
 }
 
 /// Which rows of the dissimilarity matrix each device downloads in phase A5.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// The tree and the whole matrix, as printed: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
     /// Without uploaded matrices there is only the tree.
@@ -127,29 +135,21 @@ pub enum Rows {
 }
 
 /// What becomes of a walk whose next holder is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Absent {
     /// It waits for the holder to come back.
     #[default]
     Wait,
     /// The sender is told after a time-out and sends it to another of its neighbours.
     Reroute {
-        /// Milliseconds, >= 0. Default 500.
-        #[serde(default = "default_timeout_ms")]
+        /// How long the sender waits for news.
+        #[part(default = 500.0, in = 0..=1e9, unit = "ms")]
         timeout_ms: f64,
-        /// How often one hop is tried again, 0..=255. Default 3.
-        #[serde(default = "default_tries")]
+        /// How often one hop is tried again.
+        #[part(default = 3)]
         tries: u8,
     },
     /// It is lost.
     GiveUp,
-}
-
-fn default_timeout_ms() -> f64 {
-    500.0
-}
-
-fn default_tries() -> u8 {
-    3
 }

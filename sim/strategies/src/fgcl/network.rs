@@ -29,7 +29,7 @@ impl Network {
         let hidden = model.hidden as usize;
         let widths = (n_features, hidden, hidden);
         let convs = Conv::stack(&mut layout, model.encoder, widths, model.layers as usize, false);
-        let joint = model.joint_readout.unwrap_or(false);
+        let joint = model.joint_readout;
         let joint = joint.then(|| Linear::new(&mut layout, "joint", n_features + hidden, hidden));
         let head = Linear::new(&mut layout, "head", hidden, n_outputs);
         Network {
@@ -38,7 +38,7 @@ impl Network {
             joint,
             head,
             readout: model.readout.into(),
-            relu: model.relu.unwrap_or(true),
+            relu: model.relu,
             dropout: model.dropout as f32,
             n_features,
         }

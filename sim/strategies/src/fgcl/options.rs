@@ -2,24 +2,28 @@
 
 use crate::classifier::{self, Encoder, LocalOptimiser, Pooling};
 use folkmoot_learning::DegreeRule as Degrees;
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// A set of options at once; those that a card states override it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// The paper to the letter: the plain mean of the updates.
+    #[part(sets("protocol.weighting=Uniform"))]
     AsPrinted,
     /// The conventions of the benchmark that the paper builds on: no relu between graph layers, features of a node with the sum 1,
     /// a readout over features and embedding together, the mean weighted by samples.
+    #[part(sets("model.relu=false", "model.joint_readout=true", "normalise_features=true"))]
     AsReleased,
     /// The sound form: views drawn once for each graph, weights cut to 0..1, the mean weighted by samples. Its split is that of
     /// `partition: LabelSkew(..)`, and its control the setting `FgclWithoutNoise`.
+    #[part(sets("views=Fixed", "degree_rule=Clamp01"))]
     Corrected,
 }
 
 /// The arms of the paper's table.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// All training graphs lie at the first client, and the others have none. No noise.
     Centralised,
@@ -27,35 +31,23 @@ pub enum Setting {
     Federated,
     /// The same on one noisy view of each graph, without a contrastive term.
     Noise {
-        /// The budget of a view, finite and at least 1e-6. Default 1.
-        #[serde(default = "one")]
+        /// The budget of a view.
+        #[part(default = 1.0, at_least = 0.000001)]
         epsilon: f64,
     },
     /// Two noisy views of each graph, and the contrastive term.
+    #[default]
     Fgcl {
-        /// The budget of the first view and of views at inference, finite and at least 1e-6. Default 1.
-        #[serde(default = "one")]
+        /// The budget of the first view and of views at inference.
+        #[part(default = 1.0, at_least = 0.000001)]
         epsilon: f64,
-        /// The budget of the second view. Default: as the first.
-        #[serde(default)]
+        /// The budget of the second view; as the first where it is left out.
+        #[part(at_least = 0.000001)]
         epsilon_2: Option<f64>,
     },
     /// The contrastive term alone, on graphs as they are: the control that tells its gain from that of the noise. The two views
     /// differ by dropout only.
     FgclWithoutNoise,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Setting::Fgcl {
-            epsilon: one(),
-            epsilon_2: None,
-        }
-    }
 }
 
 impl Setting {
@@ -75,7 +67,8 @@ impl Setting {
 }
 
 /// How noise is drawn for a table of pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
     /// Once for each unordered pair, mirrored.
     #[default]
@@ -85,18 +78,22 @@ pub enum Draws {
 }
 
 /// When views are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Views {
     /// At every use of a graph, which spends its budget again.
+    #[default]
     Fresh,
     /// Once for each graph, and used again ever after.
     Fixed,
 }
 
 /// What becomes of noisy weights, of which many are negative, and of degrees that are not positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DegreeRule {
     /// Weights as they are; a node whose degree is not positive has the factor 0.
+    #[default]
     Masked,
     /// Weights as they are; a degree is the sum of their sizes.
     Abs,
@@ -126,41 +123,33 @@ impl DegreeRule {
 }
 
 /// The contrastive term.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
-    /// Negatives of a step, k, 1..=1000. Default 10.
+    /// Negatives of a step, k.
+    #[part(default = 10, in = 1..=1_000)]
     pub negatives: u32,
-    /// Views of earlier graphs that are kept to draw negatives from, N, 1..=100000. Default 100.
+    /// Views of earlier graphs that are kept to draw negatives from, N.
+    #[part(default = 100, in = 1..=100_000)]
     pub queue: u32,
-    /// Which view leaves a full queue. Default `Fifo`.
+    /// Which view leaves a full queue.
     pub order: Order,
-    /// The weight of the term, lambda, finite and at least 0. Default 0.01.
+    /// The weight of the term, lambda.
+    #[part(default = 0.01, at_least = 0, f32)]
     pub lambda: f64,
-    /// The temperature tau, finite and greater than 0. Default 1.
+    /// The temperature tau.
+    #[part(default = 1.0, above = 0, f32)]
     pub temperature: f64,
-    /// Whether the positive pair stands in the denominator, too. Default true.
+    /// Whether the positive pair stands in the denominator, too.
+    #[part(default = true)]
     pub include_positive: bool,
-    /// Whether negatives are held constant. Default false.
+    /// Whether negatives are held constant.
     pub stop_gradient: bool,
 }
 
-impl Default for Contrast {
-    fn default() -> Self {
-        Contrast {
-            negatives: 10,
-            queue: 100,
-            order: Order::Fifo,
-            lambda: 0.01,
-            temperature: 1.0,
-            include_positive: true,
-            stop_gradient: false,
-        }
-    }
-}
-
 /// Which view leaves a full queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The oldest, as the paper does, though it speaks of a stack.
     #[default]
@@ -170,7 +159,8 @@ pub enum Order {
 }
 
 /// Which views the classifier learns from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervised {
     /// Both: the mean of their losses.
     #[default]
@@ -180,40 +170,28 @@ pub enum Supervised {
 }
 
 /// The network: graph layers, a readout, one linear layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The graph layers; with noise one of `Gcn`, `GraphConv` (k-GNN), `Tag`, `LightGcn` and `Gin`, the others know no weights.
-    /// Default `Gcn`.
     pub encoder: Encoder,
-    /// Width of the hidden layers and of an embedding, 1..=4096. Default 64.
+    /// Width of the hidden layers and of an embedding.
+    #[part(default = 64, in = 1..=4_096)]
     pub hidden: u32,
-    /// Graph layers, 1..=64. Default 2.
+    /// Graph layers.
+    #[part(default = 2, in = 1..=64)]
     pub layers: u32,
-    /// Whether a relu follows every graph layer. Default true, by the variant `AsReleased` false.
-    pub relu: Option<bool>,
-    /// How the nodes of a graph become one row. Default `Mean`.
+    /// Whether a relu follows every graph layer.
+    #[part(default = true)]
+    pub relu: bool,
+    /// How the nodes of a graph become one row.
     pub readout: Pooling,
-    /// Whether nodes go through a linear layer and a relu before that, together with their features. Default false, by the variant
-    /// `AsReleased` true.
-    pub joint_readout: Option<bool>,
-    /// The probability that a hidden value is dropped in training, in 0..1: before each graph layer but the first, and before
-    /// the linear layer. Default 0.3.
+    /// Whether nodes go through a linear layer and a relu before that, together with their features.
+    pub joint_readout: bool,
+    /// The probability that a hidden value is dropped in training: before each graph layer but the first, and before the linear
+    /// layer.
+    #[part(default = 0.3, in = 0..1)]
     pub dropout: f64,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Model {
-            encoder: Encoder::Gcn,
-            hidden: 64,
-            layers: 2,
-            relu: None,
-            readout: Pooling::Mean,
-            joint_readout: None,
-            dropout: 0.3,
-        }
-    }
 }
 
 impl Model {
@@ -231,34 +209,27 @@ impl Model {
 }
 
 /// A client's training in one round. The optimiser starts afresh each time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// Passes over the training graphs, 1..=100000. Default 1.
+    /// Passes over the training graphs.
+    #[part(default = 1, in = 1..=100_000)]
     pub epochs: u32,
-    /// Graphs of a step, at least 1, in an order drawn for each epoch. Default 1.
+    /// Graphs of a step, in an order drawn for each epoch.
+    #[part(default = 1, at_least = 1)]
     pub batch_size: u32,
-    /// Default `Adam`.
+    /// How the gradient is followed.
+    #[part(default = LocalOptimiser::Adam)]
     pub optimiser: LocalOptimiser,
-    /// The learning rate, finite and greater than 0. Default 0.0015.
+    /// The learning rate.
+    #[part(default = 1.5e-3, above = 0, f32)]
     pub rate: f64,
-    /// Times the weight, added to its gradient; decoupled with `AdamW`. Finite and at least 0. Default 0.001.
+    /// Times the weight, added to its gradient; decoupled with `AdamW`.
+    #[part(default = 1e-3, at_least = 0, f32)]
     pub weight_decay: f64,
-    /// FedProx' mu, finite and at least 0. Default 0.
+    /// FedProx' mu.
+    #[part(default = 0.0, at_least = 0, f32)]
     pub proximal: f64,
-}
-
-impl Default for Training {
-    fn default() -> Self {
-        Training {
-            epochs: 1,
-            batch_size: 1,
-            optimiser: LocalOptimiser::Adam,
-            rate: 1.5e-3,
-            weight_decay: 1e-3,
-            proximal: 0.0,
-        }
-    }
 }
 
 impl Training {

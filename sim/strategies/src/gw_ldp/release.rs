@@ -3,59 +3,49 @@
 use super::EMBEDDINGS;
 use crate::classifier::GraphRows;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
+use folkmoot_parts::part;
 use folkmoot_privacy::multi_bit::recommended_entries;
 use folkmoot_privacy::{Additive, Entries, Gaussian, MultiBit, NoPrivacy, ParameterError, ReleaseError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What becomes of an embedding before it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Release {
     /// Nothing: it is sent as it is.
     Plain,
     /// The multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0. Needs values in 0..=1.
+    #[default]
     MultiBit {
-        /// Which entries are sampled, and what each may spend. Default `Row`.
-        #[serde(default)]
+        /// Which entries are sampled, and what each may spend.
         entries: Sampled,
-        /// The budget. Default `InverseSize`.
-        #[serde(default)]
+        /// The budget.
         epsilon: Epsilon,
-        /// Sampled entries, of each row or of the whole, at least 1. Default: `max(1, min(width, floor(epsilon / 2.18)))`.
-        #[serde(default)]
+        /// Sampled entries, of each row or of the whole; where it is left out `max(1, min(width, floor(epsilon / 2.18)))`, the
+        /// paper's choice.
+        #[part(at_least = 1, hint = "leave it out for the paper's choice")]
         n_sampled: Option<u32>,
-        /// Whether the server turns signs into unbiased estimates before it compares. Default false, as printed.
-        #[serde(default)]
+        /// Whether the server turns signs into unbiased estimates before it compares, which is not printed.
         rectify: bool,
     },
     /// Uniform noise within `radius` on every value: what the paper's figures show. It protects nothing.
     Additive {
-        /// Finite and > 0.
+        /// The most that a value is moved.
+        #[part(required, above = 0, in = 1e-12..=1e12)]
         radius: f64,
     },
     /// Normal noise on every value, as the authors' code has it, without a sensitivity: it guarantees nothing.
     Gaussian {
-        /// The standard deviation, finite and > 0. Default: 1 over the number of nodes of the first graph.
-        #[serde(default)]
+        /// The standard deviation; where it is left out 1 over the number of nodes of the first graph.
+        #[part(above = 0, in = 1e-12..=1e12)]
         std: Option<f64>,
     },
 }
 
-impl Default for Release {
-    fn default() -> Self {
-        Release::MultiBit {
-            entries: Sampled::default(),
-            epsilon: Epsilon::default(),
-            n_sampled: None,
-            rectify: false,
-        }
-    }
-}
-
 /// Which entries the encoder samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampled {
     /// `m` in every row, `epsilon / (m n)` each, as in the paper's proof: a graph spends `epsilon`.
     #[default]
@@ -67,15 +57,16 @@ pub enum Sampled {
 }
 
 /// The budget of the encoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Epsilon {
     /// Of a graph: 1 over its number of nodes.
     #[default]
     InverseSize,
     /// Of a graph: the same for all.
-    Graph(f64),
+    Graph(#[part(required, above = 0, in = 1e-12..=1e12)] f64),
     /// Of a node: a graph of n nodes spends n times as much.
-    Node(f64),
+    Node(#[part(required, above = 0, in = 1e-12..=1e12)] f64),
 }
 
 /// An embedding as it is sent.
@@ -138,32 +129,6 @@ impl From<ReleaseError> for Withheld {
 }
 
 impl Release {
-    /// Every rule that it breaks.
-    pub(super) fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut positive = |field: &str, value: f64| {
-            if !(1e-12..=1e12).contains(&value) {
-                let rule = format!("must be greater than 0, within 1e-12..=1e12, got {value}");
-                breaches.push((format!("release.{field}"), rule));
-            }
-        };
-        match *self {
-            Release::MultiBit { epsilon, n_sampled, .. } => {
-                if let Epsilon::Graph(epsilon) | Epsilon::Node(epsilon) = epsilon {
-                    positive("epsilon", epsilon);
-                }
-                if n_sampled == Some(0) {
-                    let rule = "must be at least 1, got 0; leave it out for the paper's choice".to_owned();
-                    breaches.push(("release.n_sampled".to_owned(), rule));
-                }
-            }
-            Release::Additive { radius } => positive("radius", radius),
-            Release::Gaussian { std: Some(std) } => positive("std", std),
-            Release::Plain | Release::Gaussian { std: None } => {}
-        }
-        breaches
-    }
-
     /// The encoder for a graph of `n_nodes` nodes with rows of `width` values.
     ///
     /// # Errors
@@ -283,6 +248,7 @@ fn finite(values: &[f32]) -> Result<(), ReleaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_parts::Value;
 
     fn rows(n_nodes: usize, width: u32) -> GraphRows {
         GraphRows {
@@ -396,10 +362,7 @@ mod tests {
             Err(Withheld::Parameter(_))
         ));
         assert_eq!(releases.receipt(), Receipt::default(), "nothing is spent");
-        assert_eq!(Release::Additive { radius: 0.0 }.check()[0].0, "release.radius");
-        assert_eq!(
-            multi_bit(Sampled::Row, Epsilon::Node(-1.0)).check()[0].0,
-            "release.epsilon"
-        );
+        assert_eq!(Release::Additive { radius: 0.0 }.broken()[0].path, "radius");
+        assert_eq!(multi_bit(Sampled::Row, Epsilon::Node(-1.0)).broken()[0].path, "epsilon");
     }
 }

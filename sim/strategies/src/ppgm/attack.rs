@@ -12,14 +12,13 @@ mod structure;
 
 pub use structure::reconstruct;
 
-use super::options::Variant;
 use super::params::Choice;
-use folkmoot_engine::world::Breach;
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::part;
 
 /// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of a message of several rows the
 /// mean is read, but for `AllG`. Where there is no message to the other device, only `o` is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Intercept {
     /// Both messages.
     #[default]
@@ -46,7 +45,8 @@ impl Intercept {
 }
 
 /// Of what the shadow set is a share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShadowOf {
     /// Of the training graphs: the attacker knows variants of most functions.
     #[default]
@@ -56,158 +56,37 @@ pub enum ShadowOf {
 }
 
 /// The attacker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
-    /// Which property is inferred, such as `level`; all of them together if absent, which is the default.
+    /// Which property is inferred, such as `level`; all of them together where it is left out.
     pub property: Option<String>,
-    /// What `attack_auc` is measured on; all others have their own name. By the variant `Random` or `Concat`.
+    /// What `attack_auc` is measured on; all others have their own name.
     pub intercept: Intercept,
-    /// The share of the training graphs whose properties the attacker knows, above 0 and at most 1. Default 0.1.
+    /// The share of the training graphs whose properties the attacker knows.
+    #[part(default = 0.1, above = 0, at_most = 1)]
     pub shadow: f64,
-    /// How they are chosen. By the variant `Graphs` or `Classes`.
+    /// How they are chosen.
     pub shadow_of: ShadowOf,
-    /// Whether every number is brought to mean 0 and variance 1 over the shadow set before it is read. By the variant true or false.
+    /// Whether every number is brought to mean 0 and variance 1 over the shadow set before it is read.
+    #[part(default = true)]
     pub standardise: bool,
-    /// Linear layers of the attacker's perceptron, 1..=8, of the models' hidden width. By the variant 3 or 2.
+    /// Linear layers of the attacker's perceptron, of the models' hidden width.
+    #[part(default = 3, in = 1..=8)]
     pub layers: u32,
-    /// The attacker's epochs, 1..=100000. Default 100.
+    /// The attacker's epochs.
+    #[part(default = 100, in = 1..=100_000)]
     pub epochs: u32,
-    /// The attacker's rate of Adam, greater than 0, within 1e-8..=10. By the variant 0.001 or 0.0005.
+    /// The attacker's rate of Adam.
+    #[part(default = 0.001, above = 0, in = 1e-8..=10)]
     pub rate: f64,
-    /// Graphs a step of the attacker, 1..=10000. By the variant 32 or 10.
+    /// Graphs a step of the attacker.
+    #[part(default = 32, in = 1..=10_000)]
     pub batch: u32,
     /// `Last`: the attacker after all its epochs guesses all graphs that validate and test, as the text says. `BestValidation`: the
-    /// attacker after the epoch in which it guesses those that validate best guesses those that test. By the variant `Last` or
-    /// `BestValidation`.
+    /// attacker after the epoch in which it guesses those that validate best guesses those that test.
+    #[part(default = Choice::Last)]
     pub choice: Choice,
-    /// The attack is measured after every so many epochs of training besides; 0: before the first and with the chosen model
-    /// alone. Default 0.
+    /// The attack is measured after every so many epochs of training besides; 0: before the first and with the chosen model alone.
     pub every: u32,
-}
-
-/// The same as a card writes it: what it leaves open goes by the variant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename = "Attack")]
-pub(super) struct WrittenAttack {
-    property: Option<String>,
-    intercept: Option<Intercept>,
-    shadow: f64,
-    shadow_of: Option<ShadowOf>,
-    standardise: Option<bool>,
-    layers: Option<u32>,
-    epochs: u32,
-    rate: Option<f64>,
-    batch: Option<u32>,
-    choice: Option<Choice>,
-    every: u32,
-}
-
-impl Default for WrittenAttack {
-    fn default() -> Self {
-        WrittenAttack {
-            property: None,
-            intercept: None,
-            shadow: 0.1,
-            shadow_of: None,
-            standardise: None,
-            layers: None,
-            epochs: 100,
-            rate: None,
-            batch: None,
-            choice: None,
-            every: 0,
-        }
-    }
-}
-
-impl WrittenAttack {
-    pub(super) fn resolve(self, variant: Variant) -> Attack {
-        let released = variant == Variant::AsReleased;
-        let intercept = match variant {
-            Variant::AsPrinted => Intercept::Random,
-            Variant::AsReleased | Variant::Corrected => Intercept::Concat,
-        };
-        let (shadow_of, choice) = match released {
-            true => (ShadowOf::Classes, Choice::BestValidation),
-            false => (ShadowOf::Graphs, Choice::Last),
-        };
-        Attack {
-            property: self.property,
-            intercept: self.intercept.unwrap_or(intercept),
-            shadow: self.shadow,
-            shadow_of: self.shadow_of.unwrap_or(shadow_of),
-            standardise: self.standardise.unwrap_or(!released),
-            layers: self.layers.unwrap_or(if released { 2 } else { 3 }),
-            epochs: self.epochs,
-            rate: self.rate.unwrap_or(if released { 0.0005 } else { 0.001 }),
-            batch: self.batch.unwrap_or(if released { 10 } else { 32 }),
-            choice: self.choice.unwrap_or(choice),
-            every: self.every,
-        }
-    }
-}
-
-impl From<Attack> for WrittenAttack {
-    fn from(attack: Attack) -> Self {
-        WrittenAttack {
-            property: attack.property,
-            intercept: Some(attack.intercept),
-            shadow: attack.shadow,
-            shadow_of: Some(attack.shadow_of),
-            standardise: Some(attack.standardise),
-            layers: Some(attack.layers),
-            epochs: attack.epochs,
-            rate: Some(attack.rate),
-            batch: Some(attack.batch),
-            choice: Some(attack.choice),
-            every: attack.every,
-        }
-    }
-}
-
-impl Attack {
-    /// Every rule it breaks.
-    pub(super) fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut need = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                breaches.push((field.to_owned(), rule));
-            }
-        };
-        let Attack {
-            shadow,
-            layers,
-            epochs,
-            rate,
-            batch,
-            ..
-        } = *self;
-        need(
-            shadow > 0.0 && shadow <= 1.0,
-            "shadow",
-            format!("must be greater than 0 and at most 1, got {shadow}"),
-        );
-        need(
-            (1..=8).contains(&layers),
-            "layers",
-            format!("must lie in 1..=8, got {layers}"),
-        );
-        need(
-            (1..=100_000).contains(&epochs),
-            "epochs",
-            format!("must lie in 1..=100000, got {epochs}"),
-        );
-        need(
-            (1..=10_000).contains(&batch),
-            "batch",
-            format!("must lie in 1..=10000, got {batch}"),
-        );
-        need(
-            (1e-8..=10.0).contains(&rate),
-            "rate",
-            format!("must be greater than 0, within 1e-8..=10, got {rate}"),
-        );
-        breaches
-    }
 }

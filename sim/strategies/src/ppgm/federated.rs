@@ -4,74 +4,69 @@
 //! travel in rounds ([`crate::rounds`] has the message table), so that no graph leaves a device in training either. What the model
 //! gives away once deployed is measured as for the central one.
 
-use super::attack::WrittenAttack;
+use super::attack::Attack;
 use super::data::Data;
 use super::learned::{Measured, View};
 use super::matcher::Input;
-use super::options::{Form, Model, Size, Variant};
+use super::options::{Model, Size};
 use super::params::{Split, Training};
 use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
 use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::Breach;
 use folkmoot_graphs::PairSampler;
+use folkmoot_parts::part;
 use rand_chacha::rand_core::Rng;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The parameters of [`Federated`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(
+    name = "FederatedPpgm",
+    about = "PPGM trained by federated averaging over the devices"
+)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// What is learned. Default `Ppgm`.
+    /// What is learned.
     pub model: Model,
     /// Its sizes.
     pub size: Size,
-    /// Which classes train, validate and test. Default `Published`.
+    /// Which classes train, validate and test.
     pub split: Split,
-    /// A device's training in one round.
+    /// A client's training in one round.
     pub training: Local,
-    /// The property that the eavesdropper infers; all of them together if absent, which is the default.
+    /// The property that the eavesdropper infers; all of them together where it is left out.
     pub property: Option<String>,
-    /// How rounds go. Default: 50 synchronous rounds, updates weighted by graphs.
+    /// How rounds go.
     pub protocol: Protocol,
 }
 
 /// A device's training in one round.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
-    /// Passes over its graphs, each with one pair that matches and one that does not; 1..=100000. Default 1.
+    /// Passes over its graphs, each with one pair that matches and one that does not.
+    #[part(default = 1, in = 1..=100_000)]
     pub epochs: u32,
-    /// Pairs a step, 1..=10000. Default 10.
+    /// Pairs a step.
+    #[part(default = 10, in = 1..=10_000)]
     pub batch_pairs: u32,
-    /// The rate of Adam, greater than 0, within 1e-8..=10. Default 0.0005.
+    /// The rate of Adam.
+    #[part(default = 0.0005, above = 0, in = 1e-8..=10)]
     pub rate: f64,
-}
-
-impl Default for Local {
-    fn default() -> Self {
-        let Training { batch_pairs, rate, .. } = Training::default();
-        Local {
-            epochs: 1,
-            batch_pairs,
-            rate,
-        }
-    }
 }
 
 impl Params {
     /// What the model and the eavesdropper are in central terms.
     fn central(&self) -> Central {
-        let mut attack = WrittenAttack::default().resolve(Variant::Corrected);
-        attack.property.clone_from(&self.property);
+        let attack = Attack {
+            property: self.property.clone(),
+            ..Attack::default()
+        };
         Central {
             model: self.model,
             size: self.size,
             split: self.split,
-            form: Form::of(Variant::Corrected),
             training: Training {
                 batch_pairs: self.training.batch_pairs,
                 rate: self.training.rate,
@@ -84,24 +79,8 @@ impl Params {
 }
 
 impl Settings for Params {
-    const NAME: &'static str = "FederatedPpgm";
-    const ABOUT: &'static str = "PPGM trained by federated averaging over the devices";
     type Facts = Facts;
     type Strategy = Rounds<Federated>;
-
-    fn check(&self) -> Vec<Breach> {
-        let mut breaches = self.central().breaches();
-        let epochs = self.training.epochs;
-        if !(1..=100_000).contains(&epochs) {
-            breaches.push((
-                "training.epochs".to_owned(),
-                format!("must lie in 1..=100000, got {epochs}"),
-            ));
-        }
-        let protocol = self.protocol.check().into_iter();
-        breaches.extend(protocol.map(|(field, rule)| (format!("protocol.{field}"), rule)));
-        breaches
-    }
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)

@@ -1,17 +1,33 @@
 //! PPGM's choices, as a card names them.
 
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Rules, part};
 
 /// Which set of options a card starts from; single options override it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// The paper's text: 223,300 parameters at the default sizes, an eavesdropper who reads one of the two messages at random.
+    #[part(sets("attack.intercept=Random"))]
     AsPrinted,
     /// The authors' code: a feed-forward block after each attention, an LSTM in both directions, arcs in their own direction,
     /// batches padded without a mask, another attacker.
     ///
     /// Not followed: there codes begin as uniform draws of 0..1, a batch is of five graphs that follow each other in the order of
     /// functions, the first graphs of a batch are padded apart from the second ones, and the head for similarities has one layer more.
+    #[part(sets(
+        "form.feed_forward=1024",
+        "form.dropout=0.1",
+        "form.bidirectional=true",
+        "form.self_loops=false",
+        "form.directed=true",
+        "form.padding=Unmasked",
+        "attack.shadow_of=Classes",
+        "attack.standardise=false",
+        "attack.layers=2",
+        "attack.rate=0.0005",
+        "attack.batch=10",
+        "attack.choice=BestValidation"
+    ))]
     AsReleased,
     /// The text, with every graph on its own, and an eavesdropper who reads both messages.
     #[default]
@@ -19,8 +35,8 @@ pub enum Variant {
 }
 
 /// What is learned and sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
     /// Context codes, matching by attention, obfuscation.
     #[default]
@@ -35,9 +51,9 @@ pub enum Model {
     Sgnn,
     /// The same with Laplace noise on every number that is sent.
     SgnnLdp {
-        /// The noise's scale, greater than 0, within 1e-6..=1e6. Default 0.01: the paper gives none, and on OpenSSL `[50,200]` this
-        /// one costs about as much similarity as its table says.
-        #[serde(default = "hundredth")]
+        /// The noise's scale. The paper gives none; on OpenSSL `[50,200]` the default costs about as much similarity as its table
+        /// says.
+        #[part(default = 0.01, above = 0, in = 1e-6..=1e6)]
         scale: f64,
     },
     /// SimGNN (Bai et al., WSDM 2019): each device sends its nodes and its graph vector to the service.
@@ -52,12 +68,9 @@ pub enum Model {
     H2mn,
 }
 
-fn hundredth() -> f64 {
-    0.01
-}
-
 /// The layers that nodes go through first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convolution {
     /// Graph convolution.
     #[default]
@@ -67,7 +80,8 @@ pub enum Convolution {
 }
 
 /// How two obfuscated representations become a score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// Their cosine.
     #[default]
@@ -77,7 +91,8 @@ pub enum Head {
 }
 
 /// What a cosine is trained towards; heads that give probabilities always have the targets 0 and 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
     /// 1 and -1.
     #[default]
@@ -87,7 +102,8 @@ pub enum Targets {
 }
 
 /// What training does with graphs of different sizes in a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// Each is on its own, which is what a mask comes to.
     #[default]
@@ -97,108 +113,55 @@ pub enum Padding {
 }
 
 /// Sizes of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Hidden width d, 4..=1024. Default 100.
+    /// Hidden width d.
+    #[part(default = 100, in = 4..=1_024)]
     pub hidden: u32,
-    /// Layers of the encoder L, 1..=16. Default 3.
+    /// Layers of the encoder L.
+    #[part(default = 3, in = 1..=16)]
     pub layers: u32,
-    /// Context codes m, 1..=256. Default 8.
+    /// Context codes m.
+    #[part(default = 8, in = 1..=256)]
     pub codes: u32,
-    /// Heads of attention; they divide `hidden`. Default 4.
+    /// Heads of attention; they divide `hidden`.
+    #[part(default = 4, in = 1..=1_024)]
     pub heads: u32,
 }
 
-impl Default for Size {
-    fn default() -> Self {
-        Size {
-            hidden: 100,
-            layers: 3,
-            codes: 8,
-            heads: 4,
-        }
-    }
-}
-
 /// What the text and the released code do differently.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
-    /// The encoder's layers. Default `Gcn`.
+    /// The encoder's layers.
     pub convolution: Convolution,
-    /// The width of the feed-forward block after each attention, none if 0; at most 8192. By the variant 0 or 1024.
+    /// The width of the feed-forward block after each attention, none if 0.
+    #[part(default = 0, in = 0..=8_192)]
     pub feed_forward: u32,
-    /// The share of a layer's numbers that training drops, 0..1. By the variant 0 or 0.1.
+    /// The share of a layer's numbers that training drops.
+    #[part(default = 0.0, in = 0..1)]
     pub dropout: f32,
-    /// The obfuscation reads codes in both orders, and sends twice as much. By the variant false or true.
+    /// The obfuscation reads codes in both orders, and sends twice as much.
     pub bidirectional: bool,
-    /// Nodes propagate to themselves. By the variant true or false.
+    /// Nodes propagate to themselves.
+    #[part(default = true)]
     pub self_loops: bool,
-    /// A node reads its successors alone, as the released code's matrix of successors has it. By the variant false or true.
+    /// A node reads its successors alone, as the released code's matrix of successors has it.
     pub directed: bool,
-    /// What a batch does. By the variant `Masked` or `Unmasked`.
+    /// What a batch does.
     pub padding: Padding,
-    /// How scores are made. Default `Cosine`.
+    /// How scores are made.
     pub head: Head,
-    /// What scores are trained towards. Default `PlusMinusOne`.
+    /// What scores are trained towards.
     pub targets: Targets,
 }
 
-/// The same as a card writes it: what it leaves open goes by the variant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename = "Form")]
-pub(super) struct WrittenForm {
-    convolution: Convolution,
-    feed_forward: Option<u32>,
-    dropout: Option<f32>,
-    bidirectional: Option<bool>,
-    self_loops: Option<bool>,
-    directed: Option<bool>,
-    padding: Option<Padding>,
-    head: Head,
-    targets: Targets,
-}
-
-impl WrittenForm {
-    pub(super) fn resolve(self, variant: Variant) -> Form {
-        let released = variant == Variant::AsReleased;
-        Form {
-            convolution: self.convolution,
-            feed_forward: self.feed_forward.unwrap_or(if released { 1024 } else { 0 }),
-            dropout: self.dropout.unwrap_or(if released { 0.1 } else { 0.0 }),
-            bidirectional: self.bidirectional.unwrap_or(released),
-            self_loops: self.self_loops.unwrap_or(!released),
-            directed: self.directed.unwrap_or(released),
-            padding: self.padding.unwrap_or(match released {
-                true => Padding::Unmasked,
-                false => Padding::Masked,
-            }),
-            head: self.head,
-            targets: self.targets,
-        }
-    }
-}
-
-impl From<Form> for WrittenForm {
-    fn from(form: Form) -> Self {
-        WrittenForm {
-            convolution: form.convolution,
-            feed_forward: Some(form.feed_forward),
-            dropout: Some(form.dropout),
-            bidirectional: Some(form.bidirectional),
-            self_loops: Some(form.self_loops),
-            directed: Some(form.directed),
-            padding: Some(form.padding),
-            head: form.head,
-            targets: form.targets,
-        }
-    }
-}
-
-impl Form {
-    /// What a variant says.
-    pub fn of(variant: Variant) -> Form {
-        WrittenForm::default().resolve(variant)
+impl Size {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let (heads, hidden) = (self.heads, self.hidden);
+        let rule = format!("must divide hidden, {hidden}, got {heads}");
+        rules.require(heads > 0 && hidden.is_multiple_of(heads.max(1)), "heads", rule);
     }
 }

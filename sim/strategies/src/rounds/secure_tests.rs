@@ -175,6 +175,6 @@ fn masks_need_a_round_to_cancel_in() {
         secure: Secure::Pairwise { threshold: 0.5 },
         ..protocol(1)
     };
-    let fields: Vec<String> = buffered.check().into_iter().map(|(field, _)| field).collect();
+    let fields: Vec<String> = buffered.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(fields, ["secure.threshold", "secure"]);
 }

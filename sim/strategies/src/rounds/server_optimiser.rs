@@ -4,81 +4,60 @@
 //! T.-M. H. Hsu, H. Qi, M. Brown. Measuring the Effects of Non-Identical Data Distribution for Federated Visual
 //! Classification. 2019, section 4.1 (server momentum). <https://arxiv.org/abs/1909.06335>
 
-use folkmoot_engine::world::Breach;
+use folkmoot_parts::part;
 use serde::{Deserialize, Serialize};
 
 /// The server's step from the mean change `Δ` of the weights; all in double precision, the weights rounded to `f32` at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerOptimiser {
     /// `w ← w + rate Δ`: at the rate 1, FedAvg.
+    #[default]
     Average {
-        /// Finite and greater than 0. Default 1.
-        #[serde(default = "one")]
+        /// The rate.
+        #[part(default = 1.0, above = 0)]
         rate: f64,
     },
     /// `v ← beta v + Δ`, `w ← w + rate v`: server momentum, FedAvgM.
     Momentum {
-        /// Finite and greater than 0. Default 1.
-        #[serde(default = "one")]
+        /// The rate.
+        #[part(default = 1.0, above = 0)]
         rate: f64,
-        /// In 0..1. Default 0.9.
-        #[serde(default = "nine_tenths")]
+        /// The share of the last step that is kept.
+        #[part(default = 0.9, in = 0..1)]
         beta: f64,
     },
     /// `m ← beta1 m + (1 − beta1) Δ`, `v ← beta2 v + (1 − beta2) Δ²`, `w ← w + rate m / (sqrt(v) + tau)`, from `m = 0` and
     /// `v = tau²`, without bias correction: FedAdam.
     Adam {
-        /// Finite and greater than 0. Default 0.01.
-        #[serde(default = "hundredth")]
+        /// The rate.
+        #[part(default = 0.01, above = 0)]
         rate: f64,
-        /// In 0..1. Default 0.9.
-        #[serde(default = "nine_tenths")]
+        /// The decay of the first moment.
+        #[part(default = 0.9, in = 0..1)]
         beta1: f64,
-        /// In 0..1. Default 0.99.
-        #[serde(default = "ninety_nine")]
+        /// The decay of the second moment.
+        #[part(default = 0.99, in = 0..1)]
         beta2: f64,
-        /// The degree of adaptivity, finite and greater than 0. Default 0.001.
-        #[serde(default = "thousandth")]
+        /// The degree of adaptivity.
+        #[part(default = 0.001, above = 0)]
         tau: f64,
     },
     /// As `Adam`, but `v ← v − (1 − beta2) Δ² sign(v − Δ²)`: FedYogi.
     Yogi {
-        /// Finite and greater than 0. Default 0.01.
-        #[serde(default = "hundredth")]
+        /// The rate.
+        #[part(default = 0.01, above = 0)]
         rate: f64,
-        /// In 0..1. Default 0.9.
-        #[serde(default = "nine_tenths")]
+        /// The decay of the first moment.
+        #[part(default = 0.9, in = 0..1)]
         beta1: f64,
-        /// In 0..1. Default 0.99.
-        #[serde(default = "ninety_nine")]
+        /// The decay of the second moment.
+        #[part(default = 0.99, in = 0..1)]
         beta2: f64,
-        /// As for `Adam`. Default 0.001.
-        #[serde(default = "thousandth")]
+        /// As for `Adam`.
+        #[part(default = 0.001, above = 0)]
         tau: f64,
     },
-}
-
-fn one() -> f64 {
-    1.0
-}
-fn nine_tenths() -> f64 {
-    0.9
-}
-fn ninety_nine() -> f64 {
-    0.99
-}
-fn hundredth() -> f64 {
-    0.01
-}
-fn thousandth() -> f64 {
-    0.001
-}
-
-impl Default for ServerOptimiser {
-    fn default() -> Self {
-        ServerOptimiser::Average { rate: 1.0 }
-    }
 }
 
 /// What the server's optimiser keeps from round to round.
@@ -89,36 +68,6 @@ pub struct ServerMoments {
 }
 
 impl ServerOptimiser {
-    /// Every rule that it breaks.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut above_0 = |field: &str, value: f64| {
-            if !(value.is_finite() && value > 0.0) {
-                let rule = format!("must be finite and greater than 0, got {value}");
-                breaches.push((field.to_owned(), rule));
-            }
-        };
-        let (ServerOptimiser::Average { rate }
-        | ServerOptimiser::Momentum { rate, .. }
-        | ServerOptimiser::Adam { rate, .. }
-        | ServerOptimiser::Yogi { rate, .. }) = *self;
-        above_0("rate", rate);
-        let betas = match *self {
-            ServerOptimiser::Average { .. } => vec![],
-            ServerOptimiser::Momentum { beta, .. } => vec![("beta", beta)],
-            ServerOptimiser::Adam { beta1, beta2, tau, .. } | ServerOptimiser::Yogi { beta1, beta2, tau, .. } => {
-                above_0("tau", tau);
-                vec![("beta1", beta1), ("beta2", beta2)]
-            }
-        };
-        for (field, beta) in betas {
-            if !(0.0..1.0).contains(&beta) {
-                breaches.push((field.to_owned(), format!("must lie in 0..1, got {beta}")));
-            }
-        }
-        breaches
-    }
-
     /// Moves `weights` by the mean `change`, element by element.
     ///
     /// # Panics

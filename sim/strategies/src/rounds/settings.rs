@@ -1,49 +1,36 @@
 //! The settings of rounds, as a card writes them.
 
 use super::ServerOptimiser;
-use folkmoot_engine::world::Breach;
-use serde::{Deserialize, Serialize};
+use folkmoot_parts::{Rules, part};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[part(rules)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
-    /// Rounds, 1..=1000000: how often the server takes in updates. Default 50.
+    /// Rounds: how often the server takes in updates.
+    #[part(default = 50, in = 1..=1_000_000)]
     pub rounds: u32,
-    /// How much each update counts. Default `Samples`.
+    /// How much each update counts.
     pub weighting: Weighting,
-    /// What the server does with the mean of the updates. Default `Average()`.
+    /// What the server does with the mean of the updates.
     pub server: ServerOptimiser,
-    /// When it does so. Default `Synchronous`.
+    /// When it does so.
     pub aggregation: Aggregation,
-    /// With fewer updates than this when a round ends, the model stays as it is; 1..=4294967295, at most the number of
-    /// clients asked. Default 1.
+    /// With fewer updates than this when a round ends, the model stays as it is; at most the number of clients asked.
+    #[part(default = 1, at_least = 1)]
     pub min_updates: u32,
-    /// What becomes of a model whose receiver is away. Default `GiveUp`.
+    /// What becomes of a model whose receiver is away.
     pub absent: Absent,
-    /// Whether the server may see single updates. Default `Off`.
+    /// Whether the server may see single updates.
     pub secure: Secure,
-    /// The model is scored after every so many rounds, at least 1, and after the last. Default 1.
+    /// The model is scored after every so many rounds, and after the last.
+    #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
 }
 
-impl Default for Protocol {
-    fn default() -> Self {
-        Protocol {
-            rounds: 50,
-            weighting: Weighting::default(),
-            server: ServerOptimiser::default(),
-            aggregation: Aggregation::default(),
-            min_updates: 1,
-            absent: Absent::default(),
-            secure: Secure::default(),
-            evaluate_every: 1,
-        }
-    }
-}
-
 /// How much an update counts in the mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
     /// As much as the samples it was learned from (McMahan et al. 2017).
     #[default]
@@ -53,8 +40,8 @@ pub enum Weighting {
 }
 
 /// When the server takes in updates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aggregation {
     /// When the cohort of a round has answered, or the deadline has come. What comes later is dropped.
     #[default]
@@ -62,25 +49,25 @@ pub enum Aggregation {
     /// As soon as `size` updates have come, of whatever age (FedBuff: Nguyen et al. 2022, algorithm 1). The cohort is how many
     /// train at a time: for each that answers, one that is idle is drawn and asked.
     Buffered {
-        /// Updates taken in at once, K in the paper; 1..=4294967295. Default 10.
-        #[serde(default = "ten")]
+        /// Updates taken in at once, K in the paper.
+        #[part(default = 10, at_least = 1)]
         size: u32,
-        /// How much a stale update counts. Default `InverseRoot`.
-        #[serde(default)]
+        /// How much a stale update counts.
         discount: Discount,
     },
 }
 
 /// How much an update counts that was learned from a model `s` rounds old.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discount {
     /// `1 / sqrt(1 + s)`, as in FedBuff.
     #[default]
     InverseRoot,
     /// `(1 + s)^−exponent` (FedAsync: Xie et al. 2019, section 5.2).
     Polynomial {
-        /// Finite and at least 0.
+        /// The exponent.
+        #[part(required, at_least = 0)]
         exponent: f64,
     },
     /// As much as a fresh one.
@@ -88,8 +75,8 @@ pub enum Discount {
 }
 
 /// Secure aggregation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Secure {
     /// Updates are sent as they are.
     #[default]
@@ -98,28 +85,21 @@ pub enum Secure {
     /// then wait for all they asked, over-selected clients among them; the deadline holds for each of the four stages. Sums are in
     /// fixed point with 24 bits behind the point.
     Pairwise {
-        /// So large a share of the clients that sent keys must stay to the end, above 0.5 and at most 1. Default 0.67.
-        #[serde(default = "two_thirds")]
+        /// So large a share of the clients that sent keys must stay to the end.
+        #[part(default = 0.67, above = 0.5, at_most = 1)]
         threshold: f64,
     },
 }
 
-fn two_thirds() -> f64 {
-    0.67
-}
-
 /// What becomes of a model whose receiver is away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// The server learns of it and expects no answer.
     #[default]
     GiveUp,
     /// It is held until the client is back, who then answers, perhaps too late.
     Wait,
-}
-
-fn ten() -> u32 {
-    10
 }
 
 impl Discount {
@@ -159,65 +139,23 @@ impl Protocol {
         }
     }
 
-    /// Every rule that the settings break: the field below `protocol`, and the rule with the way out.
-    pub fn check(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut require = |holds: bool, field: &str, rule: String| {
-            if !holds {
-                breaches.push((field.to_owned(), rule));
-            }
-        };
-        let rounds = self.rounds;
-        require(
-            (1..=1_000_000).contains(&rounds),
-            "rounds",
-            format!("must lie in 1..=1000000, got {rounds}"),
-        );
-        require(
-            self.min_updates >= 1,
-            "min_updates",
-            "must be at least 1, got 0".to_owned(),
-        );
-        require(
-            self.evaluate_every >= 1,
-            "evaluate_every",
-            "must be at least 1, got 0".to_owned(),
-        );
-        if let Aggregation::Buffered { size, discount } = self.aggregation {
-            require(size >= 1, "aggregation.size", "must be at least 1, got 0".to_owned());
-            require(
-                self.min_updates <= size.max(1),
-                "min_updates",
-                format!("must be at most {size} (aggregation.size), got {}", self.min_updates),
-            );
-            if let Discount::Polynomial { exponent } = discount {
-                let rule = format!("must be finite and at least 0, got {exponent}");
-                require(
-                    exponent.is_finite() && exponent >= 0.0,
-                    "aggregation.discount.exponent",
-                    rule,
-                );
-            }
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        if let Aggregation::Buffered { size, .. } = self.aggregation {
+            let rule = format!("must be at most {size} (aggregation.size), got {}", self.min_updates);
+            rules.require(self.min_updates <= size.max(1), "min_updates", rule);
         }
-        if let Secure::Pairwise { threshold } = self.secure {
-            let rule = format!("must be greater than 0.5 and at most 1, got {threshold}");
-            require(threshold > 0.5 && threshold <= 1.0, "secure.threshold", rule);
-            require(
-                self.aggregation == Aggregation::Synchronous,
-                "secure",
-                "needs aggregation: Synchronous; masks cancel only among clients of one round".to_owned(),
-            );
+        if self.secure != Secure::Off {
+            let rule = "needs aggregation: Synchronous; masks cancel only among clients of one round";
+            rules.require(self.aggregation == Aggregation::Synchronous, "secure", rule);
         }
-        for (field, rule) in self.server.check() {
-            require(false, &format!("server.{field}"), rule);
-        }
-        breaches
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_parts::Value;
 
     #[test]
     fn discounts_are_those_of_the_papers() {
@@ -242,17 +180,15 @@ mod tests {
             server: ServerOptimiser::Momentum { rate: 0.0, beta: 1.0 },
             ..Protocol::default()
         };
-        let fields: Vec<String> = protocol.check().into_iter().map(|(field, _)| field).collect();
-        assert_eq!(
-            fields,
-            [
-                "rounds",
-                "min_updates",
-                "aggregation.discount.exponent",
-                "server.rate",
-                "server.beta"
-            ]
-        );
-        assert!(Protocol::default().check().is_empty());
+        let paths: Vec<String> = protocol.broken().into_iter().map(|broken| broken.path).collect();
+        let expected = [
+            "rounds",
+            "server.rate",
+            "server.beta",
+            "aggregation.discount.exponent",
+            "min_updates",
+        ];
+        assert_eq!(paths, expected);
+        assert!(Protocol::default().broken().is_empty());
     }
 }

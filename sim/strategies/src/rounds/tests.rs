@@ -3,8 +3,8 @@
 use super::*;
 use folkmoot_draws::SimRng;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::network::{LinkClass, LinksSpec};
-use folkmoot_engine::world::{AvailabilitySpec, CohortSpec, DeviceSpec, Dist, DropoutSpec, NetworkSpec};
+use folkmoot_engine::world::network::{LinkClass, Links};
+use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_privacy::NoisyCounts;
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
@@ -238,7 +238,7 @@ pub(super) fn everything(outcome: Outcome) -> String {
 /// Client `c` takes `c + 1` seconds.
 pub(super) fn slow() -> World {
     World {
-        devices: DeviceSpec::Constant { ops_per_s: 1.0 }.build(),
+        devices: Box::new(devices::Constant { ops_per_s: 1.0 }),
         ..World::ideal()
     }
 }
@@ -276,7 +276,7 @@ fn one_update_is_the_new_model_and_none_leaves_the_old_one() {
     assert_eq!(number(&outcome, "rounds_without_update"), 3.0);
     // Nobody is ever there.
     let away = World {
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.0 }.build(),
+        availability: Box::new(availability::Bernoulli { online_prob: 0.0 }),
         ..World::ideal()
     };
     let outcome = play(toy(4), protocol(3), &away);
@@ -384,7 +384,7 @@ fn what_comes_first_counts_where_speeds_differ() {
 #[test]
 fn an_absent_client_is_given_up_or_waited_for() {
     let world = World {
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.5 }.build(),
+        availability: Box::new(availability::Bernoulli { online_prob: 0.5 }),
         ..World::ideal()
     };
     let outcome = play(toy(40), protocol(10), &world);
@@ -437,13 +437,13 @@ fn a_round_waits_for_extras_and_collects_them() {
         latency_ms: Dist::Exponential { mean: ms, min: 1.0 },
         ..LinkClass::default()
     };
-    let links = LinksSpec {
+    let links = Links {
         uplink: latency(500.0),
         downlink: latency(50.0),
-        ..LinksSpec::default()
+        ..Links::default()
     };
     let world = World {
-        network: NetworkSpec::Links(links).build(),
+        network: Box::new(links),
         ..World::ideal()
     };
     let outcome = play(task, protocol(4), &world);
@@ -478,7 +478,7 @@ fn threads_windows_and_encoding_do_not_matter() {
             n: 20,
             over_select: 1.5,
         },
-        availability: AvailabilitySpec::Bernoulli { online_prob: 0.8 }.build(),
+        availability: Box::new(availability::Bernoulli { online_prob: 0.8 }),
         dropout: DropoutSpec {
             prob: 0.1,
             ..DropoutSpec::default()

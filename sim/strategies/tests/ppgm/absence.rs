@@ -3,21 +3,20 @@
 use super::{functions, number, params, play_in};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{AvailabilitySpec, Dist, LinkClass, LinksSpec, NetworkSpec};
+use folkmoot_engine::world::{Dist, LinkClass, Links, Network, availability, network};
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::options::Model;
 use folkmoot_strategies::ppgm::params::{Deployment, Training};
 
 /// An untrained model among devices of which four in ten are away.
-fn play_with_absence(model: Model, deployment: Deployment, network: NetworkSpec) -> Outcome {
+fn play_with_absence(model: Model, deployment: Deployment, network: impl Network + 'static) -> Outcome {
     let dataset = functions(20, 1.0, 2);
     let world = World {
-        availability: AvailabilitySpec::OnOff {
+        availability: Box::new(availability::OnOff {
             mean_on_s: 30.0,
             mean_off_s: 20.0,
-        }
-        .build(),
-        network: network.build(),
+        }),
+        network: Box::new(network),
         ..World::ideal()
     };
     let params = Params {
@@ -45,7 +44,7 @@ fn absence_costs_scores_and_retries_win_some_back() {
                 timeout_ms: 5_000.0,
                 ..Deployment::default()
             };
-            let outcome = play_with_absence(model, deployment, NetworkSpec::Ideal);
+            let outcome = play_with_absence(model, deployment, network::Ideal {});
             let [begun, scored, lost] =
                 ["matches_begun", "matches_scored", "matches_lost"].map(|name| number(&outcome, name));
             assert_eq!(begun, scored + lost, "{model:?}");
@@ -67,7 +66,7 @@ fn nothing_is_repeated_for_a_match_that_was_given_up() {
         patience_s: 10.0,
         ..Deployment::default()
     };
-    let outcome = play_with_absence(Model::Ppgm, deployment, NetworkSpec::Ideal);
+    let outcome = play_with_absence(Model::Ppgm, deployment, network::Ideal {});
     let [begun, repeated] = ["matches_begun", "exchanges_repeated"].map(|name| number(&outcome, name));
     assert!(
         repeated > begun && repeated < 5.0 * begun,
@@ -78,13 +77,13 @@ fn nothing_is_repeated_for_a_match_that_was_given_up() {
 /// A device that comes back finds its score and the end of its patience at once.
 #[test]
 fn a_score_that_comes_after_patience_has_ended_is_lost() {
-    let network = NetworkSpec::Links(LinksSpec {
+    let network = Links {
         downlink: LinkClass {
             latency_ms: Dist::Constant(4_000.0),
             ..LinkClass::default()
         },
-        ..LinksSpec::default()
-    });
+        ..Links::default()
+    };
     let deployment = Deployment {
         patience_s: 6.0,
         ..Deployment::default()

@@ -4,6 +4,7 @@ use super::{functions, one_each, params, system};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Properties};
+use folkmoot_parts::Value;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::options::{Convolution, Model};
 use folkmoot_strategies::settings::{Settings, Source};
@@ -65,7 +66,7 @@ fn every_broken_rule_is_named() {
     params.training.rate = f64::NAN;
     params.attack.shadow = 0.0;
     params.deployment.patience_s = 0.0;
-    let fields: Vec<String> = params.check().into_iter().map(|(field, _)| field).collect();
+    let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(
         fields,
         [
@@ -73,8 +74,8 @@ fn every_broken_rule_is_named() {
             "size.heads",
             "form.dropout",
             "training.rate",
-            "deployment.patience_s",
-            "attack.shadow"
+            "attack.shadow",
+            "deployment.patience_s"
         ]
     );
 }

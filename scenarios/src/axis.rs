@@ -1,0 +1,321 @@
+//! One list of parts for each field of a card that names one: what there is, and how its settings are read.
+
+use crate::text::{Problems, Source, Variant, lay, recover, suggest, variant_of};
+use folkmoot_parts::{Body, Part, Shape, Value};
+use ron::extensions::Extensions;
+use ron::ser::PrettyConfig;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::sync::Arc;
+
+/// Two parts of one axis, or two cards, of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateName(pub &'static str);
+
+impl fmt::Display for DuplicateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is something called {} already; choose another name", self.0)
+    }
+}
+
+impl std::error::Error for DuplicateName {}
+
+/// What a field of the card may name, each a maker of `T`.
+pub struct Axis<T: ?Sized> {
+    field: &'static str,
+    what: &'static str,
+    entries: Vec<Entry<T>>,
+}
+
+/// One name of an axis.
+struct Entry<T: ?Sized> {
+    described: Described,
+    read: Box<Reader<T>>,
+}
+
+/// Reads what a card names, given the whole value and the body behind the name.
+type Reader<T> = dyn Fn(&Source, &Source) -> Result<Picked<T>, Problems> + Send + Sync;
+
+/// What a part says of itself.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The field of the card that names it.
+    pub field: &'static str,
+    /// What parts of this kind are called: `strategy`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: String,
+    /// Where it is declared.
+    pub source: &'static str,
+    /// Its fields.
+    pub shape: Shape,
+}
+
+/// A part that a card has chosen, with its settings.
+pub struct Picked<T: ?Sized> {
+    text: String,
+    make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
+}
+
+impl<T: ?Sized> Picked<T> {
+    /// As a card writes it, every setting explicit.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The part itself.
+    pub fn build(&self) -> Box<T> {
+        (self.make)()
+    }
+}
+
+impl<T: ?Sized + 'static> Axis<T> {
+    /// Nothing yet; `field` is the card's, `what` is what a part is called.
+    pub(crate) fn new(field: &'static str, what: &'static str) -> Self {
+        Axis {
+            field,
+            what,
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds the part `P`, of which `build` makes what the axis is of.
+    pub(crate) fn add<P: Part>(&mut self, build: fn(P) -> Box<T>) -> Result<(), DuplicateName> {
+        let described = Described {
+            field: self.field,
+            what: self.what,
+            name: P::NAME,
+            about: P::ABOUT.to_owned(),
+            source: P::SOURCE,
+            shape: P::shape(),
+        };
+        let read = move |_: &Source, body: &Source| {
+            let part: P = read_part(body)?;
+            let body = text_of(&part);
+            let text = if body == "()" {
+                P::NAME.to_owned()
+            } else {
+                format!("{}{body}", P::NAME)
+            };
+            let make = Arc::new(move || build(part.clone()));
+            Ok(Picked { text, make })
+        };
+        self.push(described, Box::new(read))
+    }
+
+    /// Adds every variant of `E` under its own name.
+    pub(crate) fn add_variants<E>(&mut self, build: fn(E) -> Box<T>) -> Result<(), DuplicateName>
+    where
+        E: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'static,
+    {
+        let Shape::Choice(variants) = E::shape() else {
+            return Ok(());
+        };
+        for variant in variants {
+            let described = Described {
+                field: self.field,
+                what: self.what,
+                name: variant.name,
+                about: variant.about.to_owned(),
+                source: std::any::type_name::<E>(),
+                shape: match variant.body {
+                    Body::Nothing => Shape::Fields(Vec::new()),
+                    Body::One(field) => field.shape,
+                    Body::Fields(fields) => Shape::Fields(fields),
+                },
+            };
+            let read = move |whole: &Source, _: &Source| {
+                let (value, mut problems) = recover::<E>(whole);
+                let Some(value) = value else { return Err(problems) };
+                for broken in value.broken() {
+                    problems.push_at(&broken.path, broken.rule);
+                }
+                let text = text_of(&value);
+                let make = Arc::new(move || build(value.clone()));
+                problems.into_result(Picked { text, make })
+            };
+            self.push(described, Box::new(read))?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, described: Described, read: Box<Reader<T>>) -> Result<(), DuplicateName> {
+        if self.entries.iter().any(|entry| entry.described.name == described.name) {
+            return Err(DuplicateName(described.name));
+        }
+        self.entries.push(Entry { described, read });
+        Ok(())
+    }
+
+    /// What parts of this kind are called.
+    pub fn what(&self) -> &'static str {
+        self.what
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn parts(&self) -> impl Iterator<Item = &Described> {
+        self.entries.iter().map(|entry| &entry.described)
+    }
+
+    /// Reads the card's field; positions are those of the card.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the name, the shape and the values.
+    pub fn read(&self, source: &Source) -> Result<Picked<T>, Problems> {
+        let Variant { name, body } = variant_of(source)?;
+        match self.entries.iter().find(|entry| entry.described.name == name) {
+            Some(entry) => (entry.read)(source, &body),
+            None => {
+                let known: Vec<&str> = self.parts().map(|part| part.name).collect();
+                let mut problems = Problems::new(source);
+                problems.push_at(
+                    "",
+                    format!("there is no {} `{name}`{}", self.what, suggest(&name, &known)),
+                );
+                Err(problems)
+            }
+        }
+    }
+}
+
+/// Reads the settings of one part from its body: what a variant lays under them, their shape, their rules.
+pub(crate) fn read_part<P: Part>(body: &Source) -> Result<P, Problems> {
+    let laid = with_variants(&P::shape(), body);
+    let (part, mut problems) = recover::<P>(&laid);
+    let Some(mut part) = part else { return Err(problems) };
+    for broken in part.broken() {
+        problems.push_at(&broken.path, broken.rule);
+    }
+    part.settle(&|path| laid.value(path).is_some());
+    problems.into_result(part)
+}
+
+/// The settings of one part, read from text as the card's field would hold them behind the name: `(walk_length: 3)`.
+///
+/// # Errors
+///
+/// Every problem of shape and value.
+pub fn settings<P: Part>(text: &str) -> Result<P, Problems> {
+    read_part(&Source::new(P::NAME, text)?)
+}
+
+/// The body with the settings of the variants that it names, or leaves to their default, laid under its own.
+fn with_variants(shape: &Shape, body: &Source) -> Source {
+    let mut laid = body.clone();
+    for field in shape.fields() {
+        let Shape::Choice(variants) = field.shape.inner() else {
+            continue;
+        };
+        let written = body
+            .within(field.name)
+            .map(|value| variant_of(&value).map(|variant| variant.name));
+        let chosen = variants.iter().find(|variant| match &written {
+            Some(name) => name.as_ref().is_ok_and(|name| name == variant.name),
+            None => variant.is_default && !matches!(field.shape, Shape::Optional(_)),
+        });
+        for (path, value) in chosen
+            .iter()
+            .flat_map(|variant| variant.sets)
+            .filter_map(|set| set.split_once('='))
+        {
+            let label = format!("{}: {}", field.name, chosen.map_or("", |variant| variant.name));
+            laid = lay(&laid, &label, path, value);
+        }
+    }
+    laid
+}
+
+/// Settings as a card writes them, one on each line.
+fn text_of<T: Serialize>(value: &T) -> String {
+    // The card that it becomes part of is read with the same extensions.
+    let options =
+        ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+    let text = options.to_string_pretty(value, PrettyConfig::new());
+    text.expect("settings are plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_parts::part;
+    use folkmoot_strategies::fedwalk::{self, Encoder, Rows};
+    use folkmoot_strategies::{gw_ldp, ppgm};
+
+    #[test]
+    fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {
+        let read = |text: &str| settings::<fedwalk::Params>(text).unwrap();
+        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder);
+        let printed = (true, Rows::All, Encoder::AsPrinted);
+        for text in ["()", "(variant: AsPrinted)", "(variant: AsReleased)"] {
+            assert_eq!(open(&read(text)), printed, "{text}");
+        }
+        let corrected = (false, Rows::OnRequest, Encoder::RandomisedResponse);
+        assert_eq!(open(&read("(variant: Corrected)")), corrected);
+        assert_eq!(read("(variant: Corrected, rows: All)").rows, Rows::All);
+        let both = read("(epsilon: 0.5, epsilon_encoder: 3.0)");
+        assert_eq!(
+            (both.epsilon_degree, both.epsilon_encoder),
+            (0.5, 3.0),
+            "one's own value counts first"
+        );
+        let released = settings::<ppgm::Params>("(variant: AsReleased, form: (dropout: 0.5))").unwrap();
+        assert_eq!((released.form.feed_forward, released.form.dropout), (1024, 0.5));
+        // A value that a variant lays as a whole gives way as a whole.
+        let released = settings::<gw_ldp::Params>("(variant: AsReleased, model: (layers: 1))").unwrap();
+        assert_eq!((released.model.hidden, released.model.layers), (16, 1));
+    }
+
+    #[test]
+    fn what_is_resolved_reads_as_the_same_again() {
+        for text in ["()", "(variant: AsReleased)", "(variant: Corrected, release: Plain)"] {
+            let params = settings::<gw_ldp::Params>(text).unwrap();
+            assert_eq!(settings::<gw_ldp::Params>(&text_of(&params)).unwrap(), params, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_what_a_variant_lays_bears_its_name() {
+        let problems = settings::<gw_ldp::Params>("(variant: AsReleased, release: MultiBit())").unwrap_err();
+        assert!(
+            problems
+                .to_string()
+                .contains("release: must not be MultiBit() for rows without bounds"),
+            "{problems}"
+        );
+        #[part(name = "Odd", about = "a part with a wrong variant")]
+        #[derive(Clone, Debug)]
+        struct Odd {
+            variant: Variants,
+            #[part(default = 1, in = 1..=3)]
+            n: u32,
+        }
+        #[part]
+        #[derive(Clone, Debug)]
+        enum Variants {
+            #[default]
+            Plain,
+            #[part(sets("n=7"))]
+            Wide,
+        }
+        assert!(settings::<Odd>("()").is_ok_and(|odd| odd.n == 1 && matches!(odd.variant, Variants::Plain)));
+        let problems = settings::<Odd>("(variant: Wide)").unwrap_err().to_string();
+        assert!(
+            problems.contains("variant: Wide: n: must lie in 1..=3, got 7"),
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn two_parts_of_one_axis_have_two_names() {
+        let mut axis: Axis<dyn fmt::Debug> = Axis::new("strategy", "strategy");
+        assert_eq!(axis.add::<fedwalk::Params>(|params| Box::new(params)), Ok(()));
+        assert_eq!(
+            axis.add::<fedwalk::Params>(|params| Box::new(params)),
+            Err(DuplicateName("FedWalk"))
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! What a part or a field of a card is: its meaning, kind, unit, range and default, looked up by name or path.
+//!
+//! A path is that of the card, `strategy.model.hidden`, or begins with a part's name, `FedAvg.model.hidden`. Below a field that names
+//! a part, it means that field of every part that has it; below a choice, of every variant, unless it names the variant:
+//! `network.uplink.latency_ms.Uniform.low`.
+
+use crate::axis::Described;
+use crate::file::ScenarioFile;
+use crate::registry::Registry;
+use crate::text::suggest;
+use folkmoot_parts::{Body, Field, Shape, Value, Variant};
+
+/// What a path leads to.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// A part by its name.
+    Part(Described),
+    /// A field.
+    Field {
+        /// The path with the names of parts and variants in it, such as `FedAvg.model.encoder.Gat.heads`.
+        path: String,
+        /// What the field says of itself.
+        field: Field,
+        /// Where it is declared, or the part that it belongs to.
+        source: &'static str,
+    },
+    /// A variant of a choice.
+    Variant {
+        /// The path with the name of the variant at its end.
+        path: String,
+        /// What the variant says of itself.
+        variant: Variant,
+    },
+}
+
+/// Everything that `path` can mean, in the order of the registry.
+///
+/// # Errors
+///
+/// The part of the path that nothing is called by, with the nearest name that there is.
+pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
+    let parts: Vec<&str> = path.split('.').map(str::trim).collect();
+    let mut search = Search {
+        registry,
+        found: Vec::new(),
+        missed: Vec::new(),
+    };
+    let named: Vec<&Described> = registry.parts().filter(|part| part.name == parts[0]).collect();
+    for part in &named {
+        match parts.len() {
+            1 => search.found.push(Found::Part((*part).clone())),
+            _ => search.descend(&Place::of(part), &parts[1..]),
+        }
+    }
+    if named.is_empty() {
+        let card = Place {
+            path: String::new(),
+            shape: ScenarioFile::shape(),
+            source: std::any::type_name::<ScenarioFile>(),
+        };
+        search.descend(&card, &parts);
+    }
+    match search.found.is_empty() {
+        false => Ok(search.found),
+        true => Err(search.nearest(&parts)),
+    }
+}
+
+/// Every path that leads to a part or to a field, for completions.
+pub fn paths(registry: &Registry) -> Vec<String> {
+    let mut all = Vec::new();
+    for field in ScenarioFile::shape().fields() {
+        below(field.name, field, &mut all);
+    }
+    for part in registry.parts() {
+        all.push(part.name.to_owned());
+        for field in part.shape.fields() {
+            below(&format!("{}.{}", part.field, field.name), field, &mut all);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn below(path: &str, field: &Field, all: &mut Vec<String>) {
+    all.push(path.to_owned());
+    for field in field.shape.fields() {
+        below(&format!("{path}.{}", field.name), field, all);
+    }
+}
+
+/// A value that fields are looked up in.
+#[derive(Clone)]
+struct Place {
+    path: String,
+    shape: Shape,
+    source: &'static str,
+}
+
+impl Place {
+    fn of(part: &Described) -> Self {
+        Place {
+            path: part.name.to_owned(),
+            shape: part.shape.clone(),
+            source: part.source,
+        }
+    }
+
+    fn below(&self, name: &str, shape: &Shape) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Place {
+            path: format!("{}{dot}{name}", self.path),
+            shape: shape.clone(),
+            source: self.source,
+        }
+    }
+
+    /// Its fields, each with what holds it: the place itself or one of its variants. One that several variants have alike stands
+    /// once.
+    fn fields(&self) -> Vec<(Place, Field)> {
+        let mut all: Vec<(Place, Field)> = Vec::new();
+        match inner(&self.shape) {
+            Shape::Fields(fields) => all.extend(fields.iter().map(|field| (self.clone(), field.clone()))),
+            Shape::Choice(variants) => {
+                let holders = variants
+                    .iter()
+                    .map(|variant| self.below(variant.name, &body_of(variant)));
+                for (holder, field) in holders.flat_map(|holder| holder.fields()) {
+                    if !all.iter().any(|(_, known)| *known == field) {
+                        all.push((holder, field));
+                    }
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+}
+
+/// What a search has come to.
+struct Search<'a> {
+    registry: &'a Registry,
+    found: Vec<Found>,
+    /// Where nothing fitted: how many parts of the path were left, and the names there.
+    missed: Vec<(usize, Vec<&'static str>)>,
+}
+
+impl Search<'_> {
+    fn descend(&mut self, place: &Place, parts: &[&str]) {
+        let (name, rest) = (parts[0], &parts[1..]);
+        let mut names: Vec<&'static str> = Vec::new();
+        for (holder, field) in place.fields() {
+            names.push(field.name);
+            if field.name == name {
+                self.enter(&holder, field, rest);
+            }
+        }
+        if let Shape::Choice(variants) = inner(&place.shape) {
+            for variant in variants {
+                names.push(variant.name);
+                let place = place.below(variant.name, &body_of(variant));
+                match (variant.name == name, rest.is_empty()) {
+                    (false, _) => {}
+                    (true, true) => self.found.push(Found::Variant {
+                        path: place.path,
+                        variant: variant.clone(),
+                    }),
+                    (true, false) => self.descend(&place, rest),
+                }
+            }
+        }
+        if !names.contains(&name) {
+            self.missed.push((parts.len(), names));
+        }
+    }
+
+    fn enter(&mut self, holder: &Place, field: Field, rest: &[&str]) {
+        let place = holder.below(field.name, &field.shape);
+        if rest.is_empty() {
+            let (path, source) = (place.path, place.source);
+            self.found.push(Found::Field { path, field, source });
+        } else if field.shape == Shape::Named {
+            let registry = self.registry;
+            for part in registry.parts().filter(|part| part.field == field.name) {
+                // `strategy.FedAvg.model` says which one is meant.
+                let rest = if rest[0] == part.name && rest.len() > 1 {
+                    &rest[1..]
+                } else {
+                    rest
+                };
+                self.descend(&Place::of(part), rest);
+            }
+        } else {
+            self.descend(&place, rest);
+        }
+    }
+
+    /// What is wrong with a path, told where the search came farthest.
+    fn nearest(&self, parts: &[&str]) -> String {
+        let left = self.missed.iter().map(|(left, _)| *left).min().unwrap_or(parts.len());
+        let farthest = self.missed.iter().filter(|missed| missed.0 == left);
+        let mut known: Vec<&str> = farthest.flat_map(|(_, names)| names.iter().copied()).collect();
+        if left == parts.len() {
+            known.extend(self.registry.parts().map(|part| part.name));
+        }
+        known.sort_unstable();
+        known.dedup();
+        let wrong = parts[parts.len() - left];
+        let (before, _) = parts.split_at(parts.len() - left);
+        let place = if before.is_empty() {
+            "a card".to_owned()
+        } else {
+            before.join(".")
+        };
+        format!("there is no `{wrong}` in {place}{}", suggest(wrong, &known))
+    }
+}
+
+/// The kind of a value, or of the items of a list.
+fn inner(shape: &Shape) -> &Shape {
+    match shape.inner() {
+        Shape::List(item) => inner(item),
+        other => other,
+    }
+}
+
+fn body_of(variant: &Variant) -> Shape {
+    match &variant.body {
+        Body::Nothing => Shape::Fields(Vec::new()),
+        Body::One(field) => field.shape.clone(),
+        Body::Fields(fields) => Shape::Fields(fields.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str) -> Vec<String> {
+        let found = explain(path, &Registry::shipped()).unwrap();
+        let name = |found: Found| match found {
+            Found::Part(part) => format!("{} {}", part.what, part.name),
+            Found::Field { path, field, .. } => format!("{path} = {}", field.default.unwrap_or_default()),
+            Found::Variant { path, .. } => path,
+        };
+        found.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_path_leads_to_every_part_that_has_the_field() {
+        assert_eq!(
+            found("strategy.walk_length"),
+            ["FedWalk.walk_length = 40", "DeepWalk.walk_length = 40"]
+        );
+        assert_eq!(found("FedAvg.model.hidden"), ["FedAvg.model.hidden = 16"]);
+        assert_eq!(found("strategy.FedAvg.model.hidden"), ["FedAvg.model.hidden = 16"]);
+        assert_eq!(found("header_bytes"), ["header_bytes = 40"]);
+        assert_eq!(found("cohort.Size.over_select"), ["cohort.Size.over_select = 1.0"]);
+        assert_eq!(
+            found("network.uplink.latency_ms"),
+            ["Links.uplink.latency_ms = Constant(20.0)"]
+        );
+        assert_eq!(
+            found("network.uplink.latency_ms.Uniform.low"),
+            ["Links.uplink.latency_ms.Uniform.low = "]
+        );
+    }
+
+    #[test]
+    fn a_name_leads_to_every_part_and_variant_of_that_name() {
+        assert_eq!(found("FedWalk"), ["strategy FedWalk"]);
+        assert_eq!(found("Ideal"), ["network Ideal", "model of devices Ideal"]);
+        assert_eq!(
+            found("strategy.model.encoder.Gat").len(),
+            3,
+            "of FedAvg, Fgcl and GwLdp"
+        );
+    }
+
+    #[test]
+    fn a_wrong_path_is_told_where_it_goes_wrong() {
+        let wrong = |path: &str| explain(path, &Registry::shipped()).unwrap_err();
+        assert_eq!(
+            wrong("FedWolk"),
+            "there is no `FedWolk` in a card, did you mean `FedWalk`?"
+        );
+        let said = wrong("strategy.walk_lenght");
+        assert_eq!(
+            said,
+            "there is no `walk_lenght` in strategy, did you mean `walk_length`?"
+        );
+        assert!(wrong("network.uplink.latency").ends_with("did you mean `latency_ms`?"));
+        assert!(wrong("").starts_with("there is no `` in a card"));
+        assert!(wrong("seed.x").starts_with("there is no `x` in seed"));
+    }
+
+    #[test]
+    fn every_path_that_is_offered_leads_somewhere() {
+        let registry = Registry::shipped();
+        let all = paths(&registry);
+        assert!(all.len() > 300, "{}", all.len());
+        for path in all {
+            assert!(explain(&path, &registry).is_ok(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `folkmoot explain`: what a part or a field of a card is.
+
+use crate::args::ExplainArgs;
+use crate::context::Program;
+use crate::exit::Exit;
+use crate::output::print;
+use crate::text::table;
+use folkmoot_parts::{Body, Field, Shape, Variant};
+use folkmoot_scenarios::axis::Described;
+use folkmoot_scenarios::explain::{Found, explain as find};
+
+pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
+    let found = find(&args.path, &program.registry).map_err(|why| {
+        let name = &program.name;
+        Exit::usage(format!("error: {why}\n  see {name} list, or {name} explain strategy"))
+    })?;
+    let mut blocks = Vec::new();
+    for found in &found {
+        blocks.push(match found {
+            Found::Part(part) => of_part(part),
+            Found::Field { path, field, source } => of_field(program, path, field, source),
+            Found::Variant { path, variant } => of_variant(path, variant),
+        });
+    }
+    print(&blocks.join("\n\n"))
+}
+
+fn of_part(part: &Described) -> String {
+    let head = format!(
+        "{}, a {}: {}\n  source   {}",
+        part.name, part.what, part.about, part.source
+    );
+    with(head, &[fields(&part.shape.fields(), "field"), sets(&part.shape)])
+}
+
+fn of_field(program: &Program, path: &str, field: &Field, source: &str) -> String {
+    let mut lines = vec![path.to_owned()];
+    if !field.about.is_empty() {
+        lines.push(format!("  {}", field.about));
+    }
+    let mut put = |name: &str, text: &str| lines.push(format!("  {name:<9}{text}"));
+    put("type", &field.shape.words());
+    if let Some(range) = field.range {
+        put("range", range);
+    }
+    if let Some(unit) = field.unit {
+        put("unit", unit);
+    }
+    put("default", &default(field));
+    put("source", source);
+    let head = lines.join("\n");
+    if field.shape == Shape::Named {
+        let parts = program.registry.parts().filter(|part| part.field == field.name);
+        let rows: Vec<Vec<String>> = parts
+            .map(|part| vec![format!("  {}", part.name), part.about.clone()])
+            .collect();
+        return with(head, &[table(&["  name", "what it is"], &rows, 2)]);
+    }
+    let inner = items(&field.shape);
+    match inner {
+        Shape::Choice(all) => with(
+            head,
+            &[variants(all), fields(&inner.fields(), "field of variants"), laid(all)],
+        ),
+        _ => with(head, &[fields(&inner.fields(), "field"), sets(inner)]),
+    }
+}
+
+fn of_variant(path: &str, variant: &Variant) -> String {
+    let head = format!("{path}\n  {}", variant.about);
+    let one = match &variant.body {
+        Body::One(field) => format!("  holds    {}{}", field.shape.words(), range(field)),
+        _ => String::new(),
+    };
+    with(
+        head,
+        &[
+            one,
+            fields(&variant.fields(), "field"),
+            laid(std::slice::from_ref(variant)),
+        ],
+    )
+}
+
+/// A head and what there is to add.
+fn with(head: String, more: &[String]) -> String {
+    let mut blocks = vec![head];
+    blocks.extend(more.iter().filter(|text| !text.is_empty()).cloned());
+    blocks.join("\n\n")
+}
+
+/// What the items of a list look like, or the value itself.
+fn items(shape: &Shape) -> &Shape {
+    match shape.inner() {
+        Shape::List(item) => items(item),
+        other => other,
+    }
+}
+
+fn default(field: &Field) -> String {
+    match field.default.as_deref() {
+        None => "none; it must be given".to_owned(),
+        Some("()") if field.shape == Shape::Named => "none; it must be given".to_owned(),
+        Some("None") => "none; it may be left out".to_owned(),
+        Some(text) => text.to_owned(),
+    }
+}
+
+fn range(field: &Field) -> String {
+    let unit = field.unit.unwrap_or_default();
+    field
+        .range
+        .map_or_else(String::new, |range| format!(" {range} {unit}").trim_end().to_owned())
+}
+
+fn fields(fields: &[&Field], what: &str) -> String {
+    if fields.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = fields
+        .iter()
+        .map(|field| {
+            let range = match (field.range, field.unit) {
+                (Some(range), Some(unit)) => format!("{range} {unit}"),
+                (range, unit) => range.or(unit).unwrap_or_default().to_owned(),
+            };
+            let default = match field.default.as_deref() {
+                None => "must be given".to_owned(),
+                Some(text) if text.chars().count() > 28 => "see explain".to_owned(),
+                Some(text) => text.to_owned(),
+            };
+            vec![format!("  {}", field.name), default, range, field.about.to_owned()]
+        })
+        .collect();
+    table(&[&format!("  {what}"), "default", "range", "what it is"], &rows, 4)
+}
+
+fn variants(all: &[Variant]) -> String {
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|variant| {
+            let mark = if variant.is_default { " (default)" } else { "" };
+            vec![format!("  {}{mark}", variant.name), variant.about.to_owned()]
+        })
+        .collect();
+    table(&["  variant", "what it is"], &rows, 2)
+}
+
+/// What the variants of a part's fields lay under its other settings.
+fn sets(shape: &Shape) -> String {
+    let fields = shape.fields();
+    let choices = fields.iter().filter_map(|field| match field.shape.inner() {
+        Shape::Choice(all) => Some(laid(all)),
+        _ => None,
+    });
+    choices
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<String>>()
+        .join("\n\n")
+}
+
+fn laid(all: &[Variant]) -> String {
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .flat_map(|variant| {
+            variant
+                .sets
+                .iter()
+                .map(|set| vec![format!("  {}", variant.name), (*set).to_owned()])
+        })
+        .collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&["  variant", "sets, where a card does not"], &rows, 2),
+    }
+}

@@ -1,0 +1,89 @@
+//! The command line as a library: one file per subcommand, for whatever a registry holds.
+//!
+//! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
+//! warnings to stderr; exit codes are 0 done, 1 the run failed, 2 bad usage, card, data or output path.
+//!
+//! The shipped program is [`main`] with [`Registry::shipped`]. Who adds parts of their own writes the same line and has every
+//! subcommand for them:
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     let registry = folkmoot::Registry::shipped();
+//!     // registry.add::<mine::Params>() …
+//!     folkmoot::main(registry)
+//! }
+//! ```
+
+mod args;
+mod check;
+mod compare;
+mod context;
+mod exit;
+mod explain;
+mod list;
+mod output;
+mod plot;
+mod run;
+mod show;
+mod sweep;
+mod text;
+mod verify;
+mod watch;
+
+use args::{Cli, Command};
+use clap::builder::PossibleValuesParser;
+use clap::{CommandFactory, FromArgMatches};
+use context::Program;
+use exit::Exit;
+pub use folkmoot_scenarios::registry::Registry;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Does what the arguments of this process ask for, with the parts in `registry`, and says how it ended.
+///
+/// The program is called in its help, its completions and the commands that it prints as it was called itself.
+pub fn main(registry: Registry) -> ExitCode {
+    let called = std::env::args_os().next();
+    let name = called.as_deref().and_then(|path| Path::new(path).file_stem());
+    let name = name.map_or_else(|| "folkmoot".to_owned(), |name| name.to_string_lossy().into_owned());
+    let mut command = Cli::command().bin_name(name.clone());
+    let program = Program { name, registry };
+    let parsed = Cli::from_arg_matches(&command.get_matches_mut());
+    let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
+    let result = match cli.command {
+        Command::Run(args) => run::run(&program, &args),
+        Command::Sweep(args) => sweep::sweep(&program, &args),
+        Command::Check(args) => check::check(&program, &args),
+        Command::Show(args) => show::show(&program, &args),
+        Command::List => list::list(&program),
+        Command::Explain(args) => explain::explain(&program, &args),
+        Command::Plot(args) => plot::plot(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Verify(args) => verify::verify(&program, &args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            let mut command = with_paths(command, &program.registry);
+            clap_complete::generate(shell, &mut command, &program.name, &mut script);
+            output::print_bytes(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            match clap_mangen::Man::new(command).render(&mut page) {
+                Ok(()) => output::print_bytes(&page),
+                Err(error) => Err(Exit::failed(format!("cannot render the manual: {error}"))),
+            }
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => exit.report(),
+    }
+}
+
+/// The command for completions: `explain` knows every path. Cards may be files, which a shell knows itself.
+fn with_paths(command: clap::Command, registry: &Registry) -> clap::Command {
+    let paths = PossibleValuesParser::new(folkmoot_scenarios::explain::paths(registry));
+    command.mut_subcommand("explain", |explain| {
+        explain.mut_arg("path", |path| path.value_parser(paths))
+    })
+}

@@ -1,0 +1,63 @@
+//! Every command knows a part that another crate has added.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What the program says on stdout, or on stderr if it refuses.
+fn diurnal(args: &[&str]) -> Result<String, String> {
+    let out = Command::new(env!("CARGO_BIN_EXE_diurnal"))
+        .args(args)
+        .output()
+        .expect("the program starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program writes text");
+    if out.status.success() {
+        Ok(text(out.stdout))
+    } else {
+        assert_eq!(out.status.code(), Some(2));
+        Err(text(out.stderr))
+    }
+}
+
+#[test]
+fn a_part_of_another_crate_is_listed_explained_and_checked() {
+    assert!(diurnal(&["list"]).unwrap().contains("Diurnal"));
+    let said = diurnal(&["explain", "availability.day_s"]).unwrap();
+    assert!(said.contains("How long a day is.") && said.contains("86400"), "{said}");
+    assert!(
+        diurnal(&["check", "diurnal"])
+            .unwrap()
+            .contains("right; its sweep has 4 points")
+    );
+    let refused = |setting: &str| diurnal(&["check", "diurnal", "--set", setting]).unwrap_err();
+    let said = refused("availability.online_share=2");
+    assert!(said.contains("must be greater than 0 and at most 1, got 2"), "{said}");
+    let said = refused("availability=Diurnl()");
+    assert!(
+        said.contains("there is no availability `Diurnl`, did you mean `Diurnal`?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn it_runs_sweeps_is_drawn_and_verified() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diurnal");
+    let _ = std::fs::remove_dir_all(&dir);
+    let (run, sweep) = (dir.join("run"), dir.join("sweep"));
+    let (run, sweep) = (run.to_str().unwrap(), sweep.to_str().unwrap());
+    diurnal(&["run", "diurnal", "--quiet", "--out", run]).unwrap();
+    assert!(
+        diurnal(&["verify", run])
+            .unwrap()
+            .contains("the same fingerprint again")
+    );
+    let said = diurnal(&["sweep", "diurnal", "--quiet", "--out", sweep]).unwrap();
+    assert_eq!(said, "");
+    assert!(diurnal(&["plot", sweep]).unwrap().contains("figures"));
+    // With half of the clients asleep at any time, a round takes hours; with nobody away, less than a second.
+    let shown = diurnal(&["show", sweep]).unwrap();
+    let virtual_s = |arm: &str| -> f64 {
+        let line = shown.lines().find(|line| line.trim_start().starts_with(arm)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert!(virtual_s("0.5") > 3_600.0 && virtual_s("1.0") < 60.0, "{shown}");
+}

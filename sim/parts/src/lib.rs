@@ -1,0 +1,83 @@
+//! What cards can say: settings whose fields are declared once, and everything that follows from a declaration.
+//!
+//! [`part`] makes a struct or an enum readable from cards. A field states its default, its range and its unit where it stands; its
+//! doc comment says what it means. From that come serde's derives, `Default`, the checks ([`Value::check`], which fills a list of
+//! [`Rules`] broken), the description that `folkmoot explain`, `list` and completions print ([`Value::shape`]), and the end of the
+//! field's doc. What ties several fields is a method `rules` of one's own. A type with a name is a [`Part`]: something that a card
+//! chooses by that name.
+//!
+//! ```
+//! use folkmoot_parts::{Rules, Value, part};
+//!
+//! /// How walks go.
+//! #[part(name = "Walks", about = "random walks", rules)]
+//! #[derive(Clone, Debug, PartialEq)]
+//! pub struct Walks {
+//!     /// Entries of a finished walk.
+//!     #[part(default = 40, in = 1..=10_000)]
+//!     pub length: u32,
+//!     /// How long a client waits.
+//!     #[part(default = 50.0, above = 0, unit = "ms")]
+//!     pub timeout_ms: f64,
+//!     /// Where it ends.
+//!     pub end: End,
+//! }
+//!
+//! /// Where a walk ends.
+//! #[part]
+//! #[derive(Clone, Debug, PartialEq)]
+//! pub enum End {
+//!     /// Where it likes.
+//!     #[default]
+//!     Anywhere,
+//!     /// At home.
+//!     Home {
+//!         /// So often it may try.
+//!         #[part(default = 3, in = 1..=9)]
+//!         tries: u8,
+//!     },
+//! }
+//!
+//! impl Walks {
+//!     fn rules(&self, rules: &mut Rules) {
+//!         let fits = self.length > 1 || self.end == End::Anywhere;
+//!         rules.require(fits, "length", "must be at least 2 for a way home");
+//!     }
+//! }
+//!
+//! assert_eq!(Walks::default().length, 40);
+//! let walks = Walks { length: 0, timeout_ms: f64::NAN, end: End::Home { tries: 10 } };
+//! let broken: Vec<String> = walks.broken().iter().map(|broken| broken.to_string()).collect();
+//! assert_eq!(
+//!     broken,
+//!     [
+//!         "length: must lie in 1..=10000, got 0",
+//!         "timeout_ms: must be finite and greater than 0, got NaN",
+//!         "end.tries: must lie in 1..=9, got 10",
+//!         "length: must be at least 2 for a way home",
+//!     ]
+//! );
+//! ```
+//!
+//! What the attribute cannot read does not compile, and says how to write it:
+//!
+//! ```compile_fail
+//! #[folkmoot_parts::part]
+//! pub struct Walks {
+//!     /// A bound that is no number.
+//!     #[part(default = 40, in = 1..=MOST)]
+//!     pub length: u32,
+//! }
+//! const MOST: u32 = 3;
+//! ```
+
+mod rules;
+mod shape;
+mod value;
+
+pub use folkmoot_parts_derive::part;
+pub use rules::{Broken, Range, Rules};
+#[doc(hidden)]
+pub use serde;
+pub use shape::{Body, Field, Shape, Variant, text_of};
+pub use value::{Bounded, Part, Value};

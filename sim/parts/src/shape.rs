@@ -1,0 +1,169 @@
+//! What a value looks like in a card: its kind, its fields, its variants.
+
+use crate::Value;
+use ron::extensions::Extensions;
+use serde::Serialize;
+
+/// The kind of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A whole number.
+    Whole,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// A text in double quotes.
+    Text,
+    /// A value, or `None`.
+    Optional(Box<Shape>),
+    /// Any number of values of one kind.
+    List(Box<Shape>),
+    /// So many values, each of its kind.
+    Tuple(Vec<Shape>),
+    /// Values by their names.
+    Map(Box<Shape>),
+    /// Named fields.
+    Fields(Vec<Field>),
+    /// One of several variants.
+    Choice(Vec<Variant>),
+    /// A part by its name; the field's own name says of what.
+    Named,
+}
+
+/// A field of a struct or variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// The kind of its value.
+    pub shape: Shape,
+    /// Its default as a card would write it; `None`: it must be given.
+    pub default: Option<String>,
+    /// Which numbers it takes.
+    pub range: Option<&'static str>,
+    /// The unit of its numbers.
+    pub unit: Option<&'static str>,
+}
+
+/// A variant of a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// What it holds.
+    pub body: Body,
+    /// Settings that choosing it lays under those that the card states, as `path=value`.
+    pub sets: &'static [&'static str],
+    /// Whether it is the default of its type.
+    pub is_default: bool,
+}
+
+/// What a variant holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Nothing.
+    Nothing,
+    /// One value without a name; the field's name is that of the variant.
+    One(Box<Field>),
+    /// Named fields.
+    Fields(Vec<Field>),
+}
+
+impl Field {
+    /// A field whose value is a `T`.
+    pub fn new<T: Value + Serialize>(
+        name: &'static str,
+        about: &'static str,
+        default: Option<&T>,
+        range: Option<&'static str>,
+        unit: Option<&'static str>,
+    ) -> Self {
+        Field {
+            name,
+            about,
+            shape: T::shape(),
+            default: default.map(text_of),
+            range,
+            unit,
+        }
+    }
+}
+
+impl Shape {
+    /// The same, without the choice of `None`.
+    pub fn inner(&self) -> &Shape {
+        match self {
+            Shape::Optional(inner) => inner.inner(),
+            other => other,
+        }
+    }
+
+    /// The fields directly below a value of this kind: those of a struct, or of all variants, each once.
+    pub fn fields(&self) -> Vec<&Field> {
+        match self.inner() {
+            Shape::Fields(fields) => fields.iter().collect(),
+            Shape::List(item) => item.fields(),
+            Shape::Choice(variants) => {
+                let mut all: Vec<&Field> = Vec::new();
+                for field in variants.iter().flat_map(Variant::fields) {
+                    if !all.iter().any(|known| known.name == field.name) {
+                        all.push(field);
+                    }
+                }
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// In a few words, with its article.
+    pub fn words(&self) -> String {
+        match self {
+            Shape::Whole => "a whole number".to_owned(),
+            Shape::Number => "a number".to_owned(),
+            Shape::Flag => "true or false".to_owned(),
+            Shape::Text => "a text".to_owned(),
+            Shape::Optional(inner) => format!("{}, or None", inner.words()),
+            Shape::List(inner) => format!("a list, each {}", inner.words()),
+            Shape::Tuple(all) => format!("({})", all.iter().map(Shape::words).collect::<Vec<_>>().join(", ")),
+            Shape::Map(inner) => format!("a map of names, each to {}", inner.words()),
+            Shape::Fields(_) => "fields in parentheses".to_owned(),
+            Shape::Choice(variants) => {
+                let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
+                match names.as_slice() {
+                    [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
+                    _ => names.join(""),
+                }
+            }
+            Shape::Named => "a name, with its fields".to_owned(),
+        }
+    }
+}
+
+impl Variant {
+    /// The fields that a card reaches through it.
+    pub fn fields(&self) -> Vec<&Field> {
+        match &self.body {
+            Body::Nothing => Vec::new(),
+            Body::One(field) => field.shape.fields(),
+            Body::Fields(fields) => fields.iter().collect(),
+        }
+    }
+}
+
+/// A value as a card would write it, on one line.
+pub fn text_of<T: Serialize>(value: &T) -> String {
+    let options =
+        ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+    let pretty = ron::ser::PrettyConfig::new()
+        .compact_structs(true)
+        .compact_arrays(true)
+        .compact_maps(true);
+    let text = options.to_string_pretty(value, pretty);
+    text.expect("what a card can say is plain data")
+}
