@@ -85,7 +85,7 @@ fn a_value_out_of_range_is_placed_and_the_range_given() {
     );
     refuses_field(
         "network: Links(peer: (latency_ms: Constant(-3)))",
-        &["2:36 network.peer.latency_ms: must lie in 0..=1000000000, got -3"],
+        &["2:36 network.peer.latency_ms: must lie in 0..=1e9, got -3"],
     );
     refuses_field(
         "network: Links(max_retries: 4000000000)",

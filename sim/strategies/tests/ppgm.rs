@@ -19,8 +19,7 @@ use folkmoot_strategies::ppgm::options::{Convolution, Form, Head, Model, Size, T
 use folkmoot_strategies::ppgm::pairs::Deployed;
 use folkmoot_strategies::ppgm::params::{Deployment, Training};
 use folkmoot_strategies::ppgm::train::Trainer;
-use folkmoot_strategies::ppgm::{Params, Ppgm, federated};
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::ppgm::{Params, Ppgm};
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::Arc;
 
@@ -28,6 +27,8 @@ use std::sync::Arc;
 mod ablations;
 #[path = "ppgm/absence.rs"]
 mod absence;
+#[path = "ppgm/over_devices.rs"]
+mod over_devices;
 #[path = "ppgm/refusals.rs"]
 mod refusals;
 
@@ -588,49 +589,4 @@ fn graphs_may_be_shared_out_to_fewer_devices() {
     let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
     assert_eq!(number(&outcome, "scores_unlike_in_memory"), 0.0);
     assert!(number(&outcome, "matches_scored") > 0.0);
-}
-
-/// Federated rounds get as good a model as the start is bad, and the same one with any number of threads.
-#[test]
-fn devices_train_together() {
-    let dataset = functions(60, 0.3, 2);
-    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients: 4 };
-    let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
-    let params = federated::Params {
-        size: params(Model::Ppgm).size,
-        training: federated::Local {
-            epochs: 3,
-            rate: 0.003,
-            ..federated::Local::default()
-        },
-        protocol: Protocol {
-            rounds: 6,
-            ..Protocol::default()
-        },
-        ..federated::Params::default()
-    };
-    let play = |threads| {
-        let rounds = params
-            .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
-            .unwrap();
-        let options = Options {
-            threads,
-            ..Options::default()
-        };
-        run(rounds.system(), &World::ideal(), 3, options, &mut Unobserved).unwrap()
-    };
-    let alone = play(1);
-    assert!(everything(&alone) == everything(&play(3)));
-    assert_eq!(number(&alone, "clients_with_pairs"), 4.0);
-    assert!(number(&alone, "similarity_auc") > 0.7, "{:?}", alone.summary);
-    assert!((0.0..=1.0).contains(&number(&alone, "attack_auc_g")));
-
-    let each = Arc::new(Partition::one_item_each(dataset.graphs.len() as u32));
-    let refused = params
-        .prepare(&Source::new(&dataset, &each, Streams::new(3)))
-        .err()
-        .unwrap()
-        .0;
-    assert!(refused.starts_with("FederatedPpgm: no client has training graphs of two classes; use fewer clients"));
 }

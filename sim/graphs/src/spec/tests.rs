@@ -79,7 +79,7 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
     );
     assert_eq!(
         fields("WattsStrogatz(n_nodes: 9, neighbours: 3, rewire_prob: 2)"),
-        ["neighbours", "rewire_prob"]
+        ["rewire_prob", "neighbours"]
     );
     assert_eq!(fields("Rmat(n_nodes: 100, a: 0.5, b: 0.5, c: 0.5)"), ["c"]);
     assert_eq!(

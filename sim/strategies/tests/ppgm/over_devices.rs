@@ -1,0 +1,56 @@
+//! Training over devices.
+
+use super::{everything, functions, number, params};
+use folkmoot_draws::{Purpose, Streams};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Partition, PartitionSpec};
+use folkmoot_strategies::ppgm::federated;
+use folkmoot_strategies::ppgm::options::Model;
+use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::settings::{Settings, Source};
+use std::sync::Arc;
+
+/// Federated rounds get as good a model as the start is bad, and the same one with any number of threads.
+#[test]
+fn devices_train_together() {
+    let dataset = functions(60, 0.3, 2);
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    let spec = PartitionSpec::Iid { n_clients: 4 };
+    let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
+    let params = federated::Params {
+        size: params(Model::Ppgm).size,
+        training: federated::Local {
+            epochs: 3,
+            rate: 0.003,
+            ..federated::Local::default()
+        },
+        protocol: Protocol {
+            rounds: 6,
+            ..Protocol::default()
+        },
+        ..federated::Params::default()
+    };
+    let play = |threads| {
+        let rounds = params
+            .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
+            .unwrap();
+        let options = Options {
+            threads,
+            ..Options::default()
+        };
+        run(rounds.system(), &World::ideal(), 3, options, &mut Unobserved).unwrap()
+    };
+    let alone = play(1);
+    assert!(everything(&alone) == everything(&play(3)));
+    assert_eq!(number(&alone, "clients_with_pairs"), 4.0);
+    assert!(number(&alone, "similarity_auc") > 0.7, "{:?}", alone.summary);
+    assert!((0.0..=1.0).contains(&number(&alone, "attack_auc_g")));
+
+    let each = Arc::new(Partition::one_item_each(dataset.graphs.len() as u32));
+    let refused = params
+        .prepare(&Source::new(&dataset, &each, Streams::new(3)))
+        .err()
+        .unwrap()
+        .0;
+    assert!(refused.starts_with("FederatedPpgm: no client has training graphs of two classes; use fewer clients"));
+}
