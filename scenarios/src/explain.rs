@@ -23,6 +23,8 @@ pub enum Found {
         field: Field,
         /// Where it is declared, or the part that it belongs to.
         source: &'static str,
+        /// The field around it, if a card that leaves that out has another value here than one that writes it.
+        around: Option<String>,
     },
     /// A variant of a choice.
     Variant {
@@ -56,6 +58,7 @@ pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
         let card = Place {
             path: String::new(),
             shape: ScenarioFile::shape(),
+            default: None,
             source: std::any::type_name::<ScenarioFile>(),
         };
         search.descend(&card, &parts);
@@ -95,6 +98,8 @@ fn below(path: &str, field: &Field, all: &mut Vec<String>) {
 struct Place {
     path: String,
     shape: Shape,
+    /// What stands here if a card writes nothing, for a field.
+    default: Option<String>,
     source: &'static str,
 }
 
@@ -103,6 +108,7 @@ impl Place {
         Place {
             path: part.name.to_owned(),
             shape: part.shape.clone(),
+            default: None,
             source: part.source,
         }
     }
@@ -112,8 +118,21 @@ impl Place {
         Place {
             path: format!("{}{dot}{name}", self.path),
             shape: shape.clone(),
+            default: None,
             source: self.source,
         }
+    }
+
+    /// Whether what stands here by default holds another value of `field` than the field's own default.
+    fn differs_in(&self, field: &Field) -> bool {
+        let (Some(whole), Some(own)) = (&self.default, &field.default) else {
+            return false;
+        };
+        let own = format!("{}: {own}", field.name);
+        let is_whole = |(at, _): (usize, &str)| {
+            whole[..at].ends_with(['(', ' ']) && whole[at + own.len()..].starts_with([',', ')'])
+        };
+        matches!(self.shape, Shape::Fields(_)) && !whole.match_indices(&own).any(is_whole)
     }
 
     /// Its fields, each with what holds it: the place itself or one of its variants. One that several variants have alike stands
@@ -176,10 +195,16 @@ impl Search<'_> {
     }
 
     fn enter(&mut self, holder: &Place, field: Field, rest: &[&str]) {
-        let place = holder.below(field.name, &field.shape);
+        let mut place = holder.below(field.name, &field.shape);
         if rest.is_empty() {
+            let around = holder.differs_in(&field).then(|| holder.path.clone());
             let (path, source) = (place.path, place.source);
-            self.found.push(Found::Field { path, field, source });
+            self.found.push(Found::Field {
+                path,
+                field,
+                source,
+                around,
+            });
         } else if field.shape == Shape::Named {
             let registry = self.registry;
             for part in registry.parts().filter(|part| part.field == field.name) {
@@ -192,6 +217,7 @@ impl Search<'_> {
                 self.descend(&Place::of(part), rest);
             }
         } else {
+            place.default = field.default;
             self.descend(&place, rest);
         }
     }
@@ -276,6 +302,19 @@ mod tests {
             3,
             "of FedAvg, Fgcl and GwLdp"
         );
+    }
+
+    #[test]
+    fn a_default_that_holds_only_where_the_field_around_it_is_written_says_so() {
+        let around = |path: &str| match explain(path, &Registry::shipped()).unwrap().remove(0) {
+            Found::Field { around, .. } => around,
+            other => panic!("{other:?}"),
+        };
+        // Without `training`, GW-LDP trains by Adam; with `training: ()`, by Sgd.
+        assert_eq!(around("GwLdp.training.optimiser").as_deref(), Some("GwLdp.training"));
+        assert_eq!(around("GwLdp.training.epochs"), None);
+        assert_eq!(around("GwLdp.training"), None);
+        assert_eq!(around("FedAvg.model.hidden"), None);
     }
 
     #[test]

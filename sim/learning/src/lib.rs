@@ -61,5 +61,5 @@ pub use csr::{Csr, CsrError, DegreeRule};
 pub use dense::normalise_dense;
 pub use init::Init;
 pub use layout::{Layout, Parameter, Slot};
-pub use optim::{Adam, Decay, Moments, Optimiser, OptimiserError, Sgd};
+pub use optim::{Adam, Decay, Moments, Optimiser, Sgd};
 pub use tape::{Adjacency, Tape, Var};

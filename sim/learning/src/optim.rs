@@ -3,8 +3,6 @@
 //! They act on flat slices: what [`Tape::parameters_mut`](crate::Tape::parameters_mut) gives, or any other parameters and their
 //! gradient. Moments below 1e-30 become 0; subnormal numbers would otherwise slow every step of a parameter whose gradient is 0.
 
-use std::fmt;
-
 use crate::kernels::moments;
 
 /// How parameters follow their gradient.
@@ -142,37 +140,6 @@ impl Optimiser {
             Optimiser::Adam(adam) => adam.step(moments, parameters, gradient),
         }
     }
-
-    /// Checks every setting.
-    ///
-    /// # Errors
-    /// The first setting outside its range.
-    pub fn check(&self) -> Result<(), OptimiserError> {
-        let in_range = |field, got: f32, legal: bool, rule| match legal && got.is_finite() {
-            true => Ok(()),
-            false => Err(OptimiserError { field, rule, got }),
-        };
-        let above = |field, got| in_range(field, got, got > 0.0, "must be finite and greater than 0");
-        let at_least = |field, got| in_range(field, got, got >= 0.0, "must be finite and at least 0");
-        let share = |field, got: f32| in_range(field, got, (0.0..1.0).contains(&got), "must lie in 0..1");
-        match *self {
-            Optimiser::Sgd(sgd) => {
-                above("rate", sgd.rate)?;
-                share("momentum", sgd.momentum)?;
-                at_least("weight_decay", sgd.weight_decay)
-            }
-            Optimiser::Adam(adam) => {
-                above("rate", adam.rate)?;
-                share("beta1", adam.beta1)?;
-                share("beta2", adam.beta2)?;
-                above("epsilon", adam.epsilon)?;
-                match adam.decay {
-                    Decay::None => Ok(()),
-                    Decay::L2(strength) | Decay::Decoupled(strength) => at_least("decay", strength),
-                }
-            }
-        }
-    }
 }
 
 impl Adam {
@@ -199,25 +166,6 @@ impl Adam {
         moments::adam(&step, parameters, gradient, &mut moments.first, &mut moments.second);
     }
 }
-
-/// A setting outside its range.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OptimiserError {
-    /// The name of the setting.
-    pub field: &'static str,
-    /// What it must be.
-    pub rule: &'static str,
-    /// What it is.
-    pub got: f32,
-}
-
-impl fmt::Display for OptimiserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, got {}", self.field, self.rule, self.got)
-    }
-}
-
-impl std::error::Error for OptimiserError {}
 
 #[cfg(test)]
 mod tests {
@@ -275,34 +223,6 @@ mod tests {
             }
             assert!(moments.first.iter().all(|m| *m == 0.0));
         }
-    }
-
-    #[test]
-    fn settings_out_of_range_are_named() {
-        let wrong = |adam: Adam| Optimiser::Adam(adam).check().unwrap_err().to_string();
-        assert_eq!(
-            wrong(Adam {
-                beta1: 1.0,
-                ..Adam::default()
-            }),
-            "beta1: must lie in 0..1, got 1"
-        );
-        assert_eq!(
-            wrong(Adam {
-                rate: f32::NAN,
-                ..Adam::default()
-            }),
-            "rate: must be finite and greater than 0, got NaN"
-        );
-        let decay = Decay::Decoupled(-1.0);
-        assert_eq!(
-            wrong(Adam {
-                decay,
-                ..Adam::default()
-            }),
-            "decay: must be finite and at least 0, got -1"
-        );
-        assert!(Optimiser::Sgd(Sgd::default()).check().is_ok());
     }
 
     #[test]

@@ -379,6 +379,13 @@ fn what_does_not_suit_is_refused() {
     let broken: Vec<String> = one.broken().iter().map(ToString::to_string).collect();
     let rule = "setting.epsilon: must be finite and at least 0.000001, got -1";
     assert_eq!(broken, [rule]);
+    // A broken range hides no rule that ties several settings.
+    let mut both = params(NOISY);
+    both.model.hidden = 16;
+    both.model.layers = 0;
+    both.model.encoder = Encoder::Gat { heads: 3 };
+    let broken: Vec<String> = both.broken().into_iter().map(|broken| broken.path).collect();
+    assert_eq!(broken, ["model.layers", "model.encoder", "model.encoder.heads"]);
 }
 
 /// A variant sets what a card leaves open and nothing else.

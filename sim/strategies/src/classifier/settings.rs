@@ -191,7 +191,7 @@ pub enum LocalOptimiser {
 
 impl Model {
     /// What ties several settings.
-    fn rules(&self, rules: &mut Rules) {
+    pub(crate) fn rules(&self, rules: &mut Rules) {
         if let Encoder::Gat { heads } = self.encoder {
             let rule = format!(
                 "must divide hidden, {}, evenly, got {heads}; change either",

@@ -3,7 +3,7 @@
 use super::options::{Contrast, DegreeRule, Draws, Model, Setting, Supervised, Training, Variant, Views};
 use crate::classifier::{Encoder, Inputs, Split};
 use crate::rounds::Protocol;
-use folkmoot_parts::{Rules, Value, part};
+use folkmoot_parts::{Rules, part};
 
 /// The parameters of [`super::Fgcl`].
 #[part(
@@ -54,9 +54,6 @@ impl Params {
             "model.encoder",
             "must know weights of edges where there is noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
         );
-        // Its ranges have been kept; what is left ties width and heads.
-        if !rules.is_broken("model") {
-            rules.at("model", |rules| self.model.plain().check(rules));
-        }
+        rules.at("model", |rules| self.model.plain().rules(rules));
     }
 }

@@ -9,7 +9,7 @@ use super::message::Up;
 use super::{Aggregation, Protocol, RoundStrategy, Rounds, Secure};
 use buffered::Buffered;
 use folkmoot_engine::prelude::*;
-use model::Global;
+use model::{Global, Turn};
 use secure::Masked;
 use serde::{Deserialize, Serialize};
 use synchronous::Synchronous;
@@ -70,24 +70,29 @@ impl<C: State> Server<C> {
         event: ServerEvent<Rounds<R>>,
         cx: &mut ServerContext<'_, Rounds<R>>,
     ) -> Result<(), StrategyError> {
+        let turn = &mut Turn {
+            global: &mut self.global,
+            rounds,
+            cx,
+        };
         if let ServerEvent::Message {
             from,
             message: Up::Extra(extra),
         } = event
         {
-            let (round, collected) = (cx.event_round(), &mut self.global.collected);
+            let (round, collected) = (turn.cx.event_round(), &mut turn.global.collected);
             rounds.task.collect(collected, from, round, extra)?;
             // What is left of it is that it came.
             return match &mut self.mode {
-                Mode::Synchronous(mode) => mode.extra_came(&mut self.global, rounds, cx),
-                Mode::Secure(mode) => mode.extra_came(&mut self.global, rounds, cx),
+                Mode::Synchronous(mode) => mode.extra_came(turn),
+                Mode::Secure(mode) => mode.extra_came(turn),
                 Mode::Buffered(_) => Ok(()),
             };
         }
         match &mut self.mode {
-            Mode::Synchronous(mode) => mode.handle(&mut self.global, rounds, event, cx),
-            Mode::Buffered(mode) => mode.handle(&mut self.global, rounds, event, cx),
-            Mode::Secure(mode) => mode.handle(&mut self.global, rounds, event, cx),
+            Mode::Synchronous(mode) => mode.handle(event, turn),
+            Mode::Buffered(mode) => mode.handle(event, turn),
+            Mode::Secure(mode) => mode.handle(event, turn),
         }
     }
 }

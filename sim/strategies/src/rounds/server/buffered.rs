@@ -4,7 +4,7 @@
 use super::super::message::{Down, Up};
 use super::super::{RoundStrategy, Rounds};
 use super::LOST;
-use super::model::{Global, Received};
+use super::model::{Received, Turn};
 use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -44,18 +44,16 @@ impl Buffered {
 
     pub(super) fn handle<R: RoundStrategy>(
         &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
         event: ServerEvent<Rounds<R>>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
+        turn: &mut Turn<'_, '_, R>,
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
-                let cohort = cx.cohort();
+                let cohort = turn.cx.cohort();
                 let is_idle = |id: &ClientId| cohort.binary_search(id).is_err();
-                self.idle = (0..cx.n_clients()).map(ClientId).filter(is_idle).collect();
-                set_deadline(cx);
-                cohort.into_iter().for_each(|id| self.ask(global, rounds, id, cx));
+                self.idle = (0..turn.cx.n_clients()).map(ClientId).filter(is_idle).collect();
+                set_deadline(turn.cx);
+                cohort.into_iter().for_each(|id| self.ask(id, turn));
                 return Ok(());
             }
             ServerEvent::Message {
@@ -66,9 +64,9 @@ impl Buffered {
                 if self.training.remove(&from).is_some() {
                     self.idle.push(from);
                 }
-                self.updates.extend(global.receive(from, (n_samples, weights), cx));
+                self.updates.extend(turn.receive(from, (n_samples, weights)));
                 if self.updates.len() >= self.size {
-                    self.close(global, rounds, cx)?;
+                    self.close(turn)?;
                 }
             }
             ServerEvent::Undelivered {
@@ -76,15 +74,15 @@ impl Buffered {
                 message: Down::Model(..),
                 ..
             } => {
-                cx.count(LOST, 1);
+                turn.cx.count(LOST, 1);
                 // Asked again at once, a population that is away would be asked without end.
                 if self.training.remove(&to).is_some() {
                     self.unreached.push(to);
                 }
             }
-            ServerEvent::Timer(TimerId(round)) if round == cx.round().0 => {
-                let deadline = cx.deadline().unwrap_or(SimSpan::FOREVER);
-                let now = cx.now();
+            ServerEvent::Timer(TimerId(round)) if round == turn.cx.round().0 => {
+                let deadline = turn.cx.deadline().unwrap_or(SimSpan::FOREVER);
+                let now = turn.cx.now();
                 let overdue = |since: &SimTime| *since + deadline <= now;
                 let given_up: Vec<ClientId> = self
                     .training
@@ -92,7 +90,7 @@ impl Buffered {
                     .map(|e| e.0)
                     .collect();
                 self.unreached.extend(given_up);
-                self.close(global, rounds, cx)?;
+                self.close(turn)?;
             }
             ServerEvent::Quiet => {
                 // Whoever still seems to train has left.
@@ -100,22 +98,17 @@ impl Buffered {
                 self.idle.extend(lost.into_keys());
                 self.idle.append(&mut self.unreached);
                 if !std::mem::take(&mut self.has_progressed) {
-                    self.close(global, rounds, cx)?;
+                    self.close(turn)?;
                 }
             }
             _ => return Ok(()),
         }
-        self.refill(global, rounds, cx);
+        self.refill(turn);
         Ok(())
     }
 
     /// Ends the round with what is in the buffer.
-    fn close<R: RoundStrategy>(
-        &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Result<(), StrategyError> {
+    fn close<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
         let updates = std::mem::take(&mut self.updates);
         let n = updates.len() as u64;
         let staleness: u64 = updates.iter().map(|received| u64::from(received.staleness)).sum();
@@ -127,40 +120,29 @@ impl Buffered {
         };
         self.asked = 0;
         self.idle.append(&mut self.unreached);
-        let is_taken = global.take_in(rounds, updates);
-        global.end_round(rounds, is_taken, report, cx)?;
-        set_deadline(cx);
+        let is_taken = turn.take_in(updates);
+        turn.end_round(is_taken, report)?;
+        set_deadline(turn.cx);
         Ok(())
     }
 
     /// Asks clients, drawn from those that are idle, until as many train as a cohort has.
-    fn refill<R: RoundStrategy>(
-        &mut self,
-        global: &Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) {
-        if cx.round().0 >= rounds.protocol.rounds {
+    fn refill<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) {
+        if turn.cx.round().0 >= turn.rounds.protocol.rounds {
             return;
         }
-        let mut rng = cx.rng(PICK);
-        while self.training.len() < cx.asked() as usize && !self.idle.is_empty() {
+        let mut rng = turn.cx.rng(PICK);
+        while self.training.len() < turn.cx.asked() as usize && !self.idle.is_empty() {
             let at = index(&mut rng, self.idle.len());
             let id = self.idle.swap_remove(at);
-            self.ask(global, rounds, id, cx);
+            self.ask(id, turn);
         }
     }
 
-    fn ask<R: RoundStrategy>(
-        &mut self,
-        global: &Global<R::Collected>,
-        rounds: &Rounds<R>,
-        id: ClientId,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) {
+    fn ask<R: RoundStrategy>(&mut self, id: ClientId, turn: &mut Turn<'_, '_, R>) {
         self.asked += 1;
-        self.training.insert(id, cx.now());
-        cx.send(id, global.message(rounds, cx.round()));
+        self.training.insert(id, turn.cx.now());
+        turn.cx.send(id, turn.message());
     }
 }
 

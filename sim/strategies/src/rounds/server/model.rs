@@ -60,76 +60,70 @@ impl<C: State> Global<C> {
         }
         (!self.refused.is_empty()).then_some(table)
     }
+}
 
+/// What an event of the server is handled with, whichever way rounds go.
+pub(super) struct Turn<'a, 'c, R: RoundStrategy> {
+    pub(super) global: &'a mut Global<R::Collected>,
+    pub(super) rounds: &'a Rounds<R>,
+    pub(super) cx: &'a mut ServerContext<'c, Rounds<R>>,
+}
+
+impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// The model, and what is asked for besides, as it is sent in this round.
-    pub(super) fn message<R: RoundStrategy<Collected = C>>(&self, rounds: &Rounds<R>, round: Round) -> Down<R::Order> {
-        let order = rounds.task.order(round, &self.collected);
-        Down::Model(order, Arc::clone(&self.parameters))
+    pub(super) fn message(&self) -> Down<R::Order> {
+        let order = self.rounds.task.order(self.cx.round(), &self.global.collected);
+        Down::Model(order, Arc::clone(&self.global.parameters))
     }
 
     /// Names an update that takes no part for the number at `index`.
-    pub(super) fn refuse<R: RoundStrategy>(
-        &mut self,
-        client: ClientId,
-        (index, bits): (u32, u32),
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) {
-        self.refused.push(Refused {
+    pub(super) fn refuse(&mut self, client: ClientId, (index, bits): (u32, u32)) {
+        self.global.refused.push(Refused {
             client,
-            round: cx.event_round(),
+            round: self.cx.event_round(),
             index,
             bits,
         });
-        cx.count(REFUSED, 1);
+        self.cx.count(REFUSED, 1);
     }
 
     /// An update that is sound.
-    pub(super) fn receive<R: RoundStrategy>(
-        &mut self,
-        client: ClientId,
-        (n_samples, weights): (u32, Vec<f32>),
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Option<Received> {
+    pub(super) fn receive(&mut self, client: ClientId, (n_samples, weights): (u32, Vec<f32>)) -> Option<Received> {
         if let Some(index) = first_not_finite(&weights) {
-            self.refuse(client, (index as u32, weights[index].to_bits()), cx);
+            self.refuse(client, (index as u32, weights[index].to_bits()));
             return None;
         }
         Some(Received {
             client,
-            at: cx.now(),
-            staleness: cx.round().0 - cx.event_round().0,
+            at: self.cx.now(),
+            staleness: self.cx.round().0 - self.cx.event_round().0,
             n_samples,
             weights,
         })
     }
 
     /// Reports the round; after the last, ends the run.
-    pub(super) fn end_round<R: RoundStrategy>(
-        &mut self,
-        rounds: &Rounds<R>,
-        is_taken: bool,
-        report: RoundReport,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Result<(), StrategyError> {
-        let round = cx.round();
+    pub(super) fn end_round(&mut self, is_taken: bool, report: RoundReport) -> Result<(), StrategyError> {
+        let round = self.cx.round();
         if !is_taken {
-            cx.count(EMPTY, 1);
+            self.cx.count(EMPTY, 1);
         }
-        if let Some(index) = first_not_finite(&self.parameters) {
+        if let Some(index) = first_not_finite(&self.global.parameters) {
             return Err(StrategyError(format!(
                 "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server.rate",
                 round.0
             )));
         }
-        cx.round_done(report);
-        if round.0 + 1 >= rounds.protocol.rounds {
-            cx.finish();
+        self.cx.round_done(report);
+        if round.0 + 1 >= self.rounds.protocol.rounds {
+            self.cx.finish();
         }
         Ok(())
     }
 
     /// Moves the model by updates, in ascending order of their clients. False if they are too few or weigh nothing.
-    pub(super) fn take_in<R: RoundStrategy>(&mut self, rounds: &Rounds<R>, mut updates: Vec<Received>) -> bool {
+    pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> bool {
+        let rounds = self.rounds;
         if updates.len() < rounds.protocol.min_updates as usize {
             return false;
         }
@@ -142,16 +136,17 @@ impl<C: State> Global<C> {
             weights += weight;
             sum.add(&received.weights, weight * discount);
         }
-        self.step(rounds, sum.sums(), weights)
+        self.step(sum.sums(), weights)
     }
 
     /// Moves the model by the weighted sums of updates and the sum of their weights; false if that is 0.
-    pub(super) fn step<R: RoundStrategy>(&mut self, rounds: &Rounds<R>, sums: &[f64], weights: f64) -> bool {
+    pub(super) fn step(&mut self, sums: &[f64], weights: f64) -> bool {
+        let rounds = self.rounds;
         if weights <= 0.0 {
             return false;
         }
         let n_trainable = rounds.task.n_trainable();
-        let mut model = self.parameters.to_vec();
+        let mut model = self.global.parameters.to_vec();
         let mean = |i: usize| sums[i] / weights;
         // Of whole models the mean itself is the result, without the rounding of a difference and a sum.
         let is_mean = rounds.protocol.server == ServerOptimiser::Average { rate: 1.0 };
@@ -164,14 +159,14 @@ impl<C: State> Global<C> {
         rounds
             .protocol
             .server
-            .step(&mut self.moments, &mut model[..n_stepped], &changes);
+            .step(&mut self.global.moments, &mut model[..n_stepped], &changes);
         for (i, x) in model.iter_mut().enumerate().skip(n_stepped) {
             *x = match rounds.is_buffered() {
                 true => (f64::from(*x) + mean(i)) as f32,
                 false => mean(i) as f32,
             };
         }
-        self.parameters = model.into();
+        self.global.parameters = model.into();
         true
     }
 }

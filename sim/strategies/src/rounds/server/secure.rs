@@ -4,7 +4,7 @@
 use super::super::message::{Down, Up};
 use super::super::secure::{Lagrange, PublicKeys, Roster, Sealed, Unmasking, recover};
 use super::super::{RoundStrategy, Rounds};
-use super::model::Global;
+use super::model::Turn;
 use super::{LATE, LOST};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -50,71 +50,58 @@ struct Session {
 impl Masked {
     pub(super) fn handle<R: RoundStrategy>(
         &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
         event: ServerEvent<Rounds<R>>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
+        turn: &mut Turn<'_, '_, R>,
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
-                self.open(global, rounds, cx);
+                self.open(turn);
                 Ok(())
             }
-            ServerEvent::Message { from, message } => match self.receive(global, (from, message), cx) {
-                true => self.answered(global, rounds, cx),
+            ServerEvent::Message { from, message } => match self.receive((from, message), turn) {
+                true => self.answered(turn),
                 false => Ok(()),
             },
             ServerEvent::Undelivered { message, .. } => {
-                cx.count(LOST, u64::from(matches!(message, Down::Model(..))));
-                match cx.event_round() == cx.round() {
-                    true => self.answered(global, rounds, cx),
+                turn.cx.count(LOST, u64::from(matches!(message, Down::Model(..))));
+                match turn.cx.event_round() == turn.cx.round() {
+                    true => self.answered(turn),
                     false => Ok(()),
                 }
             }
-            ServerEvent::Timer(timer) if timer == self.answers.timer() => self.next_stage(global, rounds, cx),
-            ServerEvent::Quiet => self.next_stage(global, rounds, cx),
+            ServerEvent::Timer(timer) if timer == self.answers.timer() => self.next_stage(turn),
+            ServerEvent::Quiet => self.next_stage(turn),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn extra_came<R: RoundStrategy>(
-        &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Result<(), StrategyError> {
-        match cx.event_round() == cx.round() && self.session.stage == Stage::Updates {
-            true => self.answered(global, rounds, cx),
+    pub(super) fn extra_came<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+        match turn.cx.event_round() == turn.cx.round() && self.session.stage == Stage::Updates {
+            true => self.answered(turn),
             false => Ok(()),
         }
     }
 
     /// Begins a round.
-    fn open<R: RoundStrategy>(
-        &mut self,
-        global: &Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) {
-        let cohort = cx.cohort();
+    fn open<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) {
+        let cohort = turn.cx.cohort();
         self.asked = cohort.len() as u64;
-        let message = global.message(rounds, cx.round());
-        cohort.into_iter().for_each(|id| cx.send(id, message.clone()));
-        self.answers.begin(self.asked, self.asked, cx);
+        let message = turn.message();
+        cohort.into_iter().for_each(|id| turn.cx.send(id, message.clone()));
+        self.answers.begin(self.asked, self.asked, turn.cx);
     }
 
     /// Takes a message in; whether it is one that was waited for.
     fn receive<R: RoundStrategy>(
         &mut self,
-        global: &mut Global<R::Collected>,
         (client, message): (ClientId, Up<R::Extra>),
-        cx: &mut ServerContext<'_, Rounds<R>>,
+        turn: &mut Turn<'_, '_, R>,
     ) -> bool {
         let (id, stage) = (client.0, self.session.stage);
-        if cx.event_round() != cx.round() {
+        if turn.cx.event_round() != turn.cx.round() {
             if matches!(message, Up::Masked(_)) {
-                cx.late(cx.event_round());
-                cx.count(LATE, 1);
+                turn.cx.late(turn.cx.event_round());
+                turn.cx.count(LATE, 1);
             }
             return false;
         }
@@ -133,11 +120,11 @@ impl Masked {
                 session.sum.iter_mut().zip(values).for_each(add);
                 session.survivors.push(id);
             }
-            (Up::Withdrawal(index, bits), Stage::Updates) => global.refuse(client, (index, bits), cx),
+            (Up::Withdrawal(index, bits), Stage::Updates) => turn.refuse(client, (index, bits)),
             (Up::Unmasking(Unmasking(shares)), Stage::Unmasking) => drop(session.returned.insert(id, shares)),
             // It comes after the end of its stage: the others went on without it.
             (Up::Masked(_), _) => {
-                cx.count(LATE, 1);
+                turn.cx.count(LATE, 1);
                 return false;
             }
             _ => return false,
@@ -146,25 +133,15 @@ impl Masked {
     }
 
     /// One message fewer is due.
-    fn answered<R: RoundStrategy>(
-        &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Result<(), StrategyError> {
+    fn answered<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
         match self.answers.answered(1) {
-            true => self.next_stage(global, rounds, cx),
+            true => self.next_stage(turn),
             false => Ok(()),
         }
     }
 
     /// Goes on to the next stage with what has come, or gives the round up where too few are left to reconstruct a secret.
-    fn next_stage<R: RoundStrategy>(
-        &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
-    ) -> Result<(), StrategyError> {
+    fn next_stage<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
         let session = &mut self.session;
         session.sharers.sort_unstable();
         session.survivors.sort_unstable();
@@ -174,50 +151,48 @@ impl Masked {
             Stage::Updates => session.survivors.len().min(session.sharers.len()),
             Stage::Unmasking => session.returned.len(),
         };
-        let threshold = rounds.protocol.threshold(session.keys.len());
-        let too_few = session.stage == Stage::Updates && n < rounds.protocol.min_updates as usize;
+        let threshold = turn.rounds.protocol.threshold(session.keys.len());
+        let too_few = session.stage == Stage::Updates && n < turn.rounds.protocol.min_updates as usize;
         if n == 0 || n < threshold || too_few {
-            return self.close(global, rounds, None, cx);
+            return self.close(None, turn);
         }
         let mut due = n as u64;
         session.stage = match session.stage {
             Stage::Keys => {
                 let roster: Arc<[(u32, [u64; 2])]> = session.keys.iter().map(|(id, keys)| (*id, *keys)).collect();
                 for (id, _) in roster.iter() {
-                    cx.send(ClientId(*id), Down::Roster(Roster(Arc::clone(&roster))));
+                    turn.cx.send(ClientId(*id), Down::Roster(Roster(Arc::clone(&roster))));
                 }
                 Stage::Shares
             }
             Stage::Shares => {
                 for id in &session.sharers {
                     let sealed = session.sealed.remove(id).unwrap_or_default();
-                    cx.send(ClientId(*id), Down::Shares(Sealed(sealed)));
+                    turn.cx.send(ClientId(*id), Down::Shares(Sealed(sealed)));
                 }
-                due *= rounds.owed(cx.round());
+                due *= turn.rounds.owed(turn.cx.round());
                 Stage::Updates
             }
             Stage::Updates => {
                 let survivors: Arc<[u32]> = session.survivors.clone().into();
                 for id in survivors.iter() {
-                    cx.send(ClientId(*id), Down::Survivors(Arc::clone(&survivors)));
+                    turn.cx.send(ClientId(*id), Down::Survivors(Arc::clone(&survivors)));
                 }
                 Stage::Unmasking
             }
             Stage::Unmasking => {
                 let sums = session.unmask(threshold);
-                return self.close(global, rounds, Some(sums), cx);
+                return self.close(Some(sums), turn);
             }
         };
-        self.answers.begin(n as u64, due, cx);
+        self.answers.begin(n as u64, due, turn.cx);
         Ok(())
     }
 
     fn close<R: RoundStrategy>(
         &mut self,
-        global: &mut Global<R::Collected>,
-        rounds: &Rounds<R>,
         sums: Option<Vec<f64>>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
+        turn: &mut Turn<'_, '_, R>,
     ) -> Result<(), StrategyError> {
         let session = std::mem::take(&mut self.session);
         let completed = match sums {
@@ -225,7 +200,7 @@ impl Masked {
             None => 0,
         };
         let is_taken = sums.is_some_and(|mut sums| match sums.pop() {
-            Some(weights) => global.step(rounds, &sums, weights),
+            Some(weights) => turn.step(&sums, weights),
             None => false,
         });
         let report = RoundReport {
@@ -234,9 +209,9 @@ impl Masked {
             dropped: self.asked - completed,
             staleness_mean: 0.0,
         };
-        global.end_round(rounds, is_taken, report, cx)?;
-        if cx.round().0 < rounds.protocol.rounds {
-            self.open(global, rounds, cx);
+        turn.end_round(is_taken, report)?;
+        if turn.cx.round().0 < turn.rounds.protocol.rounds {
+            self.open(turn);
         }
         Ok(())
     }
