@@ -9,6 +9,7 @@ use folkmoot_engine::world::{DropoutSpec, availability};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_parts::Value;
 use folkmoot_scenarios::axis::settings;
+use folkmoot_scores::adjusted_rand;
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
 use folkmoot_strategies::gw_ldp::{
@@ -386,14 +387,23 @@ fn neighbourhoods_are_clustered_by_their_centres_classes() {
     };
     let outcome = try_play(&params, &dataset, &partition, &World::ideal(), Options::default());
     assert_eq!(number(&outcome, "graphs_compared"), 30.0);
-    for score in ["silhouette_clusters", "silhouette_classes", "ari", "nmi@clean"] {
-        assert!((-1.0..=1.0).contains(&number(&outcome, score)), "{score}");
-    }
+    // Clusters were made of the distances, classes were not.
+    let silhouette = number(&outcome, "silhouette_clusters");
+    assert!(
+        silhouette > number(&outcome, "silhouette_classes").max(0.0),
+        "{silhouette}"
+    );
+    assert_ne!(number(&outcome, "nmi@clean"), number(&outcome, "nmi"));
     let map = String::from_utf8(artifact(&outcome, "map.csv")).unwrap();
     assert_eq!(
         (map.lines().count(), map.lines().next()),
         (31, Some("graph,class,cluster,x,y"))
     );
+    let column = |at: usize| -> Vec<u32> {
+        let cells = map.lines().skip(1).map(|line| line.split(',').nth(at).unwrap());
+        cells.map(|cell| cell.parse().unwrap()).collect()
+    };
+    assert_eq!(number(&outcome, "ari"), adjusted_rand(&column(1), &column(2)).unwrap());
     // Neighbourhoods beyond ten nodes have no exact edit distance, and that is said.
     let largest = (0..30).map(|client| partition.shard(client).len()).max().unwrap();
     assert!(largest > 10, "the largest has {largest} nodes");
@@ -415,6 +425,7 @@ fn neighbourhoods_are_clustered_by_their_centres_classes() {
 fn every_variant_and_release_runs() {
     let dataset = graphs();
     let variant = |text: &str| -> Params { settings(text).unwrap() };
+    let mut distances = Vec::new();
     for text in [
         "(variant: AsReleased, inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(variant: Corrected, inputs: Degree(most: 8), protocol: (rounds: 2))",
@@ -430,8 +441,17 @@ fn every_variant_and_release_runs() {
             ..Evaluation::default()
         };
         let outcome = play(&params, &dataset);
-        assert!(number(&outcome, "mean_distance") > 0.0, "{text}");
-        assert!((0.0..=1.0).contains(&number(&outcome, "svm_accuracy")), "{text}");
+        let distance = number(&outcome, "mean_distance");
+        assert!(
+            distance > 0.0 && !distances.contains(&distance),
+            "{text}: {distances:?}"
+        );
+        distances.push(distance);
+        let right = number(&outcome, "svm_accuracy") * 12.0;
+        assert!(
+            (right - right.round()).abs() < 1e-9 && right > 0.0,
+            "{text}: {right} of 12"
+        );
         let protects = matches!(params.release, Release::MultiBit { .. });
         assert_eq!(outcome.privacy[1].epsilon_worst_client.is_finite(), protects, "{text}");
     }

@@ -494,7 +494,8 @@ fn attackers_differ_in_what_a_card_says_of_them() {
         change(&mut all, &released);
     }
     assert_eq!(all, released);
-    assert!((0.0..=1.0).contains(&inferred(released)));
+    // The marks are plain: whoever learns anything is well above a guess.
+    assert!(plain > 0.65 && inferred(released) > 0.65);
 }
 
 /// Nodes that took part in a propagation resemble their neighbours, where they leave as they are; PPGM lets none leave.
