@@ -33,58 +33,26 @@ use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
 use std::collections::BTreeSet;
-use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Why figures could not be drawn. Those drawn before stay.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum PlotError {
     /// The directory cannot be read.
-    Read(ReadError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// A figure cannot be written.
-    Write(WriteError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// A figure cannot be drawn: a bug.
+    #[error("figure {figure} cannot be drawn: {reason}; please report it")]
     Draw {
         /// The figure's name.
         figure: String,
         /// What the drawing library said.
         reason: String,
     },
-}
-
-impl fmt::Display for PlotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlotError::Read(error) => error.fmt(f),
-            PlotError::Write(error) => error.fmt(f),
-            PlotError::Draw { figure, reason } => {
-                write!(f, "figure {figure} cannot be drawn: {reason}; please report it")
-            }
-        }
-    }
-}
-
-impl Error for PlotError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            PlotError::Read(error) => Some(error),
-            PlotError::Write(error) => Some(error),
-            PlotError::Draw { .. } => None,
-        }
-    }
-}
-
-impl From<ReadError> for PlotError {
-    fn from(error: ReadError) -> Self {
-        PlotError::Read(error)
-    }
-}
-
-impl From<WriteError> for PlotError {
-    fn from(error: WriteError) -> Self {
-        PlotError::Write(error)
-    }
 }
 
 /// Draws the standard figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a run that

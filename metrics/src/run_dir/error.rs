@@ -1,20 +1,21 @@
 //! What can go wrong with a run directory, and the way out.
 
 use crate::table::TableError;
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Why a run or sweep directory could not be written. The run cannot go on.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum WriteError {
     /// Something lies at the path already; a run directory is never overwritten.
+    #[error("{}: already exists and is never overwritten; choose another --out", .path.display())]
     Exists {
         /// The path asked for.
         path: PathBuf,
     },
     /// The system refused to create, write or rename a file.
+    #[error("{}: cannot be written: {}; {}", .path.display(), plain_words(.source).0, plain_words(.source).1)]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -22,6 +23,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// A file name given by a strategy is no plain relative path, or is given twice: the strategy's bug.
+    #[error("file name {name:?}: {rule}")]
     BadName {
         /// The name.
         name: String,
@@ -29,13 +31,16 @@ pub enum WriteError {
         rule: &'static str,
     },
     /// A finished run directory was to be written again.
+    #[error("{}: is finished, so there is nothing to go on with", .path.display())]
     Finished {
         /// The directory.
         path: PathBuf,
     },
     /// The directory to go on with cannot be read.
+    #[error(transparent)]
     Read(Box<ReadError>),
     /// The writer thread ended without a reason of its own: a bug.
+    #[error("the thread that writes the run directory ended early; please report it")]
     WriterLost,
 }
 
@@ -73,42 +78,6 @@ fn plain_words(error: &io::Error) -> (String, &'static str) {
     }
 }
 
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WriteError::Exists { path } => {
-                write!(
-                    f,
-                    "{}: already exists and is never overwritten; choose another --out",
-                    path.display()
-                )
-            }
-            WriteError::Io { path, source } => {
-                let (cause, way_out) = plain_words(source);
-                write!(f, "{}: cannot be written: {cause}; {way_out}", path.display())
-            }
-            WriteError::BadName { name, rule } => write!(f, "file name {name:?}: {rule}"),
-            WriteError::Finished { path } => {
-                write!(f, "{}: is finished, so there is nothing to go on with", path.display())
-            }
-            WriteError::Read(error) => error.fmt(f),
-            WriteError::WriterLost => {
-                f.write_str("the thread that writes the run directory ended early; please report it")
-            }
-        }
-    }
-}
-
-impl Error for WriteError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            WriteError::Io { source, .. } => Some(source),
-            WriteError::Read(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
 impl From<ReadError> for WriteError {
     fn from(error: ReadError) -> Self {
         WriteError::Read(Box::new(error))
@@ -116,9 +85,10 @@ impl From<ReadError> for WriteError {
 }
 
 /// Why a run or sweep directory could not be read.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum ReadError {
     /// The path is no run directory (or no sweep directory).
+    #[error("{}: is not a {what} directory: it has no {missing}; give the folder that `--out` named", .path.display())]
     NotOne {
         /// The path.
         path: PathBuf,
@@ -128,6 +98,7 @@ pub enum ReadError {
         missing: &'static str,
     },
     /// A file cannot be read.
+    #[error("{}: cannot be read: {source}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -135,6 +106,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A table breaks its format.
+    #[error("{}: {error}", .path.display())]
     Table {
         /// The file.
         path: PathBuf,
@@ -142,6 +114,7 @@ pub enum ReadError {
         error: TableError,
     },
     /// A JSON file breaks its format.
+    #[error("{}: line {line}: {rule}", .path.display())]
     Json {
         /// The file.
         path: PathBuf,
@@ -164,30 +137,6 @@ impl ReadError {
             path: path.to_owned(),
             line: error.line(),
             rule,
-        }
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::NotOne { path, what, missing } => write!(
-                f,
-                "{}: is not a {what} directory: it has no {missing}; give the folder that `--out` named",
-                path.display()
-            ),
-            ReadError::Io { path, source } => write!(f, "{}: cannot be read: {source}", path.display()),
-            ReadError::Table { path, error } => write!(f, "{}: {error}", path.display()),
-            ReadError::Json { path, line, rule } => write!(f, "{}: line {line}: {rule}", path.display()),
-        }
-    }
-}
-
-impl Error for ReadError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            ReadError::Io { source, .. } => Some(source),
-            _ => None,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Where data files are looked for, and what is said when they are missing or wrong.
 
 use folkmoot_parts::Broken;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 use crate::{GraphError, LabelError};
 
@@ -63,9 +63,10 @@ impl DataDirs {
 }
 
 /// Why a data set could not be loaded. None of these leaves anything behind; the caller may try another set.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum DataError {
     /// No folder holds the file.
+    #[error("{}", missing(.what, .looked, .get))]
     Missing {
         /// The path below a data folder.
         what: PathBuf,
@@ -75,6 +76,7 @@ pub enum DataError {
         get: String,
     },
     /// The file exists but cannot be read.
+    #[error("{} cannot be read: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -82,6 +84,7 @@ pub enum DataError {
         source: io::Error,
     },
     /// A text file breaks a rule of its format.
+    #[error("{}:{line}: {message}", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -91,6 +94,7 @@ pub enum DataError {
         message: String,
     },
     /// A file breaks a rule of its format that belongs to no single line.
+    #[error("{}: {message}", .path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -98,9 +102,23 @@ pub enum DataError {
         message: String,
     },
     /// The settings themselves break rules.
+    #[error("{}", Broken::list(.0, "dataset.", "\n"))]
     Spec(Vec<Broken>),
     /// A generator asked for more than a graph can hold.
-    Graph(GraphError),
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
+/// Where a data set was looked for, and how to get it.
+fn missing(what: &Path, looked: &[(String, PathBuf)], get: &str) -> String {
+    let mut text = format!("{} was not found", what.display());
+    if looked.is_empty() {
+        text += "; no data folder was named (--data DIR or FOLKMOOT_DATA)";
+    }
+    for (origin, path) in looked {
+        text += &format!("\n  looked for {} ({origin})", path.display());
+    }
+    text + "\n  " + get
 }
 
 impl DataError {
@@ -125,46 +143,5 @@ impl DataError {
 
     pub(crate) fn labels(path: &Path, error: LabelError) -> DataError {
         DataError::format(path, error.to_string())
-    }
-}
-
-impl fmt::Display for DataError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DataError::Missing { what, looked, get } => {
-                write!(f, "{} was not found", what.display())?;
-                if looked.is_empty() {
-                    write!(f, "; no data folder was named (--data DIR or FOLKMOOT_DATA)")?;
-                }
-                for (origin, path) in looked {
-                    write!(f, "\n  looked for {} ({origin})", path.display())?;
-                }
-                write!(f, "\n  {get}")
-            }
-            DataError::Read { path, source } => write!(f, "{} cannot be read: {source}", path.display()),
-            DataError::Line { path, line, message } => write!(f, "{}:{line}: {message}", path.display()),
-            DataError::Format { path, message } => write!(f, "{}: {message}", path.display()),
-            DataError::Spec(problems) => {
-                let lines: Vec<String> = problems.iter().map(|broken| format!("dataset.{broken}")).collect();
-                write!(f, "{}", lines.join("\n"))
-            }
-            DataError::Graph(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for DataError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            DataError::Read { source, .. } => Some(source),
-            DataError::Graph(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<GraphError> for DataError {
-    fn from(error: GraphError) -> DataError {
-        DataError::Graph(error)
     }
 }

@@ -7,8 +7,8 @@
 
 mod rows;
 
-use std::fmt;
 use std::ops::Range;
+use thiserror::Error;
 
 use rows::Rows;
 
@@ -303,9 +303,10 @@ impl Graph {
 }
 
 /// Why a list of node pairs is not a graph.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum GraphError {
     /// A pair names a node that does not exist.
+    #[error("an edge names node {id}, but ids must be below {n_nodes} (the number of nodes)")]
     NodeOutOfRange {
         /// The id in the pair.
         id: u32,
@@ -313,11 +314,13 @@ pub enum GraphError {
         n_nodes: u32,
     },
     /// More pairs than 32-bit offsets can address.
+    #[error("{pairs} edges are too many: at most {} fit 32-bit offsets", u32::MAX / 2)]
     TooManyArcs {
         /// How many pairs were given.
         pairs: usize,
     },
     /// The weights are not parallel to the pairs.
+    #[error("{pairs} edges came with {weights} weights; give each edge one")]
     WeightCount {
         /// How many pairs were given.
         pairs: usize,
@@ -325,6 +328,7 @@ pub enum GraphError {
         weights: usize,
     },
     /// A weight is not a finite number.
+    #[error("edge {from} {to}: the weight must be finite, got {weight}")]
     Weight {
         /// Source of the pair.
         from: u32,
@@ -334,6 +338,10 @@ pub enum GraphError {
         weight: f32,
     },
     /// One edge is listed with two weights.
+    #[error(
+        "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state \
+                     that the graph is directed if the directions differ"
+    )]
     Conflict {
         /// Source of the edge.
         from: u32,
@@ -345,46 +353,6 @@ pub enum GraphError {
         second: f32,
     },
 }
-
-impl fmt::Display for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GraphError::NodeOutOfRange { id, n_nodes } => {
-                write!(
-                    f,
-                    "an edge names node {id}, but ids must be below {n_nodes} (the number of nodes)"
-                )
-            }
-            GraphError::TooManyArcs { pairs } => {
-                write!(
-                    f,
-                    "{pairs} edges are too many: at most {} fit 32-bit offsets",
-                    u32::MAX / 2
-                )
-            }
-            GraphError::WeightCount { pairs, weights } => {
-                write!(f, "{pairs} edges came with {weights} weights; give each edge one")
-            }
-            GraphError::Weight { from, to, weight } => {
-                write!(f, "edge {from} {to}: the weight must be finite, got {weight}")
-            }
-            GraphError::Conflict {
-                from,
-                to,
-                first,
-                second,
-            } => {
-                write!(
-                    f,
-                    "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state \
-                     that the graph is directed if the directions differ"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for GraphError {}
 
 #[cfg(test)]
 mod tests {

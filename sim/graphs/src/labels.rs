@@ -1,6 +1,6 @@
 //! Class labels of nodes: none, one or several each.
 
-use std::fmt;
+use thiserror::Error;
 
 /// The classes of each node, in compressed sparse rows; a node without a class is unlabelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,9 +124,10 @@ impl Labels {
 }
 
 /// Why (node, class) pairs are not labels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LabelError {
     /// A label for a node that does not exist.
+    #[error("a label names node {node}, but the graph has nodes 0..{n_nodes} only")]
     Node {
         /// The node named.
         node: u32,
@@ -134,6 +135,7 @@ pub enum LabelError {
         n_nodes: u32,
     },
     /// A class that does not exist.
+    #[error("node {node} has class {class}, but classes must be below {n_classes}")]
     Class {
         /// The node named.
         node: u32,
@@ -143,27 +145,6 @@ pub enum LabelError {
         n_classes: u32,
     },
 }
-
-impl fmt::Display for LabelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LabelError::Node { node, n_nodes } => {
-                write!(
-                    f,
-                    "a label names node {node}, but the graph has nodes 0..{n_nodes} only"
-                )
-            }
-            LabelError::Class { node, class, n_classes } => {
-                write!(
-                    f,
-                    "node {node} has class {class}, but classes must be below {n_classes}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for LabelError {}
 
 #[cfg(test)]
 mod tests {

@@ -3,11 +3,10 @@
 //! PPGM trains so (its published code; the paper says nothing): a pair matches if both graphs are variants of one function. One
 //! epoch visits every training graph once; validation and test pairs are drawn once and kept.
 
-use std::fmt;
-
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
 
 /// Two graphs, and whether they are of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,9 +135,10 @@ fn other(n: u32, excluded: u32, rng: &mut ChaCha8Rng) -> u32 {
 }
 
 /// Why no pairs can be drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PairError {
     /// An item that has no label.
+    #[error("pairs are wanted for graph {item}, but only graphs 0..{n_items} have a class")]
     Item {
         /// The item.
         item: u32,
@@ -146,6 +146,10 @@ pub enum PairError {
         n_items: usize,
     },
     /// All items are of one class, or there are none.
+    #[error(
+        "pairs that do not match need graphs of 2 classes or more, got {n_items} graphs of {n_classes}; take a \
+                 larger part of the set"
+    )]
     FewClasses {
         /// How many classes there are.
         n_classes: usize,
@@ -153,26 +157,6 @@ pub enum PairError {
         n_items: usize,
     },
 }
-
-impl fmt::Display for PairError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PairError::Item { item, n_items } => {
-                write!(
-                    f,
-                    "pairs are wanted for graph {item}, but only graphs 0..{n_items} have a class"
-                )
-            }
-            PairError::FewClasses { n_classes, n_items } => write!(
-                f,
-                "pairs that do not match need graphs of 2 classes or more, got {n_items} graphs of {n_classes}; take a \
-                 larger part of the set"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PairError {}
 
 #[cfg(test)]
 mod tests;

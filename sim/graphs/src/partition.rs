@@ -8,7 +8,7 @@ mod deal;
 mod spec;
 
 use folkmoot_parts::Broken;
-use std::fmt;
+use thiserror::Error;
 
 use rand_chacha::ChaCha8Rng;
 
@@ -117,11 +117,15 @@ impl Partition {
 pub const MAX_ENTRIES: usize = 1 << 29;
 
 /// Why a data set cannot be divided as wanted; the scenario or the data set is to blame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PartitionError {
     /// The settings themselves break rules.
+    #[error("{}", Broken::list(.0, "partition.", "\n"))]
     Spec(Vec<Broken>),
     /// There are fewer items than the clients must get.
+    #[error(
+        "{n_items} items are too few for {n_clients} clients with at least {min_size} each; lower partition.n_clients or partition.min_size"
+    )]
     TooFewItems {
         /// How many items there are.
         n_items: usize,
@@ -131,6 +135,7 @@ pub enum PartitionError {
         min_size: u32,
     },
     /// The rule needs something that the data set does not have.
+    #[error("partition {rule} needs {what}")]
     Needs {
         /// Which rule.
         rule: &'static str,
@@ -138,6 +143,7 @@ pub enum PartitionError {
         what: &'static str,
     },
     /// More centres than nodes.
+    #[error("partition.centres: {wanted} centres are wanted, but the graph has {n_nodes} nodes")]
     TooManyCentres {
         /// How many are wanted.
         wanted: u32,
@@ -145,6 +151,10 @@ pub enum PartitionError {
         n_nodes: usize,
     },
     /// A centre that is not a node.
+    #[error(
+        "partition.centres: node {node} is not in the graph of {n_nodes} nodes, numbered from 0; with \
+             dataset.largest_component they are numbered within it"
+    )]
     NoSuchCentre {
         /// The centre.
         node: u32,
@@ -152,49 +162,14 @@ pub enum PartitionError {
         n_nodes: usize,
     },
     /// The shards are too large together.
+    #[error(
+        "the shards would hold {n_entries} entries or more, over the limit of {MAX_ENTRIES}; use fewer hops or centres"
+    )]
     TooLarge {
         /// How many entries were reached when the limit was met.
         n_entries: usize,
     },
 }
-
-impl fmt::Display for PartitionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PartitionError::Spec(problems) => {
-                let lines: Vec<String> = problems.iter().map(|broken| format!("partition.{broken}")).collect();
-                write!(f, "{}", lines.join("\n"))
-            }
-            PartitionError::TooFewItems {
-                n_items,
-                n_clients,
-                min_size,
-            } => write!(
-                f,
-                "{n_items} items are too few for {n_clients} clients with at least {min_size} each; lower partition.n_clients or \
-                 partition.min_size"
-            ),
-            PartitionError::Needs { rule, what } => write!(f, "partition {rule} needs {what}"),
-            PartitionError::TooManyCentres { wanted, n_nodes } => {
-                write!(
-                    f,
-                    "partition.centres: {wanted} centres are wanted, but the graph has {n_nodes} nodes"
-                )
-            }
-            PartitionError::NoSuchCentre { node, n_nodes } => write!(
-                f,
-                "partition.centres: node {node} is not in the graph of {n_nodes} nodes, numbered from 0; with \
-                 dataset.largest_component they are numbered within it"
-            ),
-            PartitionError::TooLarge { n_entries } => write!(
-                f,
-                "the shards would hold {n_entries} entries or more, over the limit of {MAX_ENTRIES}; use fewer hops or centres"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PartitionError {}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Binary labels of graphs for several tasks at once, some of them unknown.
 
-use std::fmt;
+use thiserror::Error;
 
 /// For each graph and task: yes, no, or not measured.
 ///
@@ -113,25 +113,14 @@ impl TaskLabels {
 }
 
 /// Why values are no task labels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{n_values} labels do not divide among {n_tasks} tasks; give each graph one label for each task")]
 pub struct TaskError {
     /// How many tasks were named.
     pub n_tasks: usize,
     /// How many values were given.
     pub n_values: usize,
 }
-
-impl fmt::Display for TaskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TaskError { n_tasks, n_values } = self;
-        write!(
-            f,
-            "{n_values} labels do not divide among {n_tasks} tasks; give each graph one label for each task"
-        )
-    }
-}
-
-impl std::error::Error for TaskError {}
 
 #[cfg(test)]
 mod tests {

@@ -3,9 +3,8 @@
 //! Row `t` of a graph's matrix holds the arcs *into* node `t`, by ascending source, so a product adds at the target what it reads
 //! at the source. A matrix need not be square: sparse features times a weight matrix is a product like any other.
 
-use std::fmt;
-
 use folkmoot_graphs::Graph;
+use thiserror::Error;
 
 /// A sparse matrix of shape `(n_rows, n_columns)`: for each row its columns, ascending, and their weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,14 +273,16 @@ pub(crate) fn factor(degree: f32) -> f32 {
 }
 
 /// Why entries are not a matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum CsrError {
     /// More entries than 32-bit offsets can address.
+    #[error("entries: must number at most {}, got {n}", u32::MAX)]
     TooMany {
         /// How many were given.
         n: usize,
     },
     /// An entry names a row or column that does not exist.
+    #[error("entry {at}: ids must lie below {below}, got {id}")]
     OutOfRange {
         /// The position of the entry.
         at: usize,
@@ -291,6 +292,7 @@ pub enum CsrError {
         below: u32,
     },
     /// The weights are not parallel to the entries.
+    #[error("weights: must be one an entry, {n}, got {weights}")]
     WeightCount {
         /// How many entries were given.
         n: usize,
@@ -298,6 +300,7 @@ pub enum CsrError {
         weights: usize,
     },
     /// A weight is not a finite number.
+    #[error("entry {at}: its weight must be finite, got {got}")]
     Weight {
         /// The position of the entry.
         at: usize,
@@ -305,19 +308,6 @@ pub enum CsrError {
         got: f32,
     },
 }
-
-impl fmt::Display for CsrError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CsrError::TooMany { n } => write!(f, "entries: must number at most {}, got {n}", u32::MAX),
-            CsrError::OutOfRange { at, id, below } => write!(f, "entry {at}: ids must lie below {below}, got {id}"),
-            CsrError::WeightCount { n, weights } => write!(f, "weights: must be one an entry, {n}, got {weights}"),
-            CsrError::Weight { at, got } => write!(f, "entry {at}: its weight must be finite, got {got}"),
-        }
-    }
-}
-
-impl std::error::Error for CsrError {}
 
 #[cfg(test)]
 mod tests {

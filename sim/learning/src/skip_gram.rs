@@ -26,10 +26,9 @@ mod tests;
 mod train;
 mod unit;
 
-use std::fmt;
-
 use folkmoot_parts::{Broken, Rules, part};
 use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
 
 pub use corpus::Corpus;
 pub use pairs::{n_window_pairs, window_pairs};
@@ -106,11 +105,13 @@ impl SkipGram {
 }
 
 /// Why there is nothing to train. Nothing was changed; the caller may try again with other input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrainError {
     /// Settings with the rules that they break.
+    #[error("{}", Broken::list(.0, "", "; "))]
     Settings(Vec<Broken>),
     /// A vertex id is not below the number of vertices.
+    #[error("corpus: sentence {sentence_idx}: vertex ids must lie below {n_vertices} (n_vertices), got {vertex}")]
     Vertex {
         /// The sentence.
         sentence_idx: usize,
@@ -120,33 +121,9 @@ pub enum TrainError {
         n_vertices: u32,
     },
     /// Every sentence has fewer than two vertices.
+    #[error("corpus: needs a sentence of two vertices or more, got {n_sentences} shorter ones")]
     NoPairs {
         /// How many sentences there are.
         n_sentences: usize,
     },
 }
-
-impl fmt::Display for TrainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TrainError::Settings(problems) => {
-                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                f.write_str(&lines.join("; "))
-            }
-            TrainError::Vertex {
-                sentence_idx,
-                vertex,
-                n_vertices,
-            } => write!(
-                f,
-                "corpus: sentence {sentence_idx}: vertex ids must lie below {n_vertices} (n_vertices), got {vertex}"
-            ),
-            TrainError::NoPairs { n_sentences } => write!(
-                f,
-                "corpus: needs a sentence of two vertices or more, got {n_sentences} shorter ones"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TrainError {}

@@ -33,9 +33,8 @@ mod parse;
 mod rings;
 mod valence;
 
-use std::fmt;
-
 use draft::Draft;
+use thiserror::Error;
 
 /// The longest text that is read, in bytes.
 pub const MAX_LENGTH: usize = 1 << 16;
@@ -185,7 +184,8 @@ fn finish(draft: &Draft, rings: &rings::Rings, perceived: &aromatic::Aromatic, s
 }
 
 /// Why a text is no molecule. The message names the column, the rule and what was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("column {}: {}", .column, .message)]
 pub struct SmilesError {
     /// The byte of the text that breaks the rule, from 1; for an atom its first byte.
     pub column: usize,
@@ -202,14 +202,6 @@ impl SmilesError {
         }
     }
 }
-
-impl fmt::Display for SmilesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "column {}: {}", self.column, self.message)
-    }
-}
-
-impl std::error::Error for SmilesError {}
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,14 @@ impl fmt::Display for Broken {
     }
 }
 
+impl Broken {
+    /// All of them in one text: each below `prefix`, with `separator` between.
+    pub fn list(all: &[Broken], prefix: &str, separator: &str) -> String {
+        let lines: Vec<String> = all.iter().map(|broken| format!("{prefix}{broken}")).collect();
+        lines.join(separator)
+    }
+}
+
 /// Collects every rule that a value breaks. Paths are relative to wherever it has descended.
 #[derive(Debug, Default)]
 pub struct Rules {

@@ -4,16 +4,17 @@
 //! with the root of the number of releases; it wins for many small ones and loses for few large ones. Both know a release by its epsilon
 //! alone; [`renyi`](crate::renyi) knows its law, and proves less.
 
-use std::fmt;
-
 use crate::mechanism::{ParameterError, PrivacyCost, share};
+use thiserror::Error;
 
 /// Why costs cannot be added up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum CompositionError {
     /// There is nothing to add.
+    #[error("there is no cost to add up")]
     Empty,
     /// Two costs protect different things: their sum says nothing of either.
+    #[error("costs per {first:?} and per {other:?} cannot be added; state both for the same unit")]
     Units {
         /// The first cost's unit.
         first: &'static str,
@@ -21,30 +22,12 @@ pub enum CompositionError {
         other: &'static str,
     },
     /// Two Rényi curves have different orders: their costs have nothing in common.
+    #[error("Rényi curves of different orders cannot be added; form them at the same orders")]
     Orders,
     /// The slack of advanced composition is illegal.
+    #[error(transparent)]
     Slack(ParameterError),
 }
-
-impl fmt::Display for CompositionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CompositionError::Slack(error) => error.fmt(f),
-            CompositionError::Empty => f.write_str("there is no cost to add up"),
-            CompositionError::Orders => {
-                f.write_str("Rényi curves of different orders cannot be added; form them at the same orders")
-            }
-            CompositionError::Units { first, other } => {
-                write!(
-                    f,
-                    "costs per {first:?} and per {other:?} cannot be added; state both for the same unit"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for CompositionError {}
 
 /// The cost of all releases together by basic composition: the sums of epsilon and of delta (at most 1).
 ///

@@ -4,7 +4,7 @@
 //! concern to a simulation, which needs the law; a deployment would need a discrete sampler.
 
 use rand_chacha::ChaCha8Rng;
-use std::fmt;
+use thiserror::Error;
 
 /// The Laplace law with mean 0: density `exp(-|x| / b) / 2b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,16 +13,9 @@ pub struct Laplace {
 }
 
 /// The scale is not finite and positive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("the Laplace scale must be finite and greater than 0, got {}", .0)]
 pub struct LaplaceError(f64);
-
-impl fmt::Display for LaplaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the Laplace scale must be finite and greater than 0, got {}", self.0)
-    }
-}
-
-impl std::error::Error for LaplaceError {}
 
 impl Laplace {
     /// The law with scale `b`, finite and > 0.

@@ -15,7 +15,7 @@ mod logistic;
 mod protocol;
 
 use folkmoot_parts::{Broken, Value};
-use std::fmt;
+use thiserror::Error;
 
 pub use knn::{knn_cosine, knn_precomputed};
 pub use links::{LinkSplit, hold_out_links, link_auc};
@@ -23,9 +23,10 @@ pub use logistic::{Logistic, LogisticRegression};
 pub use protocol::{Decision, NodeClassification, RatioScores};
 
 /// Why there is no score. Nothing was changed; the caller may try again with other input.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum EvaluationError {
     /// A field or parameter that breaks its rule.
+    #[error("{field}: {rule}")]
     Setting {
         /// Its name.
         field: &'static str,
@@ -33,8 +34,10 @@ pub enum EvaluationError {
         rule: String,
     },
     /// Settings with the rules that they break.
+    #[error("{}", Broken::list(.0, "", "; "))]
     Settings(Vec<Broken>),
     /// Two inputs that describe the same items have different lengths.
+    #[error("{input}: must have {expected} items, got {got}")]
     Length {
         /// The input that does not fit, by its parameter's name.
         input: &'static str,
@@ -44,6 +47,7 @@ pub enum EvaluationError {
         got: usize,
     },
     /// A value is not finite.
+    #[error("{input}[{index}]: must be finite")]
     NotFinite {
         /// The input, by its parameter's name.
         input: &'static str,
@@ -51,6 +55,7 @@ pub enum EvaluationError {
         index: usize,
     },
     /// A vertex id is not below the number of vectors.
+    #[error("vertex ids must lie below {n_vertices} (vectors), got {vertex}")]
     Vertex {
         /// The id.
         vertex: u32,
@@ -58,27 +63,6 @@ pub enum EvaluationError {
         n_vertices: usize,
     },
 }
-
-impl fmt::Display for EvaluationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EvaluationError::Setting { field, rule } => write!(f, "{field}: {rule}"),
-            EvaluationError::Settings(problems) => {
-                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                f.write_str(&lines.join("; "))
-            }
-            EvaluationError::Length { input, expected, got } => {
-                write!(f, "{input}: must have {expected} items, got {got}")
-            }
-            EvaluationError::NotFinite { input, index } => write!(f, "{input}[{index}]: must be finite"),
-            EvaluationError::Vertex { vertex, n_vertices } => {
-                write!(f, "vertex ids must lie below {n_vertices} (vectors), got {vertex}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for EvaluationError {}
 
 /// Refuses settings with every rule that they break.
 pub(crate) fn legal(settings: &impl Value) -> Result<(), EvaluationError> {

@@ -12,6 +12,8 @@
 //! open (one class only, nothing to compare) is a [`ScoreError`], never a number that looks like one. Left out: reading
 //! predictions from anywhere, thresholds, and intervals over seeds.
 
+use thiserror::Error;
+
 mod auc;
 mod classes;
 pub mod classical;
@@ -21,19 +23,19 @@ mod kernels;
 mod labels;
 mod neighbours;
 
-use std::fmt;
-
 pub use auc::{MaskedAuc, auc, auc_one_vs_rest, masked_auc};
 pub use clustering::{adjusted_rand, normalised_mutual_info, silhouette};
 pub use labels::{F1, accuracy, f1_multi_class, f1_multi_label};
 pub use neighbours::trustworthiness;
 
 /// Why a score does not exist.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ScoreError {
     /// There is nothing to score.
+    #[error("there is nothing to score")]
     Empty,
     /// Two inputs that describe the same items have different lengths.
+    #[error("{input}: must have {expected} values, got {got}")]
     Length {
         /// The input that does not fit, by its parameter's name.
         input: &'static str,
@@ -43,6 +45,7 @@ pub enum ScoreError {
         got: usize,
     },
     /// A value is not a number, is infinite where a finite one is needed, or is a negative distance.
+    #[error("{input}[{index}]: {value} is not a legal value")]
     Value {
         /// The input, by its parameter's name.
         input: &'static str,
@@ -52,6 +55,7 @@ pub enum ScoreError {
         value: f64,
     },
     /// A class id is not below the number of classes.
+    #[error("actual[{index}]: must lie below {n_classes} (n_classes), got {class}")]
     Class {
         /// The item.
         index: usize,
@@ -61,11 +65,13 @@ pub enum ScoreError {
         n_classes: usize,
     },
     /// All items are positive, or none is: the area under the curve is not defined.
+    #[error("task {task}: the area under the curve needs a positive and a negative item")]
     OneClass {
         /// The task or class; 0 for a single task.
         task: usize,
     },
     /// A silhouette needs at least 2 clusters and fewer clusters than items.
+    #[error("a silhouette needs 2 clusters or more and fewer than items, got {n_clusters} of {n_items} items")]
     Clusters {
         /// How many clusters there are.
         n_clusters: usize,
@@ -73,6 +79,7 @@ pub enum ScoreError {
         n_items: usize,
     },
     /// The number of neighbours must lie in 1..n/2.
+    #[error("k: must be at least 1 and less than half of the {n_items} items, got {k}")]
     Neighbours {
         /// The number asked for.
         k: usize,
@@ -80,48 +87,6 @@ pub enum ScoreError {
         n_items: usize,
     },
 }
-
-impl fmt::Display for ScoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ScoreError::Empty => f.write_str("there is nothing to score"),
-            ScoreError::Length { input, expected, got } => {
-                write!(f, "{input}: must have {expected} values, got {got}")
-            }
-            ScoreError::Value { input, index, value } => {
-                write!(f, "{input}[{index}]: {value} is not a legal value")
-            }
-            ScoreError::Class {
-                index,
-                class,
-                n_classes,
-            } => write!(
-                f,
-                "actual[{index}]: must lie below {n_classes} (n_classes), got {class}"
-            ),
-            ScoreError::OneClass { task } => {
-                write!(
-                    f,
-                    "task {task}: the area under the curve needs a positive and a negative item"
-                )
-            }
-            ScoreError::Clusters { n_clusters, n_items } => {
-                write!(
-                    f,
-                    "a silhouette needs 2 clusters or more and fewer than items, got {n_clusters} of {n_items} items"
-                )
-            }
-            ScoreError::Neighbours { k, n_items } => {
-                write!(
-                    f,
-                    "k: must be at least 1 and less than half of the {n_items} items, got {k}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ScoreError {}
 
 /// Checks that `input` has `expected` values.
 fn same_length(input: &'static str, expected: usize, got: usize) -> Result<(), ScoreError> {

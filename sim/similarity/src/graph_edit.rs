@@ -5,38 +5,24 @@
 //! problem is NP-hard. Left out: labels, other costs, and bounds for larger graphs.
 
 use folkmoot_graphs::Graph;
-use std::fmt;
+use thiserror::Error;
 
 /// The most nodes a graph may have: the worst case is a search of 10! assignments, below a second.
 pub const MAX_NODES: usize = 10;
 
 /// Why an edit distance was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GraphEditError {
     /// A graph has more than [`MAX_NODES`] nodes.
+    #[error("the exact edit distance is for graphs of at most {MAX_NODES} nodes, got one of {n_nodes}")]
     TooLarge {
         /// How many it has.
         n_nodes: usize,
     },
     /// A graph is directed.
+    #[error("the edit distance is for undirected graphs; forget the directions first (Graph::undirected)")]
     Directed,
 }
-
-impl fmt::Display for GraphEditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GraphEditError::TooLarge { n_nodes } => write!(
-                f,
-                "the exact edit distance is for graphs of at most {MAX_NODES} nodes, got one of {n_nodes}"
-            ),
-            GraphEditError::Directed => f.write_str(
-                "the edit distance is for undirected graphs; forget the directions first (Graph::undirected)",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for GraphEditError {}
 
 /// The smallest number of node and edge insertions and deletions that turns `g` into `h`.
 ///

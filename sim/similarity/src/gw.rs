@@ -29,6 +29,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use thiserror::Error;
+
 mod barycentre;
 mod descent;
 mod entropic;
@@ -42,8 +44,6 @@ mod space;
 mod start;
 #[cfg(test)]
 mod tests;
-
-use std::fmt;
 
 pub use barycentre::{Alternation, Barycentre, barycentre, resized, update};
 pub use entropic::{Entropic, EntropicCoupling, entropic_gw};
@@ -128,9 +128,10 @@ pub struct Fused<'a> {
 }
 
 /// Why a Gromov-Wasserstein problem was refused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum GwError {
     /// A parameter is out of range.
+    #[error("{name}: must be {rule}, got {value}")]
     Parameter {
         /// Which.
         name: &'static str,
@@ -140,6 +141,7 @@ pub enum GwError {
         value: f64,
     },
     /// An array has a length that does not fit the spaces.
+    #[error("{name}: must have {expected} values, got {got}")]
     Shape {
         /// Which.
         name: &'static str,
@@ -149,6 +151,7 @@ pub enum GwError {
         got: usize,
     },
     /// An array has a value that is not finite.
+    #[error("{name}: must be finite, got {value} at position {index}")]
     Value {
         /// Which.
         name: &'static str,
@@ -182,17 +185,3 @@ impl GwError {
         }
     }
 }
-
-impl fmt::Display for GwError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GwError::Parameter { name, rule, value } => write!(f, "{name}: must be {rule}, got {value}"),
-            GwError::Shape { name, expected, got } => write!(f, "{name}: must have {expected} values, got {got}"),
-            GwError::Value { name, index, value } => {
-                write!(f, "{name}: must be finite, got {value} at position {index}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for GwError {}

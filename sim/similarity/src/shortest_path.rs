@@ -8,14 +8,16 @@
 use folkmoot_graphs::Graph;
 use folkmoot_graphs::measures::{UNREACHABLE, hops_from};
 use std::collections::BTreeMap;
-use std::fmt;
+use thiserror::Error;
 
 /// Why a graph has no path counts, or a kernel matrix no normal form.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ShortestPathError {
     /// The graph is directed.
+    #[error("the shortest-path kernel is for undirected graphs; forget the directions first (Graph::undirected)")]
     Directed,
     /// There is not one label for each node.
+    #[error("labels: must have one for each of {n_nodes} nodes, got {n_labels}")]
     Labels {
         /// How many nodes there are.
         n_nodes: usize,
@@ -23,6 +25,7 @@ pub enum ShortestPathError {
         n_labels: usize,
     },
     /// The kernel matrix is not square.
+    #[error("kernel: must be a square matrix of {n_graphs} graphs, got {got} values")]
     Shape {
         /// How many graphs there are.
         n_graphs: usize,
@@ -30,6 +33,7 @@ pub enum ShortestPathError {
         got: usize,
     },
     /// A graph's kernel with itself is negative or not finite.
+    #[error("kernel: the diagonal must be finite and not negative, got {value} for graph {graph}")]
     Diagonal {
         /// Which graph.
         graph: usize,
@@ -37,33 +41,6 @@ pub enum ShortestPathError {
         value: f64,
     },
 }
-
-impl fmt::Display for ShortestPathError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShortestPathError::Directed => f.write_str(
-                "the shortest-path kernel is for undirected graphs; forget the directions first (Graph::undirected)",
-            ),
-            ShortestPathError::Labels { n_nodes, n_labels } => {
-                write!(f, "labels: must have one for each of {n_nodes} nodes, got {n_labels}")
-            }
-            ShortestPathError::Shape { n_graphs, got } => {
-                write!(
-                    f,
-                    "kernel: must be a square matrix of {n_graphs} graphs, got {got} values"
-                )
-            }
-            ShortestPathError::Diagonal { graph, value } => {
-                write!(
-                    f,
-                    "kernel: the diagonal must be finite and not negative, got {value} for graph {graph}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ShortestPathError {}
 
 /// How many unordered pairs of distinct, connected nodes lie at each distance; with labels, for each pair of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]

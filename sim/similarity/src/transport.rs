@@ -18,7 +18,7 @@ pub(crate) mod tests;
 
 use masses::Masses;
 use simplex::Simplex;
-use std::fmt;
+use thiserror::Error;
 
 pub(crate) use sinkhorn::Scaler;
 pub use sinkhorn::{Sinkhorn, SinkhornPlan, sinkhorn};
@@ -27,14 +27,16 @@ pub use sinkhorn::{Sinkhorn, SinkhornPlan, sinkhorn};
 pub(crate) const SUM_TOLERANCE: f64 = 1e-6;
 
 /// Why a transport problem was refused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum TransportError {
     /// A side has no points, or no mass.
+    #[error("{side}: must have at least one point with a positive weight")]
     Empty {
         /// `a` or `b`.
         side: &'static str,
     },
     /// A weight is negative or not finite.
+    #[error("{side}[{index}]: a weight must be finite and at least 0, got {value}")]
     Weight {
         /// `a` or `b`.
         side: &'static str,
@@ -44,6 +46,7 @@ pub enum TransportError {
         value: f64,
     },
     /// The two sides have different masses.
+    #[error("a, b: both sides must have the same mass, got {a} and {b}; divide each by its sum")]
     Unbalanced {
         /// The sum of `a`.
         a: f64,
@@ -51,6 +54,7 @@ pub enum TransportError {
         b: f64,
     },
     /// There is not one cost for each pair.
+    #[error("cost: must have {n} rows of {m} values, got {got} values")]
     Shape {
         /// Points of `a`.
         n: usize,
@@ -60,6 +64,7 @@ pub enum TransportError {
         got: usize,
     },
     /// A cost is not finite.
+    #[error("cost[{row}][{column}]: must be finite, got {value}; forbid a pair by a large cost")]
     Cost {
         /// Its row.
         row: usize,
@@ -69,6 +74,7 @@ pub enum TransportError {
         value: f64,
     },
     /// A parameter of [`sinkhorn`] is out of range.
+    #[error("{name}: must be {rule}, got {value}")]
     Parameter {
         /// Which.
         name: &'static str,
@@ -78,34 +84,6 @@ pub enum TransportError {
         value: f64,
     },
 }
-
-impl fmt::Display for TransportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TransportError::Empty { side } => write!(f, "{side}: must have at least one point with a positive weight"),
-            TransportError::Weight { side, index, value } => {
-                write!(
-                    f,
-                    "{side}[{index}]: a weight must be finite and at least 0, got {value}"
-                )
-            }
-            TransportError::Unbalanced { a, b } => write!(
-                f,
-                "a, b: both sides must have the same mass, got {a} and {b}; divide each by its sum"
-            ),
-            TransportError::Shape { n, m, got } => {
-                write!(f, "cost: must have {n} rows of {m} values, got {got} values")
-            }
-            TransportError::Cost { row, column, value } => write!(
-                f,
-                "cost[{row}][{column}]: must be finite, got {value}; forbid a pair by a large cost"
-            ),
-            TransportError::Parameter { name, rule, value } => write!(f, "{name}: must be {rule}, got {value}"),
-        }
-    }
-}
-
-impl std::error::Error for TransportError {}
 
 /// How much goes from each point to each other: row-major, shape `(n, m)`.
 #[derive(Clone, Debug, PartialEq)]

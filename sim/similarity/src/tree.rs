@@ -10,8 +10,8 @@ mod range_max;
 
 pub use hybrid::hybrid;
 
-use std::fmt;
 use std::ops::Range;
+use thiserror::Error;
 
 use crate::linkage::Merge;
 use range_max::RangeMax;
@@ -34,9 +34,10 @@ pub struct Tree {
 }
 
 /// Why a list of children is no tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TreeError {
     /// A tree of `n` leaves has `n − 1` inner nodes.
+    #[error("a tree of {leaves} leaves must have one inner node less, got {inner}")]
     Count {
         /// The leaves.
         leaves: usize,
@@ -44,6 +45,7 @@ pub enum TreeError {
         inner: usize,
     },
     /// An inner node has a child that is not an earlier node without a parent.
+    #[error("children of node {node} must be earlier nodes without a parent, got {child}")]
     Child {
         /// The inner node.
         node: u32,
@@ -51,27 +53,6 @@ pub enum TreeError {
         child: u32,
     },
 }
-
-impl fmt::Display for TreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TreeError::Count { leaves, inner } => {
-                write!(
-                    f,
-                    "a tree of {leaves} leaves must have one inner node less, got {inner}"
-                )
-            }
-            TreeError::Child { node, child } => {
-                write!(
-                    f,
-                    "children of node {node} must be earlier nodes without a parent, got {child}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for TreeError {}
 
 /// The vertices that a step up the tree adds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Splits of graphs by class: all graphs of a class train, validate or test together.
 
-use std::fmt;
-
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
 
 use super::{Dataset, Splits};
 
@@ -73,16 +72,22 @@ impl Dataset {
 }
 
 /// Why classes cannot be split.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SplitError {
     /// Graphs have no classes.
+    #[error("a split by class needs graphs with classes; take a set of labelled graphs, such as FunctionGraphs")]
     NoClasses,
     /// Too few classes for three parts.
+    #[error("a split 80/10/10 by class needs at least {MIN_CLASSES} classes, got {n_classes}; take a larger set")]
     FewClasses {
         /// How many there are.
         n_classes: usize,
     },
     /// The order is no permutation of the classes.
+    #[error(
+        "an order of {n_classes} classes must name each of 0..{n_classes} once, but class {class} is missing, \
+                 twice or beyond it"
+    )]
     Order {
         /// The first class that does not fit.
         class: u32,
@@ -90,28 +95,6 @@ pub enum SplitError {
         n_classes: usize,
     },
 }
-
-impl fmt::Display for SplitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SplitError::NoClasses => write!(
-                f,
-                "a split by class needs graphs with classes; take a set of labelled graphs, such as FunctionGraphs"
-            ),
-            SplitError::FewClasses { n_classes } => write!(
-                f,
-                "a split 80/10/10 by class needs at least {MIN_CLASSES} classes, got {n_classes}; take a larger set"
-            ),
-            SplitError::Order { class, n_classes } => write!(
-                f,
-                "an order of {n_classes} classes must name each of 0..{n_classes} once, but class {class} is missing, \
-                 twice or beyond it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SplitError {}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use crate::transport::{Plan, SUM_TOLERANCE};
 use folkmoot_graphs::Graph;
 use folkmoot_graphs::measures::{UNREACHABLE, hops_from};
 use std::cmp::Ordering;
-use std::fmt;
+use thiserror::Error;
 
 /// A symmetric matrix of distances between `n` points, and a positive weight for each, of sum 1.
 ///
@@ -28,11 +28,13 @@ pub struct Space {
 }
 
 /// Why a matrix and weights are no [`Space`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum SpaceError {
     /// There are no points.
+    #[error("a space must have at least one point")]
     Empty,
     /// The matrix is not square, or there is not one weight a point.
+    #[error("{name}: must have {rule} values, got {got}")]
     Shape {
         /// What must have another length.
         name: &'static str,
@@ -42,6 +44,7 @@ pub enum SpaceError {
         got: usize,
     },
     /// A distance is not finite.
+    #[error("distances[{}][{}]: must be finite, got {value}; give unreachable pairs a large number", .pair.0, .pair.1)]
     Distance {
         /// The two points.
         pair: (usize, usize),
@@ -49,6 +52,7 @@ pub enum SpaceError {
         value: f64,
     },
     /// The distance of two points depends on the direction.
+    #[error("distances[{}][{}]: must be the same both ways, got {} and {}; take their mean", .pair.0, .pair.1, .values.0, .values.1)]
     Asymmetric {
         /// The two points.
         pair: (usize, usize),
@@ -56,6 +60,7 @@ pub enum SpaceError {
         values: (f64, f64),
     },
     /// A weight is not positive and finite.
+    #[error("weights[{index}]: must be finite and greater than 0, got {value}; leave out points without weight")]
     Weight {
         /// The point.
         index: usize,
@@ -63,35 +68,9 @@ pub enum SpaceError {
         value: f64,
     },
     /// The weights do not add to 1.
+    #[error("weights: must add to 1, got {0}")]
     Sum(f64),
 }
-
-impl fmt::Display for SpaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SpaceError::Empty => f.write_str("a space must have at least one point"),
-            SpaceError::Shape { name, rule, got } => write!(f, "{name}: must have {rule} values, got {got}"),
-            SpaceError::Distance { pair: (i, j), value } => write!(
-                f,
-                "distances[{i}][{j}]: must be finite, got {value}; give unreachable pairs a large number"
-            ),
-            SpaceError::Asymmetric {
-                pair: (i, j),
-                values: (there, back),
-            } => write!(
-                f,
-                "distances[{i}][{j}]: must be the same both ways, got {there} and {back}; take their mean"
-            ),
-            SpaceError::Weight { index, value } => write!(
-                f,
-                "weights[{index}]: must be finite and greater than 0, got {value}; leave out points without weight"
-            ),
-            SpaceError::Sum(sum) => write!(f, "weights: must add to 1, got {sum}"),
-        }
-    }
-}
-
-impl std::error::Error for SpaceError {}
 
 impl Space {
     /// The space of a row-major matrix of shape `(n, n)` and weights of shape `(n,)`.
