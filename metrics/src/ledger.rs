@@ -14,6 +14,8 @@ pub struct Kind {
     pub phase: &'static str,
     /// The name, unique within the phase.
     pub name: &'static str,
+    /// Whether messages of this kind hold all that is counted of them; of the others bytes are counted that nothing was made of.
+    pub carried: bool,
 }
 
 /// Why a message never arrived.
@@ -166,6 +168,7 @@ impl Ledger {
                 payload_bytes: cell.payload_bytes,
                 header_bytes: cell.header_bytes,
                 expected_messages: expected(kind, round, direction),
+                carried: kind.carried,
             })
             .collect()
     }
@@ -189,7 +192,18 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    const KINDS: &[Kind] = &[Kind { phase: "a", name: "x" }, Kind { phase: "b", name: "y" }];
+    const KINDS: &[Kind] = &[
+        Kind {
+            phase: "a",
+            name: "x",
+            carried: true,
+        },
+        Kind {
+            phase: "b",
+            name: "y",
+            carried: false,
+        },
+    ];
 
     #[test]
     fn merging_adds_every_counter_in_its_row() {

@@ -13,7 +13,7 @@
 //! ```
 //! use folkmoot_metrics::{Direction, Kind, Ledger, Round};
 //!
-//! const KINDS: &[Kind] = &[Kind { phase: "train", name: "update" }];
+//! const KINDS: &[Kind] = &[Kind { phase: "train", name: "update", carried: true }];
 //! let mut ledger = Ledger::new(KINDS);
 //! let row = ledger.cell(Round(1), 0, Direction::Uplink);
 //! row.sent += 1;
@@ -25,6 +25,7 @@
 pub mod compare;
 pub mod ids;
 pub mod ledger;
+pub mod metric;
 pub mod npy;
 pub mod records;
 pub mod run_dir;
@@ -37,6 +38,7 @@ mod testing;
 
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
+pub use metric::{Metric, Unit};
 pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
 pub use sheet::Sheet;

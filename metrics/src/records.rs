@@ -50,6 +50,8 @@ pub struct MessageRow {
     pub header_bytes: u64,
     /// What theory predicts for `sent`, where it does.
     pub expected_messages: Option<f64>,
+    /// Whether the messages held all that was counted of them; else their bytes were counted and not carried.
+    pub carried: bool,
 }
 
 /// A row of `scores.csv`.
@@ -86,10 +88,18 @@ pub struct PrivacyRow {
     pub epsilon_worst_client: f64,
     /// The mean total over the clients.
     pub epsilon_mean_client: f64,
-    /// The composition rule used for the totals.
+    /// The composition rule used for these two: `basic`, or `none` where nothing protects.
     pub composition: String,
     /// What the paper claims for the whole.
     pub epsilon_claimed: Option<f64>,
+    /// The delta at which the three totals that follow hold, each that of the client who spends most.
+    pub delta_total: f64,
+    /// Epsilon by basic composition; none where it proves nothing at that delta.
+    pub epsilon_basic: Option<f64>,
+    /// Epsilon by advanced composition (Dwork, Rothblum and Vadhan 2010).
+    pub epsilon_advanced: Option<f64>,
+    /// Epsilon by Rényi divergences (Mironov 2017).
+    pub epsilon_renyi: Option<f64>,
 }
 
 /// A row of `clients.csv`.

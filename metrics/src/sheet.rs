@@ -1,8 +1,10 @@
 //! What is written down about a run: scores, numbers, points of curves, reference values and files.
 
 use crate::ids::Round;
+use crate::metric::{Metric, Unit};
 use crate::records::ScoreRow;
 use crate::run_dir::Artifact;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A sheet that a study fills; the run directory is made of it.
@@ -11,6 +13,8 @@ pub struct Sheet {
     scores: Vec<ScoreRow>,
     summary: Vec<(String, f64)>,
     artifacts: Vec<Artifact>,
+    /// Of the metrics that are no plain numbers.
+    units: BTreeMap<String, Unit>,
     /// The lines of `not_scored.csv`.
     missing: String,
     round: u32,
@@ -29,43 +33,64 @@ impl Sheet {
     }
 
     /// A row of `scores.csv`: the value of `metric` over `n` samples of `split`.
-    pub fn score(&mut self, split: &str, metric: &str, value: f64, n: u64) {
+    pub fn score<'a>(&mut self, split: &str, metric: impl Into<Metric<'a>>, value: f64, n: u64) {
         let (round, virtual_s) = (Round(self.round), self.virtual_s);
         self.score_of((round, virtual_s), split, metric, value, n);
     }
 
     /// A row of `scores.csv` of another round, such as an epoch of a training before the run.
-    pub fn score_of(&mut self, (round, virtual_s): (Round, f64), split: &str, metric: &str, value: f64, n: u64) {
+    pub fn score_of<'a>(
+        &mut self,
+        (round, virtual_s): (Round, f64),
+        split: &str,
+        metric: impl Into<Metric<'a>>,
+        value: f64,
+        n: u64,
+    ) {
+        let metric = self.name(metric);
         self.scores.push(ScoreRow {
             round: round.0,
             virtual_s,
             split: split.to_owned(),
-            metric: metric.to_owned(),
+            metric,
             value,
             n,
         });
     }
 
     /// A number of `summary.json`.
-    pub fn number(&mut self, metric: impl Into<String>, value: f64) {
-        self.summary.push((metric.into(), value));
+    pub fn number<'a>(&mut self, metric: impl Into<Metric<'a>>, value: f64) {
+        let metric = self.name(metric);
+        self.summary.push((metric, value));
     }
 
     /// A number that there may be no value for.
-    pub fn number_if(&mut self, metric: impl Into<String>, value: Option<f64>) {
+    pub fn number_if<'a>(&mut self, metric: impl Into<Metric<'a>>, value: Option<f64>) {
         if let Some(value) = value {
             self.number(metric, value);
         }
     }
 
     /// What `label`, such as a theorem, says that `metric` should be.
-    pub fn reference(&mut self, metric: &str, label: &str, value: f64) {
-        self.number(format!("{metric}@{label}"), value);
+    pub fn reference<'a>(&mut self, metric: impl Into<Metric<'a>>, label: &str, value: f64) {
+        let metric = self.name(metric);
+        self.summary.push((format!("{metric}@{label}"), value));
     }
 
     /// A point of the curve of `metric` over a parameter that one run has several values of.
-    pub fn point(&mut self, metric: &str, (parameter, at): (&str, impl fmt::Display), value: f64) {
-        self.number(format!("{metric}[{parameter}={at}]"), value);
+    pub fn point<'a>(&mut self, metric: impl Into<Metric<'a>>, (parameter, at): (&str, impl fmt::Display), value: f64) {
+        let metric = self.name(metric);
+        self.summary.push((format!("{metric}[{parameter}={at}]"), value));
+    }
+
+    /// Notes the unit of a metric, and returns its name.
+    fn name<'a>(&mut self, metric: impl Into<Metric<'a>>) -> String {
+        let Metric { name, unit } = metric.into();
+        let name = name.into_owned();
+        if unit != Unit::Number {
+            self.units.insert(name.clone(), unit);
+        }
+        name
     }
 
     /// What could not be computed, and why: a line of `artifacts/not_scored.csv`.
@@ -87,6 +112,11 @@ impl Sheet {
     /// The numbers, by name in the order in which they came.
     pub fn take_summary(&mut self) -> Vec<(String, f64)> {
         std::mem::take(&mut self.summary)
+    }
+
+    /// The units of all metrics that are no plain numbers, by name.
+    pub fn take_units(&mut self) -> BTreeMap<String, Unit> {
+        std::mem::take(&mut self.units)
     }
 
     /// The files.

@@ -11,6 +11,7 @@
 //! it, and every arm has the same seeds. `points.csv` holds finished points only and can always be made again from the
 //! run directories: [`SweepWriter::collect`].
 
+use crate::metric::Unit;
 use crate::run_dir::{
     Disk, Files, MANIFEST, Manifest, ReadError, SUMMARY, WriteError, commit, create_dirs, from_json, read_bytes,
     remove_empty_dirs, to_json,
@@ -51,6 +52,9 @@ pub struct SweepManifest {
     /// The summary names that answer the card's question, drawn first, as panels of one figure.
     #[serde(default)]
     pub headline: Vec<String>,
+    /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.
+    #[serde(default)]
+    pub units: BTreeMap<String, Unit>,
     /// Whether every point is finished and in `points.csv`.
     pub finished: bool,
 }
@@ -281,7 +285,8 @@ impl SweepWriter {
         let points = self.manifest.points();
         let mut rows = Vec::with_capacity(points.len());
         for point in &points {
-            if let Some(summary) = read_finished(&self.point_path(point))? {
+            if let Some((manifest, summary)) = read_finished(&self.point_path(point))? {
+                self.manifest.units.extend(manifest.units);
                 let Point { point, values, seed } = point.clone();
                 rows.push(PointRow {
                     point,
@@ -301,8 +306,11 @@ impl SweepWriter {
     }
 }
 
-/// The summary of the run directory `dir`; `None` where there is none or the run is not finished.
-fn read_finished(dir: &Path) -> Result<Option<BTreeMap<String, f64>>, ReadError> {
+/// The numbers of a point by name.
+type Summary = BTreeMap<String, f64>;
+
+/// Manifest and summary of the run directory `dir`; `None` where there is none or the run is not finished.
+fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
     let path = dir.join(MANIFEST);
     if !path.exists() {
         return Ok(None);
@@ -312,7 +320,8 @@ fn read_finished(dir: &Path) -> Result<Option<BTreeMap<String, f64>>, ReadError>
         return Ok(None);
     }
     let path = dir.join(SUMMARY);
-    crate::run_dir::decode_summary(&path, &read_bytes(&path)?).map(Some)
+    let summary = crate::run_dir::decode_summary(&path, &read_bytes(&path)?)?;
+    Ok(Some((manifest, summary)))
 }
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
@@ -382,6 +391,7 @@ mod tests {
             ],
             seeds: vec![1, 2],
             headline: vec!["payload_bytes".into()],
+            units: BTreeMap::new(),
             finished: false,
         }
     }

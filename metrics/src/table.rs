@@ -91,6 +91,16 @@ impl Field for Option<u64> {
     }
 }
 
+impl Field for bool {
+    const RULE: &'static str = "must be true or false";
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
 impl Field for String {
     const RULE: &'static str = "must be text";
     fn to_text(&self) -> String {
@@ -182,7 +192,8 @@ table!(
     retried,
     payload_bytes,
     header_bytes,
-    expected_messages
+    expected_messages,
+    carried
 );
 table!(ScoreRow, "scores.csv", round, virtual_s, split, metric, value, n);
 table!(
@@ -196,7 +207,11 @@ table!(
     epsilon_worst_client,
     epsilon_mean_client,
     composition,
-    epsilon_claimed
+    epsilon_claimed,
+    delta_total,
+    epsilon_basic,
+    epsilon_advanced,
+    epsilon_renyi
 );
 table!(
     ClientRow,
@@ -349,11 +364,13 @@ mod tests {
         );
         assert_eq!(
             MessageRow::COLUMNS.join(","),
-            "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,expected_messages"
+            "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,\
+             expected_messages,carried"
         );
         assert_eq!(
             PrivacyRow::COLUMNS.join(","),
-            "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,composition,epsilon_claimed"
+            "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,composition,\
+             epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi"
         );
         assert_eq!(
             ClientRow::COLUMNS.join(","),
@@ -415,6 +432,7 @@ mod tests {
                 phase: "walk".into(), round: 3, kind: "step".into(), direction: Direction::ALL[way],
                 sent: counts[0], delivered: counts[1], dropped: counts[2], in_flight: counts[3], retried: counts[4],
                 payload_bytes: counts[5], header_bytes: counts[6], expected_messages: expected.map(|n| f64::from(n) / 7.0),
+                carried: counts[6] % 2 == 0,
             };
             prop_assert_eq!(decode::<MessageRow>(&encode(std::slice::from_ref(&row))), Ok(vec![row]));
         }

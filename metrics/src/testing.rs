@@ -1,6 +1,7 @@
 //! What the tests share: a temporary directory of one's own, and a small result.
 
 use crate::ids::Direction;
+use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::run_dir::{Artifact, Manifest, RunResult};
 use crate::table::TimingRow;
@@ -73,6 +74,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         payload_bytes: 400,
         header_bytes: 80,
         expected_messages: (round == 1).then_some(4.5),
+        carried: round != 1,
     };
     let score = |round| ScoreRow {
         round,
@@ -94,8 +96,12 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             delta_per_release: 0.0,
             epsilon_worst_client: f64::INFINITY,
             epsilon_mean_client: f64::INFINITY,
-            composition: "basic".into(),
+            composition: "none".into(),
             epsilon_claimed: None,
+            delta_total: 1e-5,
+            epsilon_basic: None,
+            epsilon_advanced: None,
+            epsilon_renyi: Some(0.5),
         }],
         clients: (0..3)
             .map(|client| ClientRow {
@@ -114,6 +120,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             ("accuracy_final".to_owned(), 1.0 / 3.0),
         ]
         .into(),
+        units: BTreeMap::from([("payload_bytes".to_owned(), Unit::Bytes)]),
         artifacts: vec![
             Artifact {
                 path: "tree.json".into(),

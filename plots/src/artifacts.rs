@@ -53,7 +53,7 @@ fn suffix<'a>(name: &'a str, stem: &str, ending: &str) -> Option<&'a str> {
 
 /// A title of a panel: what it shows, and by which metric.
 fn titled(what: &str, metric: &str, arm: &str) -> String {
-    let metric = words(metric).0.to_lowercase();
+    let metric = words(metric, Unit::Number).to_lowercase();
     let parts = [what, &metric, arm].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(", ")
 }
@@ -206,7 +206,7 @@ fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
                 },
                 y: Axis {
                     log_beyond: None,
-                    ..Axis::amount("Changes that move a graph at most so far", Unit::Percent)
+                    ..Axis::amount("Changes that move a graph at most so far", Unit::Share)
                 },
                 series: series.collect(),
             }))

@@ -1,22 +1,7 @@
-//! From a name as tables spell it to words for a reader, and the unit it ends in.
+//! From a name as tables spell it to words for a reader, and from a value in its unit to a short text.
 
-/// What a number counts or measures; it decides how an axis is labelled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// A plain number.
-    #[default]
-    Number,
-    /// A number of things; tick labels get SI prefixes.
-    Count,
-    /// Bytes.
-    Bytes,
-    /// Bytes a second.
-    Rate,
-    /// Seconds.
-    Seconds,
-    /// Per cent of a whole; the values are shares of 1.
-    Percent,
-}
+pub(crate) use folkmoot_metrics::Unit;
+use std::collections::BTreeMap;
 
 /// Steps of a unit: from which value on, how many base units, and the symbol.
 type Step = (f64, f64, &'static str);
@@ -45,24 +30,22 @@ const TIME_STEPS: [Step; 7] = [
     (432_000.0, 86_400.0, "days"),
 ];
 
-impl Unit {
-    /// The step of this unit in which `largest` reads best: base units in one, and its symbol.
-    pub(crate) fn step(self, largest: f64) -> (f64, &'static str) {
-        let steps: &[Step] = match self {
-            Unit::Number | Unit::Count => return (1.0, ""),
-            Unit::Percent => return (0.01, "%"),
-            Unit::Bytes => &BYTE_STEPS,
-            Unit::Rate => &RATE_STEPS,
-            Unit::Seconds if largest == 0.0 => return (1.0, "s"),
-            Unit::Seconds => &TIME_STEPS,
-        };
-        let fits = steps
-            .iter()
-            .rev()
-            .find(|(from, ..)| largest >= *from)
-            .unwrap_or(&steps[0]);
-        (fits.1, fits.2)
-    }
+/// The step of a unit in which `largest` reads best: base units in one, and its symbol.
+pub(crate) fn step(unit: Unit, largest: f64) -> (f64, &'static str) {
+    let steps: &[Step] = match unit {
+        Unit::Number | Unit::Count => return (1.0, ""),
+        Unit::Share => return (0.01, "%"),
+        Unit::Bytes => &BYTE_STEPS,
+        Unit::BytesPerSecond => &RATE_STEPS,
+        Unit::Seconds if largest == 0.0 => return (1.0, "s"),
+        Unit::Seconds => &TIME_STEPS,
+    };
+    let fits = steps
+        .iter()
+        .rev()
+        .find(|(from, ..)| largest >= *from)
+        .unwrap_or(&steps[0]);
+    (fits.1, fits.2)
 }
 
 /// A number with an SI prefix where it is large: `950`, `20k`, `1.5M`.
@@ -121,7 +104,7 @@ pub(crate) fn minus(text: &str) -> String {
 
 /// A value with its unit, for labels beside a bar.
 pub(crate) fn value_text(unit: Unit, x: f64) -> String {
-    let (factor, symbol) = unit.step(x.abs());
+    let (factor, symbol) = step(unit, x.abs());
     match unit {
         Unit::Count => si(x),
         Unit::Number => short(x),
@@ -130,49 +113,51 @@ pub(crate) fn value_text(unit: Unit, x: f64) -> String {
     }
 }
 
-/// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload", bytes.
-///
-/// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".
-pub(crate) fn words(name: &str) -> (String, Unit) {
-    if let Some(point) = crate::profile::point(name) {
-        let ((text, unit), (parameter, _)) = (words(point.metric), words(point.parameter));
-        let (parameter, at) = (parameter.to_lowercase(), minus(&point.at.to_string()));
-        return (format!("{text} at {parameter} {at}"), unit);
+/// What metrics and axes are measured in, by name or path.
+#[derive(Clone, Copy)]
+pub(crate) struct Units<'a>(pub(crate) &'a BTreeMap<String, Unit>);
+
+impl Units<'_> {
+    /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload bytes", bytes.
+    ///
+    /// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".
+    pub(crate) fn words(self, name: &str) -> (String, Unit) {
+        if let Some(point) = crate::profile::point(name) {
+            let ((text, unit), (parameter, _)) = (self.words(point.metric), self.words(point.parameter));
+            let (parameter, at) = (parameter.to_lowercase(), minus(&point.at.to_string()));
+            return (format!("{text} at {parameter} {at}"), unit);
+        }
+        let unit = self.0.get(name).copied().unwrap_or_default();
+        (words(name, unit), unit)
     }
+}
+
+/// A name in words. A unit that it ends in is left out, since the axis has it, unless little else would be left.
+pub(crate) fn words(name: &str, unit: Unit) -> String {
     let name = name.rsplit('.').next().unwrap_or(name);
-    let mut parts: Vec<&str> = name.split(['_', ' ']).filter(|part| !part.is_empty()).collect();
-    let n = parts.len();
-    let unit = match parts.as_slice() {
-        [_, .., "bytes", "per", "s"] => Unit::Rate,
-        [_, .., "bytes"] => Unit::Bytes,
-        [_, .., "s"] if parts[n - 2] != "per" => Unit::Seconds,
-        parts if parts.contains(&"bytes") => Unit::Bytes,
-        [
-            ..,
-            "messages" | "clients" | "rounds" | "retries" | "releases" | "walks" | "nodes" | "edges",
-        ] => Unit::Count,
-        ["messages" | "retried" | "sent" | "delivered" | "dropped" | "n", ..] => Unit::Count,
-        parts if parts.contains(&"messages") && parts.contains(&"per") => Unit::Count,
-        _ => Unit::Number,
+    let ending = match unit {
+        Unit::BytesPerSecond => "_bytes_per_s",
+        Unit::Bytes => "_bytes",
+        Unit::Seconds => "_s",
+        Unit::Number | Unit::Count | Unit::Share => "",
     };
+    let stem = name.strip_suffix(ending).filter(|_| !ending.is_empty());
+    let mut out: Vec<String> = stem
+        .unwrap_or(name)
+        .split(['_', ' '])
+        .filter(|part| !part.is_empty())
+        .map(word)
+        .collect();
     match unit {
-        Unit::Rate => parts.truncate(n - 3),
-        Unit::Bytes | Unit::Seconds if matches!(parts.last(), Some(&"bytes" | &"s")) => parts.truncate(n - 1),
+        Unit::Bytes if stem.is_some() && out.len() == 1 => out.push("bytes".to_owned()),
+        Unit::Seconds if out == ["virtual"] => out.push("time".to_owned()),
         _ => {}
-    }
-    let mut out: Vec<String> = parts.iter().map(|part| word(part)).collect();
-    if unit == Unit::Seconds && parts == ["virtual"] {
-        out.push("time".to_owned());
-    }
-    if unit == Unit::Bytes && parts.len() < n && parts.len() < 2 {
-        out.push("bytes".to_owned());
     }
     let text = out.join(" ");
     let mut letters = text.chars();
-    let text = letters
+    letters
         .next()
-        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
-    (text, unit)
+        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn word(part: &str) -> String {
@@ -190,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_words_and_units() {
+    fn names_become_words_without_their_units() {
         let cases = [
             ("peer_messages_per_walk", "Peer messages per walk", Unit::Count),
             ("payload_bytes", "Payload bytes", Unit::Bytes),
@@ -198,16 +183,20 @@ mod tests {
             ("bytes_per_walk", "Bytes per walk", Unit::Bytes),
             ("virtual_s", "Virtual time", Unit::Seconds),
             ("mean_walk_s", "Mean walk", Unit::Seconds),
-            ("network.rate_bytes_per_s", "Rate", Unit::Rate),
+            ("network.rate_bytes_per_s", "Rate", Unit::BytesPerSecond),
             ("micro_f1", "Micro F1", Unit::Number),
-            ("micro_f1[train_ratio=0.6]", "Micro F1 at train ratio 0.6", Unit::Number),
             ("n_clients", "Number of clients", Unit::Count),
             ("strategy.epsilon", "Epsilon", Unit::Number),
+            ("classes_s", "Classes s", Unit::Number),
             ("", "", Unit::Number),
         ];
         for (name, text, unit) in cases {
-            assert_eq!(words(name), (text.to_owned(), unit), "{name}");
+            let units = BTreeMap::from([(name.to_owned(), unit)]);
+            assert_eq!(Units(&units).words(name), (text.to_owned(), unit), "{name}");
         }
+        let units = BTreeMap::from([("walk_bytes".to_owned(), Unit::Bytes)]);
+        let expected = ("Walk bytes at train ratio 0.6".to_owned(), Unit::Bytes);
+        assert_eq!(Units(&units).words("walk_bytes[train_ratio=0.6]"), expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::figure::{Axis, Figure, Lines, Panel, Role, Series};
 use crate::file_part;
-use crate::names::words;
+use crate::names::Units;
 use folkmoot_metrics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub(crate) struct Arm<'a> {
 }
 
 /// A figure per parameter, with a panel per metric and a curve per arm; none where the arms are too many.
-pub(crate) fn figures(arms: &[Arm<'_>]) -> Vec<Figure> {
+pub(crate) fn figures(arms: &[Arm<'_>], units: Units<'_>) -> Vec<Figure> {
     let names: BTreeSet<&str> = arms
         .iter()
         .flat_map(|arm| arm.runs.iter().flat_map(|summary| summary.keys()))
@@ -63,9 +63,9 @@ pub(crate) fn figures(arms: &[Arm<'_>]) -> Vec<Figure> {
             .collect();
         let panels = metrics
             .into_iter()
-            .filter_map(|metric| panel(arms, &points, parameter, metric));
+            .filter_map(|metric| panel(arms, units, &points, (parameter, metric)));
         let panels: Vec<Panel> = panels.collect();
-        let label = words(parameter).0.to_lowercase();
+        let label = units.words(parameter).0.to_lowercase();
         let has_bands = |panel: &Panel| matches!(panel, Panel::Lines(lines) if lines.series.iter().any(|series| !series.band.is_empty()));
         let of_single_runs = arms.iter().all(|arm| arm.runs.len() == 1);
         let note = "Band: a standard deviation on either side, over repetitions within the run.".to_owned();
@@ -86,7 +86,7 @@ pub(crate) fn figures(arms: &[Arm<'_>]) -> Vec<Figure> {
     parameters.iter().filter_map(of).collect()
 }
 
-fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) -> Option<Panel> {
+fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, metric): (&str, &str)) -> Option<Panel> {
     let mut places: Vec<f64> = points
         .iter()
         .filter(|point| point.parameter == parameter && point.metric == metric)
@@ -127,8 +127,8 @@ fn panel(arms: &[Arm<'_>], points: &[Point<'_>], parameter: &str, metric: &str) 
     let seen = series
         .iter()
         .any(|series| series.points.iter().any(|(_, y)| y.is_finite()));
-    let (label, unit) = words(metric);
-    let (x_label, x_unit) = words(parameter);
+    let (label, unit) = units.words(metric);
+    let (x_label, x_unit) = units.words(parameter);
     (seen && places.len() > 1).then(|| {
         Panel::Lines(Lines {
             x: Axis {
@@ -185,7 +185,7 @@ mod tests {
                 label: "arm".to_owned(),
                 runs: vec![&summary],
             };
-            match figures(&[arm]).remove(0).panels.remove(0) {
+            match figures(&[arm], Units(&BTreeMap::new())).remove(0).panels.remove(0) {
                 Panel::Lines(mut lines) => lines.series.remove(0).points,
                 Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
             }
@@ -211,7 +211,7 @@ mod tests {
                 label: "arm".to_owned(),
                 runs: runs.to_vec(),
             };
-            let mut figures = figures(&[arm]);
+            let mut figures = figures(&[arm], Units(&BTreeMap::new()));
             assert_eq!(figures.len(), 1);
             match figures.remove(0).panels.remove(0) {
                 Panel::Lines(mut lines) => lines.series.remove(0),
@@ -228,6 +228,6 @@ mod tests {
             "the interval of two values is wide: {:?}",
             both.band
         );
-        assert!(figures(&[]).is_empty());
+        assert!(figures(&[], Units(&BTreeMap::new())).is_empty());
     }
 }

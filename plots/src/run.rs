@@ -4,7 +4,7 @@ mod clients;
 mod scores;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
-use crate::names::{Unit, heading, si};
+use crate::names::{Unit, Units, heading, si};
 use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,10 +36,13 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     ));
     figures.extend(cumulative_bytes(run));
     figures.extend(scores::scores(run));
-    figures.extend(profile::figures(&[profile::Arm {
-        label: String::new(),
-        runs: vec![&run.summary],
-    }]));
+    figures.extend(profile::figures(
+        &[profile::Arm {
+            label: String::new(),
+            runs: vec![&run.summary],
+        }],
+        Units(&run.manifest.units),
+    ));
     figures.extend(participation(run));
     figures.extend(scores::availability(run));
     figures.extend(fate(run));
@@ -306,7 +309,7 @@ fn fate(run: &RunDir) -> Option<Figure> {
     let groups = ["delivered", "dropped", "in flight"].map(str::to_owned).into();
     let x = Axis {
         log_beyond: None,
-        ..Axis::amount("Share of the messages sent", Unit::Percent)
+        ..Axis::amount("Share of the messages sent", Unit::Share)
     };
     let bars = Bars {
         x,

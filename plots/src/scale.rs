@@ -1,7 +1,7 @@
 //! From values to places on an axis: its range, its ticks and their labels.
 
 use crate::figure::Axis;
-use crate::names::{Unit, minus, short, si};
+use crate::names::{Unit, minus, short, si, step};
 
 /// An axis fitted to its values.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Scale {
     }
 
     fn linear(axis: &Axis, mut lo: f64, mut hi: f64, max_ticks: usize) -> Self {
-        let (factor, symbol) = axis.unit.step(lo.abs().max(hi.abs()));
+        let (factor, symbol) = step(axis.unit, lo.abs().max(hi.abs()));
         let zero = axis.from_zero || (lo > 0.0 && lo < 0.4 * hi && !axis.whole && axis.ticks.is_empty());
         if zero {
             (lo, hi) = (lo.min(0.0), hi.max(0.0));
@@ -74,7 +74,7 @@ impl Scale {
             if zero && hi == 0.0 { hi } else { hi + pad },
         );
         // A share never exceeds the whole, so its axis need not either.
-        let to = if axis.unit == Unit::Percent && hi <= 1.0 {
+        let to = if axis.unit == Unit::Share && hi <= 1.0 {
             to.min(1.02)
         } else {
             to
@@ -128,7 +128,7 @@ impl Scale {
             Unit::Number | Unit::Count if value >= 1e-3 => short(value),
             Unit::Number | Unit::Count => minus(&format!("{value:.0e}")),
             unit => {
-                let (factor, symbol) = unit.step(value * 1.0001);
+                let (factor, symbol) = step(unit, value * 1.0001);
                 format!("{} {symbol}", short(value / factor))
             }
         };

@@ -3,7 +3,7 @@
 use crate::artifacts;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::file_part;
-use crate::names::{heading, minus, words};
+use crate::names::{Unit, Units, heading, minus};
 use crate::profile::{self, MAX_CURVES};
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, PointRow};
 use folkmoot_metrics::{ReadError, RunDir, Spread, SweepDir};
@@ -46,7 +46,7 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         figures.push(view.figure(name, "", panels));
     }
     figures.extend(scatter.map(|panel| view.figure("scatter", "", vec![panel])));
-    for mut figure in profile::figures(&view.profile_arms()) {
+    for mut figure in profile::figures(&view.profile_arms(), view.units()) {
         let title = std::mem::take(&mut figure.title);
         let drawn = view.figure(&figure.name, &title, figure.panels);
         figure.notes.extend(drawn.notes);
@@ -56,11 +56,19 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         });
     }
     for (metric, panel) in view.families() {
-        figures.push(view.figure(&format!("sweep-{}", file_part(metric)), &words(metric).0, vec![panel]));
+        figures.push(view.figure(
+            &format!("sweep-{}", file_part(metric)),
+            &view.units().words(metric).0,
+            vec![panel],
+        ));
     }
     for metric in view.metrics() {
         if let Some(panel) = view.panel(metric).filter(|_| view.varies(metric)) {
-            figures.push(view.figure(&format!("sweep-{}", file_part(metric)), &words(metric).0, vec![panel]));
+            figures.push(view.figure(
+                &format!("sweep-{}", file_part(metric)),
+                &view.units().words(metric).0,
+                vec![panel],
+            ));
         }
     }
     figures
@@ -164,6 +172,10 @@ impl<'a> View<'a> {
         &self.sweep.points
     }
 
+    fn units(&self) -> Units<'_> {
+        Units(&self.sweep.manifest.units)
+    }
+
     /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
     fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
         let mut arms: Vec<profile::Arm<'_>> = Vec::new();
@@ -172,7 +184,11 @@ impl<'a> View<'a> {
             let parts: Vec<String> = axes
                 .map(|axis| {
                     let value = &point.values[axis];
-                    let path = words(&self.sweep.manifest.axes[axis].path).0.to_lowercase();
+                    let path = self
+                        .units()
+                        .words(&self.sweep.manifest.axes[axis].path)
+                        .0
+                        .to_lowercase();
                     number(value).map_or_else(|| value.clone(), |_| format!("{path} = {}", minus(value)))
                 })
                 .collect();
@@ -219,7 +235,11 @@ impl<'a> View<'a> {
         let at = |value: &str| number(value).unwrap_or(f64::NAN);
         let series = members.iter().enumerate().map(|(index, (value, name))| {
             let means = self.means(&points, name);
-            let label = format!("{} {}", words(parameter).0.to_lowercase(), minus(&value.to_string()));
+            let label = format!(
+                "{} {}",
+                self.units().words(parameter).0.to_lowercase(),
+                minus(&value.to_string())
+            );
             let curve = means.iter().map(|(x, mean)| (at(x), mean.mean)).collect();
             let band = means.iter().filter_map(|(x, mean)| {
                 let (lo, hi) = mean.interval_95()?;
@@ -230,7 +250,7 @@ impl<'a> View<'a> {
                 ..Series::new(label, Role::Data(index), curve)
             }
         });
-        let (label, unit) = words(metric);
+        let (label, unit) = self.units().words(metric);
         Panel::Lines(Lines {
             x: self.x_axis(),
             y: Axis {
@@ -303,7 +323,10 @@ impl<'a> View<'a> {
         let parts = self.others.iter().zip(key).map(|(&axis, value)| match number(value) {
             Some(_) => format!(
                 "{} = {}",
-                words(&self.sweep.manifest.axes[axis].path).0.to_lowercase(),
+                self.units()
+                    .words(&self.sweep.manifest.axes[axis].path)
+                    .0
+                    .to_lowercase(),
                 minus(value)
             ),
             None => (*value).to_owned(),
@@ -367,7 +390,7 @@ impl<'a> View<'a> {
             })
             .collect();
         let axis = |metric: &str| {
-            let (label, unit) = words(metric);
+            let (label, unit) = self.units().words(metric);
             Axis::new(label, unit)
         };
         (2..=MAX_POINTS).contains(&series.len()).then(|| {
@@ -419,7 +442,7 @@ impl<'a> View<'a> {
         if series.len() == 1 {
             series[0].label.clear();
         }
-        let (label, unit) = words(metric);
+        let (label, unit) = self.units().words(metric);
         Panel::Lines(Lines {
             x: self.x_axis(),
             y: Axis {
@@ -432,7 +455,7 @@ impl<'a> View<'a> {
 
     fn x_axis(&self) -> Axis {
         let axis = &self.sweep.manifest.axes[self.main];
-        let (label, unit) = words(&axis.path);
+        let (label, unit) = self.units().words(&axis.path);
         let mut values: Vec<(f64, String)> = axis
             .values
             .iter()
@@ -445,11 +468,11 @@ impl<'a> View<'a> {
             .all(|(value, text)| value.abs() < 1e5 && text.chars().count() < 7);
         let label = match unit {
             // The ticks are the card's own numbers, in base units.
-            crate::names::Unit::Bytes if plain => format!("{label} (bytes)"),
-            crate::names::Unit::Seconds if plain => format!("{label} (s)"),
+            Unit::Bytes if plain => format!("{label} (bytes)"),
+            Unit::Seconds if plain => format!("{label} (s)"),
             _ => label,
         };
-        let unit = if plain { crate::names::Unit::Number } else { unit };
+        let unit = if plain { Unit::Number } else { unit };
         let ticks = if plain && values.len() <= 10 {
             values
         } else {
@@ -490,7 +513,7 @@ impl<'a> View<'a> {
                     remark: None,
                 }
             });
-        let (label, unit) = words(metric);
+        let (label, unit) = self.units().words(metric);
         let group = |(key, _): &(Vec<&str>, Vec<&PointRow>)| self.arm_label(key);
         Panel::Bars(Bars {
             x: Axis::amount(label, unit),

@@ -201,7 +201,7 @@ pub fn run_into(
     let finished = finished.map_err(Failure::Run)?;
     watcher.lap("simulate");
 
-    let summary = summarise(&finished);
+    let (summary, units) = summarise(&finished);
     let observations = observations(scenario, &finished.outcome.counters);
     let result = RunResult {
         rounds: finished.outcome.rounds,
@@ -210,6 +210,7 @@ pub fn run_into(
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
         summary: summary.clone(),
+        units,
         artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing(),

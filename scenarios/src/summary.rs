@@ -1,36 +1,32 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
 use crate::registry::Finished;
-use folkmoot_metrics::{Cell, Direction, DropReason};
+use folkmoot_metrics::{Cell, Direction, DropReason, Sheet, Unit};
 use std::collections::BTreeMap;
 
-/// The summary of a finished run.
-pub fn summarise(finished: &Finished) -> BTreeMap<String, f64> {
+/// The summary of a finished run, and the units of its numbers and scores.
+pub fn summarise(finished: &Finished) -> (BTreeMap<String, f64>, BTreeMap<String, Unit>) {
     let outcome = &finished.outcome;
-    let mut summary = BTreeMap::new();
-    let mut put = |name: &str, value: f64| {
-        summary.insert(name.to_owned(), value);
-    };
-    let total = outcome.ledger.total();
-    put("virtual_s", outcome.end.as_secs());
-    put("rounds", outcome.rounds.len() as f64);
-    put(
-        "late_results",
-        outcome.rounds.iter().map(|row| row.late).sum::<u64>() as f64,
-    );
-    put("handled_events", outcome.handled as f64);
-    put("messages_sent", total.sent as f64);
-    put("messages_delivered", total.delivered as f64);
-    put("messages_dropped", total.dropped_total() as f64);
-    put("messages_in_flight", total.in_flight as f64);
-    put("messages_retried", total.retried as f64);
-    put("payload_bytes", total.payload_bytes as f64);
-    put("header_bytes", total.header_bytes as f64);
+    let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
+    sheet.number(Unit::Seconds.of("virtual_s"), outcome.end.as_secs());
+    let counts = [
+        ("rounds", outcome.rounds.len() as u64),
+        ("late_results", outcome.rounds.iter().map(|row| row.late).sum()),
+        ("handled_events", outcome.handled),
+        ("messages_sent", total.sent),
+        ("messages_delivered", total.delivered),
+        ("messages_dropped", total.dropped_total()),
+        ("messages_in_flight", total.in_flight),
+        ("messages_retried", total.retried),
+    ];
+    for (name, n) in counts {
+        sheet.number(Unit::Count.of(name), n as f64);
+    }
+    sheet.number(Unit::Bytes.of("payload_bytes"), total.payload_bytes as f64);
+    sheet.number(Unit::Bytes.of("header_bytes"), total.header_bytes as f64);
     for reason in DropReason::ALL {
-        put(
-            &format!("dropped_{}", reason.as_str()),
-            total.dropped[reason as usize] as f64,
-        );
+        let name = Unit::Count.of(format!("dropped_{}", reason.as_str()));
+        sheet.number(name, total.dropped[reason as usize] as f64);
     }
     let mut by_direction = [Cell::default(); Direction::ALL.len()];
     let mut by_kind: BTreeMap<&str, Cell> = BTreeMap::new();
@@ -42,9 +38,14 @@ pub fn summarise(finished: &Finished) -> BTreeMap<String, f64> {
         .iter()
         .map(|direction| (direction.as_str(), &by_direction[*direction as usize]));
     for (name, cell) in of_direction.chain(by_kind.iter().map(|(name, cell)| (*name, cell))) {
-        put(&format!("{name}_messages"), cell.sent as f64);
-        put(&format!("{name}_payload_bytes"), cell.payload_bytes as f64);
+        sheet.number(Unit::Count.of(format!("{name}_messages")), cell.sent as f64);
+        sheet.number(
+            Unit::Bytes.of(format!("{name}_payload_bytes")),
+            cell.payload_bytes as f64,
+        );
     }
+    let (mut summary, mut units) = (BTreeMap::from_iter(sheet.take_summary()), sheet.take_units());
     summary.extend(outcome.summary.iter().cloned());
-    summary
+    units.extend(outcome.units.iter().map(|(name, unit)| (name.clone(), *unit)));
+    (summary, units)
 }

@@ -1,5 +1,6 @@
 //! Sweeps: every combination of the axes under every seed, points in parallel.
 
+use crate::explain::{Found, explain};
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
 use crate::scenario::{Scenario, Swept, check};
@@ -7,7 +8,7 @@ use crate::text::{Problems, Source, apply, apply_axis};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
-use folkmoot_metrics::{Axis, Point, SweepManifest, SweepWriter};
+use folkmoot_metrics::{Axis, Point, SweepManifest, SweepWriter, Unit};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,6 +61,11 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         axes: scenario.axes().iter().map(named).collect(),
         seeds: scenario.seeds().to_vec(),
         headline: scenario.headline().to_vec(),
+        units: scenario
+            .axes()
+            .iter()
+            .filter_map(|axis| unit_of(axis, registry))
+            .collect(),
         finished: false,
     };
     let card = match scenario.source().value("sweep") {
@@ -85,6 +91,16 @@ fn check_arms(name: &str, card: &Source, axes: &[Swept], registry: &Registry) ->
         check_arms(name, &apply_axis(card, &axis.path, value)?, inner, registry)?;
     }
     Ok(())
+}
+
+/// What an axis is measured in, by its path.
+fn unit_of(axis: &Swept, registry: &Registry) -> Option<(String, Unit)> {
+    let found = explain(&axis.path, registry).ok()?;
+    let unit = found.iter().find_map(|found| match found {
+        Found::Field { field, .. } => field.unit,
+        _ => None,
+    });
+    Some((axis.path.clone(), Unit::of_setting(unit?)?))
 }
 
 /// An axis with the names of its values.

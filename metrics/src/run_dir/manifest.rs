@@ -1,6 +1,7 @@
 //! `manifest.json` and `summary.json`, and the fingerprint of a result.
 
 use super::error::ReadError;
+use crate::metric::Unit;
 use crate::table::{number_text, parse_number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +32,9 @@ pub struct Manifest {
     /// What everybody knew of the data before the run, by name: all that the strategy itself was made of besides its settings.
     #[serde(default)]
     pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// What the metrics of the summary and the scores are measured in, by name; those that are missing are plain numbers.
+    #[serde(default)]
+    pub units: BTreeMap<String, Unit>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,

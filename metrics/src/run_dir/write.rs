@@ -5,6 +5,7 @@ use super::error::WriteError;
 use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
 use super::read::RunDir;
 use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
+use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::table::{Row, TimingRow, encode};
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct RunResult {
     pub timing: Vec<TimingRow>,
     /// For the manifest.
     pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// For the manifest.
+    pub units: BTreeMap<String, Unit>,
     /// For the manifest.
     pub trusted: Vec<String>,
     /// Added to the manifest's notes.
@@ -235,6 +238,7 @@ impl RunWriter {
         // The manifest comes last: whoever reads `finished: true` finds everything else in place.
         let mut manifest = self.manifest.clone();
         manifest.public_facts.clone_from(&result.public_facts);
+        manifest.units.clone_from(&result.units);
         manifest.trusted.clone_from(&result.trusted);
         manifest.notes.extend(result.notes.iter().cloned());
         manifest.warnings.extend(result.warnings.iter().cloned());

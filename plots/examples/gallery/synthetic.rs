@@ -3,7 +3,7 @@
 use folkmoot_metrics::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::sweep_dir::{Axis, SweepManifest, SweepWriter};
-use folkmoot_metrics::{Direction, RunResult, RunWriter, WriteError};
+use folkmoot_metrics::{Direction, RunResult, RunWriter, Unit, WriteError};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -30,6 +30,7 @@ pub(crate) fn message(phase: &str, kind: &str, round: u32, direction: Direction,
         payload_bytes: sent * size,
         header_bytes: sent * 20,
         expected_messages: None,
+        carried: true,
     }
 }
 
@@ -116,6 +117,10 @@ pub(crate) fn walks() -> RunResult {
         epsilon_mean_client: mean,
         composition: "basic".into(),
         epsilon_claimed: claimed,
+        delta_total: 1e-5,
+        epsilon_basic: Some(worst),
+        epsilon_advanced: Some(0.8 * worst),
+        epsilon_renyi: Some(0.5 * worst),
     };
     result.privacy = vec![
         privacy("randomised response", 1.0, 12.0, 8.5, Some(1.0)),
@@ -201,6 +206,18 @@ pub(crate) fn write_run(dir: &Path, name: &str, result: &RunResult) -> Result<()
         .map(|_| ())
 }
 
+/// What the numbers of synthetic sweeps are measured in.
+const UNITS: [(&str, Unit); 8] = [
+    ("peer_messages_per_walk", Unit::Count),
+    ("payload_bytes", Unit::Bytes),
+    ("virtual_s", Unit::Seconds),
+    ("sent_messages", Unit::Count),
+    ("total_bytes", Unit::Bytes),
+    ("uplink_bytes", Unit::Bytes),
+    ("tiny_s", Unit::Seconds),
+    ("huge_bytes", Unit::Bytes),
+];
+
 /// Writes a sweep directory; `summary` makes a point's numbers from its axes' values and its seed.
 pub(crate) fn write_sweep(
     dir: &Path,
@@ -228,6 +245,7 @@ pub(crate) fn write_sweep(
             .collect();
         let result = RunResult {
             summary,
+            units: UNITS.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(),
             ..RunResult::default()
         };
         RunWriter::create(&writer.point_path(&point), "Scenario()\n", manifest(name, point.seed))?.finish(&result)?;

@@ -2,7 +2,7 @@
 
 use super::figure;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::names::Unit;
+use crate::names::{Unit, short};
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
         if !series.is_empty() {
             let y = Axis {
                 log_beyond: None,
-                ..Axis::amount("Clients with at most this", Unit::Percent)
+                ..Axis::amount("Clients with at most this", Unit::Share)
             };
             let lines = Lines {
                 x: Axis::amount(label, unit),
@@ -94,17 +94,21 @@ fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     points
 }
 
-/// Epsilon in all, of the worst client and in the mean, against what the paper claims.
+/// Epsilon in all, of the worst client by two compositions and in the mean, against what the paper claims.
 pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
     let row = |row: &PrivacyRow| {
         let bar = |value| Bar {
-            value: Some(value),
+            value,
             interval: None,
             references: vec![row.epsilon_claimed],
         };
         Row {
             label: format!("{} ({})", row.mechanism, row.unit),
-            bars: vec![bar(row.epsilon_worst_client), bar(row.epsilon_mean_client)],
+            bars: vec![
+                bar(Some(row.epsilon_worst_client)),
+                bar(row.epsilon_renyi),
+                bar(Some(row.epsilon_mean_client)),
+            ],
             remark: None,
         }
     };
@@ -113,7 +117,11 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
     let claimed = run.privacy.iter().any(|row| row.epsilon_claimed.is_some());
     let bars = Bars {
         x: Axis::amount("Epsilon in all", Unit::Number),
-        groups: vec!["worst client".to_owned(), "mean client".to_owned()],
+        groups: vec![
+            "worst client: sum".to_owned(),
+            "worst client: Rényi".to_owned(),
+            "mean client: sum".to_owned(),
+        ],
         rows,
         stacked: false,
         references: if claimed {
@@ -122,13 +130,15 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
             Vec::new()
         },
     };
-    let rules: BTreeSet<&str> = run.privacy.iter().map(|row| row.composition.as_str()).collect();
     (!bars.rows.is_empty()).then(|| {
         let mut figure = figure("epsilon", "privacy spent", Panel::Bars(bars));
-        figure.notes.push(format!(
-            "Composition: {}.",
-            rules.into_iter().collect::<Vec<_>>().join(", ")
-        ));
+        let deltas: BTreeSet<String> = run.privacy.iter().map(|row| short(row.delta_total)).collect();
+        let deltas: Vec<String> = deltas.into_iter().collect();
+        let note = format!(
+            "Sums by basic composition; Rényi totals hold at a delta of {}.",
+            deltas.join(", ")
+        );
+        figure.notes.push(note);
         figure
     })
 }

@@ -3,7 +3,7 @@
 use super::{bytes, figure};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
-use crate::names::{Unit, words};
+use crate::names::{Unit, Units, words};
 use folkmoot_metrics::{RunDir, ScoreRow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ const READINGS: [&str; 2] = ["clients", "privacy"];
 pub(super) fn availability(run: &RunDir) -> Option<Figure> {
     let y = Axis {
         log_beyond: None,
-        ..Axis::new("Clients online".to_owned(), Unit::Percent)
+        ..Axis::new("Clients online".to_owned(), Unit::Share)
     };
     let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.split == READINGS[0]).collect();
     let lines = Lines {
@@ -33,7 +33,7 @@ pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
     for row in run.scores.iter().filter(|row| row.split == READINGS[1]) {
         let point = (f64::from(row.round), row.value);
-        let label = words(row.metric.trim_start_matches("epsilon_mean_")).0;
+        let label = words(row.metric.trim_start_matches("epsilon_mean_"), Unit::Number);
         match series.iter_mut().find(|series| series.label == label) {
             Some(series) => series.points.push(point),
             None => series.push(Series::new(label, Role::Data(series.len()), vec![point])),
@@ -86,6 +86,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             metrics.push(&row.metric);
         }
     }
+    let units = Units(&run.manifest.units);
     let mut figures = Vec::new();
     for metric in metrics {
         let rows: Vec<&ScoreRow> = run
@@ -93,7 +94,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             .iter()
             .filter(|row| row.metric == metric && !READINGS.contains(&row.split.as_str()))
             .collect();
-        let (title, unit) = words(metric);
+        let (title, unit) = units.words(metric);
         for (suffix, against, x, measure) in &measures {
             let places: BTreeSet<u64> = rows.iter().map(|row| measure(row).to_bits()).collect();
             let seen = rows.iter().any(|row| row.value.is_finite() && measure(row).is_finite());
@@ -105,7 +106,11 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             let name = format!("score-{}-by-{suffix}", file_part(metric));
             if places.len() == 1 && series.iter().all(|series| series.points.len() == 1) {
                 let title = format!("{title} at round {}", rows[0].round);
-                figures.push(figure(&name, &title, Panel::Bars(final_scores(metric, &series))));
+                figures.push(figure(
+                    &name,
+                    &title,
+                    Panel::Bars(final_scores(units.words(metric), &series)),
+                ));
                 continue;
             }
             let lines = Lines {
@@ -120,7 +125,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
 }
 
 /// A bar per part of the data, for a score that was taken once.
-fn final_scores(metric: &str, series: &[Series]) -> Bars {
+fn final_scores((label, unit): (String, Unit), series: &[Series]) -> Bars {
     let row = |series: &Series| {
         let value = series
             .points
@@ -136,7 +141,6 @@ fn final_scores(metric: &str, series: &[Series]) -> Bars {
             remark: None,
         }
     };
-    let (label, unit) = words(metric);
     let x = Axis {
         log_beyond: None,
         ..Axis::amount(label, unit)

@@ -1,23 +1,13 @@
 //! All that handlers and jobs may touch: one context for clients, one for the server, one for jobs.
 
 use crate::core::{Account, Content, Core, Entry, Env, Fault, next_seq};
+use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt, Releases};
 use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
-use folkmoot_privacy::Mechanism;
-
-/// One mechanism's releases by one client.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
-    /// How many.
-    pub releases: u64,
-    /// The sum of their epsilons.
-    pub epsilon: f64,
-    /// What they cost together: less than the sum where some are of separate things.
-    pub total: f64,
-}
+use folkmoot_privacy::{Law, Mechanism};
 
 /// What both contexts are made of.
 pub(crate) struct Handling<'a, S: Strategy> {
@@ -156,7 +146,7 @@ alike!(ServerContext);
 /// A client's handler's view of the run.
 pub struct ClientContext<'a, S: Strategy> {
     pub(crate) handling: Handling<'a, S>,
-    pub(crate) spent: &'a mut [Spent],
+    pub(crate) spent: &'a mut Spent,
     pub(crate) me: ClientId,
     /// The streams of this event's releases, which go on from one to the next.
     pub(crate) noise: Vec<(Purpose, SimRng)>,
@@ -222,13 +212,13 @@ impl<S: Strategy> ClientContext<'_, S> {
             let name = &self.handling.env.mechanisms[channel.mechanism].mechanism;
             StrategyError(format!("{name}: cannot release: {error}"))
         })?;
-        self.charge(channel.mechanism, 1, mechanism.cost().epsilon);
+        self.charge(channel.mechanism, 1, mechanism.law());
         Ok(release)
     }
 
     /// Passes on a private value as it is, and charges this client without limit.
     pub fn unprotected<T>(&mut self, channel: Channel, value: T) -> T {
-        self.charge(channel.mechanism, 1, f64::INFINITY);
+        self.charge(channel.mechanism, 1, Law::UNPROTECTED);
         value
     }
 
@@ -238,27 +228,25 @@ impl<S: Strategy> ClientContext<'_, S> {
         for Charge {
             mechanism,
             n,
-            epsilon,
+            law,
             once,
         } in receipt.0
         {
             let flag = 1_u32 << mechanism;
             if !(once && self.handling.account.has_kept & flag != 0) {
-                self.charge(mechanism, n, epsilon);
+                self.charge(mechanism, n, law);
             }
             firsts |= u32::from(once) * flag;
         }
         self.handling.account.has_kept |= firsts;
     }
 
-    /// `n` releases of `epsilon` each, every one of something else: together they cost `epsilon`.
-    fn charge(&mut self, mechanism: usize, n: u64, epsilon: f64) {
-        let spent = &mut self.spent[mechanism];
-        spent.releases += n;
-        spent.epsilon += n as f64 * epsilon;
-        spent.total += epsilon;
+    /// `n` releases by one law, every one of something else: together they cost what one does.
+    fn charge(&mut self, mechanism: usize, n: u64, law: Law) {
         let handling = &mut self.handling;
-        handling.core.release(handling.round, mechanism, n, epsilon);
+        let price = handling.core.prices.number(mechanism, law);
+        self.spent.add(price, n);
+        handling.core.release(handling.round, mechanism, n, law.epsilon());
     }
 }
 

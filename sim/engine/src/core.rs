@@ -6,6 +6,7 @@
 
 use crate::context::JobContext;
 use crate::job::{Helpers, Job, Shared};
+use crate::privacy::Prices;
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::store::Store;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
@@ -246,6 +247,7 @@ pub(crate) struct Core<S: Strategy> {
     /// By round, then mechanism.
     pub(crate) releases: Vec<Vec<Releases>>,
     n_mechanisms: usize,
+    pub(crate) prices: Prices,
     pub(crate) handled: u64,
     /// The first fault by event key.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
@@ -267,6 +269,7 @@ impl<S: Strategy> Core<S> {
             counters: Vec::new(),
             releases: Vec::new(),
             n_mechanisms,
+            prices: Prices::default(),
             handled: 0,
             fault: None,
             kept_jobs: Vec::new(),

@@ -59,6 +59,7 @@ mod core;
 pub mod gather;
 mod job;
 mod part;
+mod privacy;
 pub mod queue;
 pub mod release;
 pub mod run;
@@ -68,7 +69,7 @@ pub mod study;
 pub mod wire;
 pub mod world;
 
-pub use context::{ClientContext, JobContext, RoundReport, ServerContext, Spent};
+pub use context::{ClientContext, JobContext, RoundReport, ServerContext};
 pub use core::Fault;
 pub use gather::Gather;
 pub use release::{Channel, Receipt, Releases};
@@ -93,6 +94,6 @@ pub mod prelude {
     pub use folkmoot_draws::{Purpose, SimRng, Streams};
     pub use folkmoot_metrics::run_dir::Artifact;
     pub use folkmoot_metrics::{
-        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime,
+        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime, Unit,
     };
 }

@@ -1,8 +1,9 @@
 //! The parts of the population: the server, and shares of the clients.
 
-use crate::context::{ClientContext, Handling, Record, ServerContext, Spent};
+use crate::context::{ClientContext, Handling, Record, ServerContext};
 use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, Ground};
 use crate::job::Helpers;
+use crate::privacy::Spent;
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::study::Ended;
@@ -132,11 +133,9 @@ struct Attendance {
 pub(crate) struct ClientPart<S: Strategy> {
     pub(crate) core: Core<S>,
     offset: u32,
-    n_mechanisms: usize,
     pub(crate) states: Vec<S::Client>,
     pub(crate) accounts: Vec<Account>,
     attendance: Vec<Attendance>,
-    /// By client, then mechanism.
     pub(crate) spent: Vec<Spent>,
     /// Events held for clients that are away until a later round reaches them.
     held: BTreeMap<u32, Vec<(QueuedEvent, Entry<S>)>>,
@@ -159,11 +158,10 @@ impl<S: Strategy> ClientPart<S> {
         ClientPart {
             core: Core::new(1 + offset as usize, env.n_parts, n_mechanisms),
             offset,
-            n_mechanisms,
             states,
             accounts,
             attendance: vec![attendance; n],
-            spent: vec![Spent::default(); n * n_mechanisms],
+            spent: vec![Spent::default(); n],
             held: BTreeMap::new(),
         }
     }
@@ -372,7 +370,7 @@ impl<S: Strategy> ClientPart<S> {
                 event_round: round,
                 fault: None,
             },
-            spent: &mut self.spent[local * self.n_mechanisms..][..self.n_mechanisms],
+            spent: &mut self.spent[local],
             me,
             noise: Vec::new(),
         };

@@ -6,7 +6,7 @@
 
 use crate::context::JobContext;
 use folkmoot_draws::{Purpose, SimRng};
-use folkmoot_privacy::{Mechanism, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 /// What a release counts as, and where its noise comes from.
@@ -46,8 +46,8 @@ pub struct Releases<'a> {
     cx: &'a JobContext,
     first_mechanism: usize,
     streams: Vec<(Purpose, SimRng)>,
-    /// (channel, cost, item), as they came.
-    notes: Vec<(Channel, f64, u32)>,
+    /// (channel, law, item), as they came.
+    notes: Vec<(Channel, Law, u32)>,
 }
 
 impl<'a> Releases<'a> {
@@ -104,7 +104,7 @@ impl<'a> Releases<'a> {
     }
 
     fn note(&mut self, channel: Channel, item: u32, mechanism: &impl Mechanism) {
-        self.notes.push((channel, mechanism.cost().epsilon, item));
+        self.notes.push((channel, mechanism.law(), item));
     }
 
     /// The stream of this round for a purpose, which goes on from release to release.
@@ -119,13 +119,13 @@ impl<'a> Releases<'a> {
 
     /// What all of it costs, with each release counted.
     pub fn receipt(self) -> Receipt {
-        // One group for each mechanism and cost, in the order in which they came first.
+        // One group for each mechanism and law, in the order in which they came first.
         let mut groups: Vec<(Charge, Vec<(u32, Purpose)>)> = Vec::new();
-        for (channel, epsilon, item) in self.notes {
+        for (channel, law, item) in self.notes {
             let charge = Charge {
                 mechanism: self.first_mechanism + channel.mechanism,
                 n: 0,
-                epsilon,
+                law,
                 once: channel.is_kept,
             };
             let at = groups.iter().position(|(known, _)| *known == charge);
@@ -160,14 +160,15 @@ impl<'a> Releases<'a> {
     /// What all of it costs where it is one release, made of items that share nothing: as much as the dearest of them.
     pub fn receipt_as_one(self) -> Receipt {
         let mut charges: Vec<Charge> = Vec::new();
-        for (channel, epsilon, _) in self.notes {
+        for (channel, law, _) in self.notes {
             let mechanism = self.first_mechanism + channel.mechanism;
             match charges.iter_mut().find(|charge| charge.mechanism == mechanism) {
-                Some(charge) => charge.epsilon = charge.epsilon.max(epsilon),
+                Some(charge) if charge.law.epsilon() < law.epsilon() => charge.law = law,
+                Some(_) => {}
                 None => charges.push(Charge {
                     mechanism,
                     n: 1,
-                    epsilon,
+                    law,
                     once: channel.is_kept,
                 }),
             }
@@ -182,8 +183,8 @@ pub(crate) struct Charge {
     pub(crate) mechanism: usize,
     /// How many, each of something else.
     pub(crate) n: u64,
-    /// What each costs.
-    pub(crate) epsilon: f64,
+    /// What is known of each.
+    pub(crate) law: Law,
     /// Charged when the client first makes such releases and no more.
     pub(crate) once: bool,
 }
@@ -196,7 +197,9 @@ pub struct Receipt(pub(crate) Vec<Charge>);
 impl Receipt {
     /// The charges: the mechanism's place, how many releases, each of something else, and what each costs.
     pub fn charges(&self) -> impl Iterator<Item = (usize, u64, f64)> + '_ {
-        self.0.iter().map(|charge| (charge.mechanism, charge.n, charge.epsilon))
+        self.0
+            .iter()
+            .map(|charge| (charge.mechanism, charge.n, charge.law.epsilon()))
     }
 }
 
@@ -233,7 +236,7 @@ mod tests {
         let charge = |n| Charge {
             mechanism: 2,
             n,
-            epsilon: 0.5,
+            law: Law::Laplace { epsilon: 0.5 },
             once: false,
         };
         assert_eq!(charges, [3, 3, 2].map(charge));
@@ -262,7 +265,7 @@ mod tests {
             releases.release(ALL, item, &counts(epsilon), &[1.0]).unwrap();
         }
         let Receipt(charges) = releases.receipt_as_one();
-        assert_eq!((charges.len(), charges[0].n, charges[0].epsilon), (1, 1, 0.5));
+        assert_eq!((charges.len(), charges[0].n, charges[0].law.epsilon()), (1, 1, 0.5));
         assert_eq!(Releases::new(&cx, 0).receipt_as_one(), Receipt::default());
     }
 }

@@ -17,8 +17,10 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::{
     ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
+    Unit,
 };
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How to run, as opposed to what.
@@ -78,6 +80,8 @@ pub struct Outcome {
     pub scores: Vec<ScoreRow>,
     /// The strategy's summary numbers.
     pub summary: Vec<(String, f64)>,
+    /// What these and the scores are measured in, by name, where they are no plain numbers.
+    pub units: BTreeMap<String, Unit>,
     /// The strategy's files for `artifacts/`.
     pub artifacts: Vec<Artifact>,
     /// The privacy ledger.

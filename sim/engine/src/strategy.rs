@@ -313,10 +313,6 @@ pub struct MechanismInfo {
     pub mechanism: String,
     /// What one release protects.
     pub unit: String,
-    /// The delta of one release.
-    pub delta: f64,
-    /// How totals are composed.
-    pub composition: String,
     /// What the paper claims for the whole.
     pub claimed: Option<f64>,
 }

@@ -5,7 +5,7 @@
 
 use crate::strategy::{Setup, Strategy};
 use folkmoot_draws::{Purpose, SimRng, Streams};
-use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Round, RoundRow, Sheet};
+use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, PrivacyRow, Round, RoundRow, Sheet};
 
 /// What watches a run of `S`. Every method has a default that sees nothing.
 pub trait Study<S: Strategy>: Send + Sync {
@@ -61,6 +61,8 @@ pub struct End<'a, S: Strategy> {
     pub setup: Setup<'a>,
     /// Every message and byte.
     pub ledger: &'a Ledger,
+    /// What releases have cost, a row for each of [`Strategy::mechanisms`].
+    pub privacy: &'a [PrivacyRow],
     /// The finished rounds.
     pub rounds: &'a [RoundRow],
     /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].

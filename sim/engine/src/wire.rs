@@ -199,6 +199,9 @@ pub fn put_f32s(out: &mut Vec<u8>, words: &[f32]) {
 
 /// A value that messages are made of.
 pub trait Payload: Sized {
+    /// Whether a message holds all that the ledger counts of it. Default: yes.
+    const CARRIED: bool = true;
+
     /// How many bytes [`encode`](Self::encode) writes, exactly.
     fn encoded_len(&self) -> usize;
 
@@ -352,6 +355,8 @@ pub struct Counted<T> {
 }
 
 impl<T: Payload> Payload for Counted<T> {
+    const CARRIED: bool = false;
+
     fn encoded_len(&self) -> usize {
         self.content.encoded_len()
     }
@@ -414,7 +419,11 @@ macro_rules! messages {
 
         impl $(<$($generic: $bound + Clone + Send),+>)? $crate::wire::Wire for $name $(<$($generic),+>)? {
             const KINDS: &'static [(usize, $crate::wire::Kind)] =
-                &[$(($place, $crate::wire::Kind { phase: $phase, name: $kind })),+];
+                &[$(($place, $crate::wire::Kind {
+                    phase: $phase,
+                    name: $kind,
+                    carried: true $($(&& <$type as $crate::wire::Payload>::CARRIED)+)?,
+                })),+];
 
             #[inline]
             fn kind(&self) -> usize {

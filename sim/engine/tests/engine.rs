@@ -196,8 +196,6 @@ impl Strategy for Relay {
         vec![MechanismInfo {
             mechanism: text("toy"),
             unit: text("hop"),
-            delta: 0.0,
-            composition: text("basic"),
             claimed: None,
         }]
     }

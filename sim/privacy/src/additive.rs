@@ -92,7 +92,7 @@ mod tests {
         };
         assert!(releases(0.0).1 < releases(0.7).0);
         assert_eq!(mechanism.cost(), PrivacyCost::UNPROTECTED);
-        assert_eq!(mechanism.renyi(2.0), f64::INFINITY);
+        assert_eq!(mechanism.law().renyi(2.0), f64::INFINITY);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
+use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive, share};
 use crate::normal;
 
@@ -105,10 +106,13 @@ impl Mechanism for Gaussian {
         self.cost
     }
 
-    /// `order × sensitivity² / (2 std²)` (Mironov 2017, Corollary 3).
-    fn renyi(&self, order: f64) -> f64 {
-        let shift = self.sensitivity / self.std;
-        0.5 * order * shift * shift
+    fn law(&self) -> Law {
+        let PrivacyCost { epsilon, delta, .. } = self.cost;
+        Law::Normal {
+            shift: self.sensitivity / self.std,
+            epsilon,
+            delta,
+        }
     }
 }
 
@@ -208,7 +212,10 @@ mod tests {
     fn without_a_sensitivity_nothing_is_protected() {
         let released = Gaussian::as_released(0.1).unwrap();
         assert_eq!((released.std(), released.cost()), (0.1, PrivacyCost::UNPROTECTED));
-        assert_eq!((released.renyi(2.0), released.delta_at(100.0)), (f64::INFINITY, 1.0));
+        assert_eq!(
+            (released.law().renyi(2.0), released.delta_at(100.0)),
+            (f64::INFINITY, 1.0)
+        );
     }
 
     #[test]

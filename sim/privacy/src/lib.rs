@@ -7,7 +7,7 @@
 //! - [`RandomisedResponse`]: a value that may be another.
 //! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
-//! - [`PrivacyLedger`]: all releases, and the least that they are proved to cost together.
+//! - [`Law`]: what is known of a release; [`Accountant`]: what releases are proved to cost together.
 //!
 //! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
 //! release is the same on every machine. An input outside a mechanism's domain is an error. This crate knows nothing of
@@ -22,12 +22,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod accountant;
 pub mod additive;
 pub mod composition;
 pub mod exponential;
 pub mod gaussian;
 pub mod laplace;
-pub mod ledger;
+pub mod law;
 pub mod mechanism;
 pub mod multi_bit;
 pub mod noisy_counts;
@@ -35,11 +36,12 @@ mod normal;
 pub mod randomised_response;
 pub mod renyi;
 
+pub use accountant::{Accountant, Composition, DELTA, Totals};
 pub use additive::Additive;
 pub use exponential::Exponential;
 pub use gaussian::Gaussian;
 pub use laplace::{Laplace, LaplaceError};
-pub use ledger::PrivacyLedger;
+pub use law::Law;
 pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
 pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;

@@ -1,5 +1,6 @@
 //! What every mechanism has: a release and its cost.
 
+use crate::law::Law;
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,17 +40,10 @@ pub trait Mechanism: Send + Sync {
     /// What one release costs.
     fn cost(&self) -> PrivacyCost;
 
-    /// An upper bound of the Rényi divergence of `order`, above 1 or infinite, between the releases of two neighbouring inputs; see
-    /// [`RenyiCurve`](crate::renyi::RenyiCurve). Infinite where nothing protects.
-    ///
-    /// Unless a mechanism knows better, that of the worst mechanism with its epsilon, which is randomised response over two values; it
-    /// needs a delta of 0.
-    fn renyi(&self, order: f64) -> f64 {
+    /// The narrowest law that its releases keep, with the epsilon and delta of its cost. Default: those two, and no more is known.
+    fn law(&self) -> Law {
         let PrivacyCost { epsilon, delta, .. } = self.cost();
-        match delta == 0.0 {
-            true => crate::renyi::response(epsilon, 2.0, order),
-            false => f64::INFINITY,
-        }
+        Law::Bound { epsilon, delta }
     }
 }
 
@@ -203,6 +197,6 @@ mod tests {
         assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
         assert_eq!(rng.next_u64(), twin.next_u64());
         assert_eq!((none.cost().epsilon, none.cost().unit), (f64::INFINITY, "nothing"));
-        assert_eq!(none.renyi(2.0), f64::INFINITY);
+        assert_eq!(none.law().renyi(2.0), f64::INFINITY);
     }
 }

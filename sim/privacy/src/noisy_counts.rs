@@ -2,13 +2,13 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::Laplace;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
+use crate::{Laplace, Law};
 
 /// Adds independent Laplace noise of scale `sensitivity / epsilon` to every count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyCounts {
-    law: Laplace,
+    noise: Laplace,
     epsilon: f64,
     unit: &'static str,
 }
@@ -25,17 +25,17 @@ impl NoisyCounts {
     pub fn new(epsilon: f64, sensitivity: f64, unit: &'static str) -> Result<Self, ParameterError> {
         positive("epsilon", epsilon)?;
         positive("sensitivity", sensitivity)?;
-        let law = Laplace::for_epsilon(epsilon, sensitivity).map_err(|_| ParameterError {
+        let noise = Laplace::for_epsilon(epsilon, sensitivity).map_err(|_| ParameterError {
             name: "sensitivity / epsilon",
             rule: "finite and greater than 0",
             got: sensitivity / epsilon,
         })?;
-        Ok(NoisyCounts { law, epsilon, unit })
+        Ok(NoisyCounts { noise, epsilon, unit })
     }
 
-    /// The law of the noise.
-    pub fn law(&self) -> Laplace {
-        self.law
+    /// The noise.
+    pub fn noise(&self) -> Laplace {
+        self.noise
     }
 }
 
@@ -47,7 +47,7 @@ impl Mechanism for NoisyCounts {
     /// Draws one `u64` for each count, in index order. Counts must be finite.
     fn release(&self, counts: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(counts)?;
-        Ok(counts.iter().map(|count| count + self.law.sample(rng)).collect())
+        Ok(counts.iter().map(|count| count + self.noise.sample(rng)).collect())
     }
 
     fn cost(&self) -> PrivacyCost {
@@ -58,10 +58,9 @@ impl Mechanism for NoisyCounts {
         }
     }
 
-    /// [`Laplace::renyi`] with the whole sensitivity in one count, where it is largest: the divergence is convex in the shift.
-    fn renyi(&self, order: f64) -> f64 {
-        // The scale is sensitivity / epsilon.
-        crate::renyi::laplace(self.epsilon, order)
+    /// That of the whole sensitivity in one count, where it is widest: the divergence is convex in the shift.
+    fn law(&self) -> Law {
+        Law::Laplace { epsilon: self.epsilon }
     }
 }
 
@@ -96,7 +95,7 @@ mod tests {
                 sums[at + 2] += noise * noise;
             }
         }
-        let (variance, n) = (mechanism.law().variance(), f64::from(n));
+        let (variance, n) = (mechanism.noise().variance(), f64::from(n));
         for at in 0..2 {
             assert!((sums[at] / n).abs() < 4.0 * (variance / n).sqrt());
             // The fourth moment is 24 b⁴, that is 6 times the variance squared.
@@ -109,7 +108,7 @@ mod tests {
     #[test]
     fn the_worst_log_ratio_is_epsilon_per_unit_of_sensitivity() {
         let mechanism = NoisyCounts::new(2.0, 1.0, "one neighbour").unwrap();
-        let law = mechanism.law();
+        let law = mechanism.noise();
         let log_ratio = |x: f64| libm::log(law.pdf(x) / law.pdf(x - 1.0));
         let worst = (-300..300)
             .map(|i| log_ratio(f64::from(i) / 50.0).abs())
@@ -117,7 +116,7 @@ mod tests {
         assert!((worst - mechanism.cost().epsilon).abs() < 1e-12);
         // The bins are independent, so ratios of both add up.
         let replaced = NoisyCounts::new(2.0, 2.0, "one neighbour replaced").unwrap();
-        let both = 2.0 * libm::log(replaced.law().pdf(-1.0) / replaced.law().pdf(-2.0));
+        let both = 2.0 * libm::log(replaced.noise().pdf(-1.0) / replaced.noise().pdf(-2.0));
         assert!((both - replaced.cost().epsilon).abs() < 1e-12);
     }
 

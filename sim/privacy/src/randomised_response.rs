@@ -9,6 +9,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
+use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
 use folkmoot_draws::{bernoulli, index};
 
@@ -120,9 +121,11 @@ impl Mechanism for RandomisedResponse {
         }
     }
 
-    /// Exact, from the probabilities of keeping and of one other value (Mironov 2017, Proposition 5, for two values).
-    fn renyi(&self, order: f64) -> f64 {
-        crate::renyi::response(self.epsilon, f64::from(self.n_values), order)
+    fn law(&self) -> Law {
+        Law::Response {
+            epsilon: self.epsilon,
+            n_values: self.n_values,
+        }
     }
 }
 

@@ -4,11 +4,12 @@
 //! Gaussian for Differential Privacy. NeurIPS 2020, Proposition 12.
 //!
 //! A mechanism's curve gives, for each order `a > 1`, the largest Rényi divergence between releases of neighbouring inputs
-//! ([`Mechanism::renyi`]). Curves of successive releases add up order by order, and every order proves an epsilon for a given
+//! ([`Law::renyi`]). Curves of successive releases add up order by order, and every order proves an epsilon for a given
 //! delta, of which the least is true. For many releases that is far less than advanced composition says; the infinite order is basic
 //! composition, so for mechanisms without delta it is never more than that.
 
 use crate::composition::CompositionError;
+use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, positive, share};
 
 /// The costs of releases at several orders.
@@ -39,10 +40,15 @@ pub fn default_orders() -> Vec<f64> {
 impl RenyiCurve {
     /// The curve of one release of `mechanism` at [`default_orders`].
     pub fn of(mechanism: &impl Mechanism) -> RenyiCurve {
+        RenyiCurve::of_law(mechanism.law(), mechanism.cost().unit)
+    }
+
+    /// The curve of one release by a law, for inputs that differ by one `unit`, at [`default_orders`].
+    pub fn of_law(law: Law, unit: &'static str) -> RenyiCurve {
         let orders = default_orders();
         RenyiCurve {
-            costs: orders.iter().map(|&order| mechanism.renyi(order)).collect(),
-            unit: mechanism.cost().unit,
+            costs: orders.iter().map(|&order| law.renyi(order)).collect(),
+            unit,
             orders,
         }
     }
@@ -62,7 +68,7 @@ impl RenyiCurve {
             });
         }
         Ok(RenyiCurve {
-            costs: orders.iter().map(|&order| mechanism.renyi(order)).collect(),
+            costs: orders.iter().map(|&order| mechanism.law().renyi(order)).collect(),
             unit: mechanism.cost().unit,
             orders: orders.to_vec(),
         })

@@ -265,8 +265,6 @@ impl Strategy for DeepWalk {
         vec![MechanismInfo {
             mechanism: "none: neighbours".to_owned(),
             unit: "one neighbour".to_owned(),
-            delta: 0.0,
-            composition: "none".to_owned(),
             claimed: None,
         }]
     }

@@ -309,41 +309,23 @@ impl Strategy for FedWalk {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
-        let info = |mechanism: &str, unit: &str, composition: &str, claimed| MechanismInfo {
+        let info = |mechanism: &str, unit: &str, claimed| MechanismInfo {
             mechanism: mechanism.to_owned(),
             unit: unit.to_owned(),
-            delta: 0.0,
-            composition: composition.to_owned(),
-            claimed,
+            claimed: Some(claimed),
         };
+        let encoder = match self.params.encoder {
+            Encoder::AsPrinted => "exponential as printed: walk entry",
+            Encoder::Calibrated => "exponential calibrated: walk entry",
+            Encoder::Normalised => "exponential normalised: walk entry",
+            Encoder::RandomisedResponse => "randomised response: walk entry",
+            Encoder::Identity => "none: walk entry",
+        };
+        let (degree, entry) = (self.params.epsilon_degree, self.params.epsilon_encoder);
         vec![
-            info(
-                "laplace degree vector",
-                "one neighbour",
-                "basic",
-                Some(self.params.epsilon_degree),
-            ),
-            info(
-                "none: ordered matrix",
-                "one neighbour",
-                "none",
-                Some(self.params.epsilon_degree),
-            ),
-            info(
-                match self.params.encoder {
-                    Encoder::AsPrinted => "exponential as printed: walk entry",
-                    Encoder::Calibrated => "exponential calibrated: walk entry",
-                    Encoder::Normalised => "exponential normalised: walk entry",
-                    Encoder::RandomisedResponse => "randomised response: walk entry",
-                    Encoder::Identity => "none: walk entry",
-                },
-                "one vertex",
-                match self.params.encoder {
-                    Encoder::Identity => "none",
-                    _ => "basic",
-                },
-                Some(self.params.epsilon_encoder),
-            ),
+            info("laplace degree vector", "one neighbour", degree),
+            info("none: ordered matrix", "one neighbour", degree),
+            info(encoder, "one vertex", entry),
         ]
     }
 }

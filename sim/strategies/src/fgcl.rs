@@ -194,8 +194,6 @@ impl RoundStrategy for Fgcl {
         let views = self.params.claimed().map(|claimed| MechanismInfo {
             mechanism: "laplace: noisy views".to_owned(),
             unit: "one edge of one graph".to_owned(),
-            delta: 0.0,
-            composition: "basic".to_owned(),
             claimed: Some(claimed),
         });
         views.into_iter().collect()

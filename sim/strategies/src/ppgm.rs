@@ -326,8 +326,6 @@ impl Strategy for Ppgm {
         let info = |mechanism: &str| MechanismInfo {
             mechanism: mechanism.to_owned(),
             unit: "one graph".to_owned(),
-            delta: 0.0,
-            composition: "none".to_owned(),
             claimed: None,
         };
         vec![

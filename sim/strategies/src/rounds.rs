@@ -368,8 +368,6 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             }
             .to_owned(),
             unit: "one shard".to_owned(),
-            delta: 0.0,
-            composition: "none".to_owned(),
             claimed: None,
         };
         std::iter::once(weights).chain(self.task.mechanisms()).collect()

@@ -1,13 +1,13 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
 use super::{Outcome, Run, RunError};
-use crate::context::Spent;
 use crate::core::{Account, Content, Core, EPSILON_UNITS};
+use crate::privacy;
 use crate::queue::QueuedEvent;
-use crate::strategy::{MechanismInfo, Strategy};
+use crate::strategy::Strategy;
 use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor};
-use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, PrivacyRow, Round, ScoreRow, SimTime};
+use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, S> {
@@ -27,6 +27,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         scores.extend(self.presence_scores());
         scores.extend(self.privacy_scores());
         let ground = self.env.ground;
+        let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
+        let privacy = privacy::rows(self.env.mechanisms, self.env.n_clients, parts);
         let at_end = End {
             strategy: ground.strategy,
             server: &self.server.state,
@@ -36,6 +38,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             },
             setup: self.env.setup(),
             ledger: &ledger,
+            privacy: &privacy,
             rounds: &self.server.record.rounds,
             counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
             streams: ground.streams,
@@ -46,13 +49,14 @@ impl<S: Strategy> Run<'_, '_, S> {
         Ok(Outcome {
             messages: self.message_rows(&ledger),
             ledger,
-            privacy: self.privacy_rows(),
+            privacy,
             clients: self.client_rows(end),
             counters,
             handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
             rounds: std::mem::take(&mut self.server.record.rounds),
             scores,
             summary: sheet.take_summary(),
+            units: sheet.take_units(),
             artifacts: sheet.take_artifacts(),
             end,
         })
@@ -141,39 +145,6 @@ impl<S: Strategy> Run<'_, '_, S> {
             }
         }
         rows
-    }
-
-    /// What each client spent on each mechanism, in ascending order of the clients.
-    fn privacy_rows(&self) -> Vec<PrivacyRow> {
-        let mechanisms = self.env.mechanisms;
-        let n = mechanisms.len();
-        let row = |(i, info): (usize, &MechanismInfo)| {
-            let spent =
-                |id: u32| self.parts[(id % self.env.n_parts) as usize].spent[(id / self.env.n_parts) as usize * n + i];
-            let (mut total, mut worst) = (Spent::default(), 0.0f64);
-            for spent in (0..self.env.n_clients).map(spent) {
-                total.releases += spent.releases;
-                total.epsilon += spent.epsilon;
-                total.total += spent.total;
-                worst = worst.max(spent.total);
-            }
-            PrivacyRow {
-                mechanism: info.mechanism.clone(),
-                unit: info.unit.clone(),
-                releases: total.releases,
-                epsilon_per_release: if total.releases == 0 {
-                    0.0
-                } else {
-                    total.epsilon / total.releases as f64
-                },
-                delta_per_release: info.delta,
-                epsilon_worst_client: worst,
-                epsilon_mean_client: total.total / f64::from(self.env.n_clients.max(1)),
-                composition: info.composition.clone(),
-                epsilon_claimed: info.claimed,
-            }
-        };
-        mechanisms.iter().enumerate().map(row).collect()
     }
 
     fn client_rows(&self, end: SimTime) -> Vec<ClientRow> {

@@ -120,7 +120,12 @@ struct Reach;
 impl Study<Rumour> for Reach {
     fn after_round(&self, round: &Ended<'_, Rumour>, sheet: &mut Sheet) {
         let n = u64::from(round.setup.n_clients);
-        sheet.score("all", "share_reached", *round.server as f64 / n as f64, n);
+        sheet.score(
+            "all",
+            Unit::Share.of("share_reached"),
+            *round.server as f64 / n as f64,
+            n,
+        );
     }
 }
 

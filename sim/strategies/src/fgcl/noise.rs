@@ -5,7 +5,7 @@ use super::options::{DegreeRule, Draws};
 use crate::classifier::Encoder;
 use folkmoot_draws::SimRng;
 use folkmoot_learning::normalise_dense;
-use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Laplace, Law, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
 
 /// Laplace noise on a graph's table of pairs, of shape `(n_nodes, n_nodes)`; its diagonal is 0.
 pub(super) struct NoisyTable {
@@ -50,8 +50,8 @@ impl Mechanism for NoisyTable {
         self.budget.cost()
     }
 
-    fn renyi(&self, order: f64) -> f64 {
-        self.budget.renyi(order)
+    fn law(&self) -> Law {
+        self.budget.law()
     }
 }
 

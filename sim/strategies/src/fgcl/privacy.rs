@@ -7,7 +7,8 @@ use super::Params;
 use super::options::{Draws, Views};
 use super::study::View;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyLedger};
+use folkmoot_metrics::PrivacyRow;
+use folkmoot_privacy::{Laplace, Mechanism};
 use rayon::prelude::*;
 
 const ATTACK: Purpose = Purpose(*b"fg-guess");
@@ -15,61 +16,26 @@ const ATTACK: Purpose = Purpose(*b"fg-guess");
 const MOST_GRAPHS: usize = 64;
 /// How many views a guess is made of.
 const USES: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
-/// The delta of compositions that have one.
-const DELTA: f64 = 1e-5;
 
 impl Params {
-    /// What one view of each budget costs: with `PerEntry` an edge shows in two values.
-    fn costs(&self) -> Vec<f64> {
-        let times = match self.draws {
-            Draws::Symmetric => 1.0,
-            Draws::PerEntry => 2.0,
-        };
-        self.setting.epsilons().iter().map(|epsilon| times * epsilon).collect()
-    }
-
     /// The budget that the paper would state: that of one view, the larger of two.
     pub(super) fn claimed(&self) -> Option<f64> {
         self.setting.epsilons().into_iter().reduce(f64::max)
     }
+}
 
-    /// The releases about the graph that a client uses most, in one training: (cost, how often).
-    fn per_training(&self) -> Vec<(f64, u64)> {
-        let costs = self.costs();
-        let uses = match self.views {
-            Views::Fresh => u64::from(self.training.epochs),
-            Views::Fixed => 1,
-        };
-        let mut releases: Vec<(f64, u64)> = costs.iter().map(|cost| (*cost, uses)).collect();
-        // The queue at the start of each training; kept views cost nothing again.
-        if self.setting.is_contrastive() && self.views == Views::Fresh {
-            releases.extend(costs.first().map(|cost| (*cost, 1)));
-        }
-        releases
-    }
-
-    /// The budget of the graph that is used most by a client that takes part in all `n_rounds` rounds, at [`DELTA`], by each
-    /// composition, beside what the paper claims.
-    pub(super) fn totals(&self, n_rounds: u64, sheet: &mut Sheet) {
-        let Some(claimed) = self.claimed().filter(|_| n_rounds > 0) else {
-            return;
-        };
-        let n_trainings = match self.views {
-            Views::Fresh => n_rounds,
-            Views::Fixed => 1,
-        };
-        let mut ledger = PrivacyLedger::new();
-        for (cost, uses) in self.per_training() {
-            let view = NoisyCounts::new(cost, 1.0, "one edge").expect("budgets are checked beforehand");
-            ledger.spend(&view, uses * n_trainings).expect("all protect an edge");
-        }
-        let totals = ledger.totals(DELTA).expect("delta lies between 0 and 1");
-        sheet.reference("epsilon_all_rounds", "claimed", claimed);
-        sheet.number_if("epsilon_all_rounds", totals.basic.map(|cost| cost.epsilon));
-        for (label, total) in [("advanced", totals.advanced), ("renyi", totals.renyi)] {
-            if let Some(cost) = total {
-                sheet.reference("epsilon_all_rounds", label, cost.epsilon);
-            }
+/// What the views of all rounds have cost about the graph that was used most, by each composition, beside what the paper claims.
+pub(super) fn totals(views: &PrivacyRow, sheet: &mut Sheet) {
+    let of_all = "epsilon_all_rounds";
+    sheet.number(of_all, views.epsilon_worst_client);
+    let references = [
+        ("claimed", views.epsilon_claimed),
+        ("advanced", views.epsilon_advanced),
+        ("renyi", views.epsilon_renyi),
+    ];
+    for (label, epsilon) in references {
+        if let Some(epsilon) = epsilon {
+            sheet.reference(of_all, label, epsilon);
         }
     }
 }
@@ -105,8 +71,14 @@ impl View<'_> {
         }
         if all.n_degrees > 0 {
             let share = |part: u64, all: u64| part as f64 / all as f64;
-            sheet.number("nonpositive_degrees", share(all.n_nonpositive, all.n_degrees));
-            sheet.number("graphs_with_nonpositive_degree", share(all.n_spoilt, all.n_graphs));
+            sheet.number(
+                Unit::Share.of("nonpositive_degrees"),
+                share(all.n_nonpositive, all.n_degrees),
+            );
+            sheet.number(
+                Unit::Share.of("graphs_with_nonpositive_degree"),
+                share(all.n_spoilt, all.n_graphs),
+            );
         }
     }
 

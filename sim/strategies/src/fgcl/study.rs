@@ -2,6 +2,7 @@
 
 use super::Fgcl;
 use super::data::Data;
+use super::privacy::totals;
 use crate::classifier::Score;
 use crate::rounds::{RoundEnd, RoundStudy};
 use folkmoot_engine::prelude::*;
@@ -42,7 +43,9 @@ impl RoundStudy<Fgcl> for Audit {
 
     fn at_end(&self, end: &RoundEnd<'_, Fgcl>, sheet: &mut Sheet) {
         let n_rounds = u64::from(end.n_rounds());
-        end.task.params.totals(n_rounds, sheet);
+        if let [views] = end.privacy() {
+            totals(views, sheet);
+        }
         if end.is_dry() {
             return;
         }

@@ -212,24 +212,22 @@ impl Release {
 
     /// The row of the privacy ledger.
     pub(super) fn mechanism(&self) -> MechanismInfo {
-        let (name, composition, claimed) = match *self {
-            Release::Plain => ("none: embeddings", "none", None),
+        let (name, claimed) = match *self {
+            Release::Plain => ("none: embeddings", None),
             Release::MultiBit { epsilon, .. } => {
                 let claimed = match epsilon {
                     Epsilon::Graph(epsilon) => Some(epsilon),
                     // As many values as graphs have sizes; for budgets of nodes nothing is claimed of graphs.
                     Epsilon::InverseSize | Epsilon::Node(_) => None,
                 };
-                ("multi-bit encoder", "basic", claimed)
+                ("multi-bit encoder", claimed)
             }
-            Release::Additive { .. } => ("none: uniform noise", "none", None),
-            Release::Gaussian { .. } => ("none: normal noise without a sensitivity", "none", None),
+            Release::Additive { .. } => ("none: uniform noise", None),
+            Release::Gaussian { .. } => ("none: normal noise without a sensitivity", None),
         };
         MechanismInfo {
             mechanism: name.to_owned(),
             unit: "one graph: of a client's graphs the one that spends most".to_owned(),
-            delta: 0.0,
-            composition: composition.to_owned(),
             claimed,
         }
     }

@@ -262,7 +262,7 @@ impl RoundStudy<Federated> for Leak {
             sheet.number_if(name, value);
         }
         scores::not_applicable(view.ppgm, sheet);
-        sheet.number("clients_with_pairs", self.n_with_pairs as f64);
+        sheet.number(Unit::Count.of("clients_with_pairs"), self.n_with_pairs as f64);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What rounds come to, seen from above.
 
-use super::{Client, RoundStrategy, Rounds, Secure};
+use super::{Client, RoundStrategy, Rounds, Secure, WEIGHTS};
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::PrivacyRow;
 
 /// What watches the training of `R`.
 pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
@@ -35,6 +36,11 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
         self.run.setup.dry_run
     }
 
+    /// What the task's own releases have cost, a row for each of [`RoundStrategy::mechanisms`].
+    pub fn privacy(&self) -> &[PrivacyRow] {
+        &self.run.privacy[WEIGHTS + 1..]
+    }
+
     /// How many rounds there were.
     pub fn n_rounds(&self) -> u32 {
         self.run.rounds.len() as u32
@@ -64,7 +70,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         };
         self.0.at_end(&ended, sheet);
         for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
-            sheet.number(*name, *count as f64);
+            sheet.number(Unit::Count.of(*name), *count as f64);
         }
         if let Some(table) = end.server.refusals() {
             sheet.artifact("refused_updates.csv", table.into_bytes());

@@ -157,8 +157,6 @@ impl RoundStrategy for Toy {
         let info = |name: &str| MechanismInfo {
             mechanism: name.to_owned(),
             unit: "one client".to_owned(),
-            delta: 0.0,
-            composition: "basic".to_owned(),
             claimed: None,
         };
         vec![info("note"), info("thing")]

@@ -1,0 +1,272 @@
+//! The privacy ledger: what every client has released, and what it costs together.
+
+use crate::strategy::MechanismInfo;
+use folkmoot_metrics::PrivacyRow;
+use folkmoot_privacy::{Accountant, DELTA, Law, Totals};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is charged, numbered as it comes: a mechanism of the strategy and the law of a release.
+#[derive(Debug, Default)]
+pub(crate) struct Prices {
+    all: Vec<(usize, Law)>,
+    places: BTreeMap<(usize, LawKey), u32>,
+}
+
+type LawKey = (u8, [u64; 3]);
+
+impl Prices {
+    /// The number of a price.
+    pub(crate) fn number(&mut self, mechanism: usize, law: Law) -> u32 {
+        let all = &mut self.all;
+        *self.places.entry((mechanism, law.key())).or_insert_with(|| {
+            all.push((mechanism, law));
+            (all.len() - 1) as u32
+        })
+    }
+}
+
+/// One client's releases at one price.
+#[derive(Clone, Copy, Debug)]
+struct Paid {
+    price: u32,
+    /// How often it was paid: once for releases that are all of something else.
+    times: u64,
+    releases: u64,
+}
+
+/// One client's releases, one entry for each price.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spent(Vec<Paid>);
+
+impl Spent {
+    /// Adds `releases` that cost as much as one.
+    pub(crate) fn add(&mut self, price: u32, releases: u64) {
+        let at = self.0.iter().position(|paid| paid.price == price);
+        let at = at.unwrap_or_else(|| {
+            // A client has few prices, and a million clients may have them.
+            self.0.reserve_exact(1);
+            self.0.push(Paid {
+                price,
+                times: 0,
+                releases: 0,
+            });
+            self.0.len() - 1
+        });
+        self.0[at].times += 1;
+        self.0[at].releases += releases;
+    }
+}
+
+/// The rows of `privacy.csv`, one for each mechanism, from the clients' releases and the prices that number them.
+pub(crate) fn rows<'a>(
+    mechanisms: &[MechanismInfo],
+    n_clients: u32,
+    parts: impl Iterator<Item = (&'a Prices, &'a [Spent])> + Clone,
+) -> Vec<PrivacyRow> {
+    let row = |(i, info): (usize, &MechanismInfo)| {
+        let mut sums = Sums::new();
+        for (prices, spent) in parts.clone() {
+            sums.add(i, prices, spent);
+        }
+        sums.row(info, n_clients)
+    };
+    mechanisms.iter().enumerate().map(row).collect()
+}
+
+/// All clients' releases by one mechanism.
+struct Sums {
+    accountant: Accountant,
+    /// By law: how often it was paid for and how many releases that were, over all clients.
+    paid: BTreeMap<LawKey, (Law, u64, u64)>,
+    /// How often one client paid for each law, ascending; each such list once.
+    spendings: BTreeSet<Vec<(usize, u64)>>,
+}
+
+impl Sums {
+    fn new() -> Self {
+        Sums {
+            accountant: Accountant::new(DELTA).expect("it is a share"),
+            paid: BTreeMap::new(),
+            spendings: BTreeSet::new(),
+        }
+    }
+
+    /// Adds what a part's clients paid for releases by `mechanism`.
+    fn add(&mut self, mechanism: usize, prices: &Prices, spent: &[Spent]) {
+        let place = |(of, law): &(usize, Law)| (*of == mechanism).then(|| (self.accountant.law(*law), *law));
+        let places: Vec<Option<(usize, Law)>> = prices.all.iter().map(place).collect();
+        for Spent(all) in spent {
+            let mut spending = Vec::new();
+            for paid in all {
+                if let Some((place, law)) = places[paid.price as usize] {
+                    let (_, times, releases) = self.paid.entry(law.key()).or_insert((law, 0, 0));
+                    (*times, *releases) = (*times + paid.times, *releases + paid.releases);
+                    spending.push((place, paid.times));
+                }
+            }
+            spending.sort_unstable();
+            if !self.spendings.contains(&spending) {
+                self.spendings.insert(spending);
+            }
+        }
+    }
+
+    fn row(&self, info: &MechanismInfo, n_clients: u32) -> PrivacyRow {
+        let releases = self.paid.values().map(|(.., releases)| releases).sum();
+        // Of nothing there is nothing, even where nothing protects: 0 × infinity would be NaN.
+        let sum = |of: fn(&(Law, u64, u64)) -> (u64, f64)| {
+            let product = |(n, x): (u64, f64)| if n == 0 { 0.0 } else { n as f64 * x };
+            // A sum of nothing that begins with nothing would be -0.
+            self.paid.values().fold(0.0, |sum, paid| sum + product(of(paid)))
+        };
+        let each = |sum: f64, n: u64| if n == 0 { 0.0 } else { sum / n as f64 };
+        let (worst, totals) = self.worst();
+        PrivacyRow {
+            mechanism: info.mechanism.clone(),
+            unit: info.unit.clone(),
+            releases,
+            epsilon_per_release: each(sum(|(law, _, releases)| (*releases, law.epsilon())), releases),
+            delta_per_release: each(sum(|(law, _, releases)| (*releases, law.delta())), releases),
+            epsilon_worst_client: worst,
+            epsilon_mean_client: each(sum(|(law, times, _)| (*times, law.epsilon())), u64::from(n_clients)),
+            composition: if worst.is_finite() { "basic" } else { "none" }.to_owned(),
+            epsilon_claimed: info.claimed,
+            delta_total: self.accountant.delta(),
+            epsilon_basic: totals.basic,
+            epsilon_advanced: totals.advanced,
+            epsilon_renyi: totals.renyi,
+        }
+    }
+
+    /// The largest sum of epsilons that a client has spent, and the largest total by each composition that proves one for all clients.
+    fn worst(&self) -> (f64, Totals) {
+        let epsilon = |(place, times): &(usize, u64)| self.accountant.laws()[*place].epsilon() * *times as f64;
+        let (mut sum, mut totals) = (0.0f64, self.accountant.totals(&[]));
+        let mut after = self.spendings.iter().skip(1);
+        for spending in &self.spendings {
+            let next = after.next();
+            // Who pays for the same and once more for the last of it, pays more by every composition.
+            if next.is_some_and(|next| is_less(spending, next)) {
+                continue;
+            }
+            sum = sum.max(spending.iter().map(epsilon).sum());
+            let more = self.accountant.totals(spending);
+            let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+            totals = Totals {
+                basic: larger(totals.basic, more.basic),
+                advanced: larger(totals.advanced, more.advanced),
+                renyi: larger(totals.renyi, more.renyi),
+            };
+        }
+        (sum, totals)
+    }
+}
+
+/// Whether two lists of spendings differ in their last number alone.
+fn is_less(spending: &[(usize, u64)], next: &[(usize, u64)]) -> bool {
+    match (spending.split_last(), next.split_last()) {
+        (Some((last, before)), Some((next, next_before))) => before == next_before && last.0 == next.0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info() -> MechanismInfo {
+        MechanismInfo {
+            mechanism: "noise".to_owned(),
+            unit: "one edge".to_owned(),
+            claimed: Some(1.0),
+        }
+    }
+
+    fn row(prices: &Prices, spent: &[Spent], mechanism: usize) -> PrivacyRow {
+        let mechanisms = vec![info(); mechanism + 1];
+        let parts = spent.chunks(2).map(|spent| (prices, spent));
+        rows(&mechanisms, spent.len() as u32, parts).pop().unwrap()
+    }
+
+    const VIEW: Law = Law::Laplace { epsilon: 0.1 };
+
+    /// A hundred releases of 0.1 by the worst of three clients: the totals are those of an accountant who counts them by hand.
+    #[test]
+    fn totals_are_those_of_the_client_who_spends_most() {
+        let mut prices = Prices::default();
+        let other = prices.number(0, VIEW);
+        let view = prices.number(1, VIEW);
+        assert_eq!((view, prices.number(1, VIEW)), (1, view));
+        let mut spent = vec![Spent::default(); 3];
+        for (client, n) in [(0, 7), (2, 100)] {
+            (0..n).for_each(|_| spent[client].add(view, 3));
+        }
+        spent[1].add(other, 50);
+        let row = row(&prices, &spent, 1);
+        assert_eq!(
+            (row.releases, row.epsilon_claimed, row.composition.as_str()),
+            (321, Some(1.0), "basic")
+        );
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a}, not {b}");
+        close(row.epsilon_per_release, 0.1);
+        close(row.epsilon_worst_client, 10.0);
+        close(row.epsilon_mean_client, 10.7 / 3.0);
+        let mut accountant = Accountant::new(row.delta_total).unwrap();
+        let totals = accountant.law(VIEW);
+        let totals = accountant.totals(&[(totals, 100)]);
+        assert_eq!(row.epsilon_basic, totals.basic);
+        assert_eq!(
+            (row.epsilon_advanced, row.epsilon_renyi),
+            (totals.advanced, totals.renyi)
+        );
+        assert!(row.epsilon_renyi < row.epsilon_advanced && row.epsilon_advanced < row.epsilon_basic);
+    }
+
+    /// By each composition another client may be the worst one.
+    #[test]
+    fn each_composition_has_its_worst_client() {
+        let mut prices = Prices::default();
+        let (small, large) = (prices.number(0, VIEW), prices.number(0, Law::Laplace { epsilon: 3.0 }));
+        let mut spent = vec![Spent::default(); 2];
+        (0..60).for_each(|_| spent[0].add(small, 1));
+        spent[1].add(large, 1);
+        let row = row(&prices, &spent, 0);
+        assert_eq!(row.epsilon_basic, Some(row.epsilon_worst_client));
+        assert!((row.epsilon_worst_client - 6.0).abs() < 1e-12);
+        let alone = |law, times| {
+            let mut accountant = Accountant::new(DELTA).unwrap();
+            let law = accountant.law(law);
+            accountant.totals(&[(law, times)]).renyi.unwrap()
+        };
+        assert_eq!(
+            row.epsilon_renyi,
+            Some(alone(VIEW, 60).max(alone(Law::Laplace { epsilon: 3.0 }, 1)))
+        );
+    }
+
+    #[test]
+    fn what_nothing_protects_has_no_total_and_what_nobody_released_costs_nothing() {
+        let mut prices = Prices::default();
+        let (view, bare) = (prices.number(0, VIEW), prices.number(0, Law::UNPROTECTED));
+        let mut spent = vec![Spent::default(); 2];
+        spent[0].add(view, 1);
+        let fine = row(&prices, &spent, 0);
+        assert_eq!(fine.epsilon_basic, Some(0.1));
+        spent[1].add(bare, 1);
+        let spoilt = row(&prices, &spent, 0);
+        assert_eq!(
+            (spoilt.epsilon_worst_client, spoilt.composition.as_str()),
+            (f64::INFINITY, "none")
+        );
+        assert_eq!(
+            (spoilt.epsilon_basic, spoilt.epsilon_advanced, spoilt.epsilon_renyi),
+            (None, None, None)
+        );
+        let idle = row(&prices, &spent, 1);
+        assert_eq!(
+            (idle.releases, idle.epsilon_per_release, idle.epsilon_renyi),
+            (0, 0.0, Some(0.0))
+        );
+        assert!(idle.epsilon_mean_client.is_sign_positive(), "tables have no -0");
+    }
+}
