@@ -247,7 +247,10 @@ pub(crate) struct Core<S: Strategy> {
     pub(crate) releases: Vec<Vec<Releases>>,
     n_mechanisms: usize,
     pub(crate) handled: u64,
-    /// The first fault by event key.
+    /// The largest key of an event taken so far. What happens at one instant happens in the order of these, in whatever parts: an
+    /// event that another one causes at its own instant may have a smaller key, but comes after it.
+    reached: EventKey,
+    /// The first fault, and what was reached then.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
     /// Where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
     kept_jobs: Vec<u32>,
@@ -268,6 +271,7 @@ impl<S: Strategy> Core<S> {
             releases: Vec::new(),
             n_mechanisms,
             handled: 0,
+            reached: EventKey::new(SimTime::ZERO, 0, 0),
             fault: None,
             kept_jobs: Vec::new(),
             encoded: Vec::new(),
@@ -280,6 +284,14 @@ impl<S: Strategy> Core<S> {
     pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
         let slot = self.store.insert(entry);
         self.queue.push(QueuedEvent { key, to, slot });
+    }
+
+    /// Takes the next event if it is due before `end`.
+    #[inline]
+    pub(crate) fn next_before(&mut self, end: SimTime) -> Option<QueuedEvent> {
+        let event = self.queue.pop_before(end)?;
+        self.reached = self.reached.max(event.key);
+        Some(event)
     }
 
     /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.
@@ -519,7 +531,7 @@ impl<S: Strategy> Core<S> {
     /// Keeps the first fault.
     pub(crate) fn fail(&mut self, key: EventKey, party: Party, fault: Fault) {
         if self.fault.is_none() {
-            self.fault = Some((key, party, fault));
+            self.fault = Some((self.reached.max(key), party, fault));
         }
     }
 }

@@ -42,7 +42,7 @@ impl<S: Strategy> ServerPart<S> {
             if self.record.finished_at.is_some() || self.core.fault.is_some() {
                 return;
             }
-            let Some(event) = self.core.queue.pop_before(end) else {
+            let Some(event) = self.core.next_before(end) else {
                 return;
             };
             let Some(entry) = self.core.store.take(event.slot) else {
@@ -221,7 +221,7 @@ impl<S: Strategy> ClientPart<S> {
             if self.core.fault.is_some() {
                 return;
             }
-            let Some(event) = self.core.queue.pop_before(end) else {
+            let Some(event) = self.core.next_before(end) else {
                 return;
             };
             if is_before_jobs && self.core.is_kept_job(event) {

@@ -7,7 +7,7 @@ mod plain;
 mod script;
 
 use folkmoot_engine::prelude::{
-    ClientId, NoData, Options, Round, RunError, SimSpan, SimTime, Streams, System, Unobserved, World, run,
+    ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, Unobserved, World, run,
 };
 use folkmoot_engine::world::network::{self, LinkClass, Links};
 use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
@@ -256,4 +256,51 @@ proptest! {
     fn the_engine_does_what_one_queue_does_with_many_clients(script in script(2), n_clients in 600u32..700, place in place()) {
         compare(&Script { starts_clients: true, ..script }, n_clients, &place, 7)?;
     }
+}
+
+/// Client 1 fails at 2 ms, by its own timer. At that instant a message of client 2's reaches client 0, which sets a timer that runs
+/// out at once and fails too. That timer's key is the smallest of the three, but it is set only after client 1 has failed.
+#[test]
+fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
+    let say = Act::Send {
+        to: 1,
+        words: 0,
+        policy: 0,
+    };
+    let timer = |ms: u64| Act::Timer {
+        after: SimSpan(ms * 1_000_000),
+    };
+    // Client c does row 4 + c at its first event, row 7 + c at its second and row 10 + c at its third.
+    let mut rows = vec![Vec::new(); 13];
+    for (row, act) in [(5, timer(2)), (6, say), (7, timer(0)), (8, Act::Fail), (10, Act::Fail)] {
+        rows[row] = vec![act];
+    }
+    let script = Script {
+        rows,
+        life: 3,
+        starts_clients: true,
+        finishes: true,
+    };
+    let class = LinkClass {
+        latency_ms: Dist::Constant(2.0),
+        loss_prob: 0.0,
+    };
+    let place = Place {
+        links: Some(Links {
+            uplink: class,
+            downlink: class,
+            peer: class,
+            ..Links::default()
+        }),
+        ops_per_s: None,
+        attendance: Attendance::Always,
+        dropout: DropoutSpec::default(),
+        cohort: CohortSpec::All,
+        horizon: SimSpan::FOREVER,
+        header_bytes: 0,
+    };
+    let failed = plain::play(&script, 3, &place.world(), 1).err();
+    let party = Party::Client(ClientId(1));
+    assert!(matches!(failed, Some(RunError::Handler { party: who, .. }) if who == party));
+    compare(&script, 3, &place, 1).unwrap();
 }
