@@ -5,7 +5,7 @@
 //! changes nothing.
 
 use crate::context::JobContext;
-use crate::job::{Helpers, Job, Shared};
+use crate::job::{Helpers, Job, SharedJob};
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::store::Store;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
@@ -15,7 +15,6 @@ use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What handlers and jobs run on: a strategy, its data and whoever watches.
 pub(crate) struct Ground<'a, S: Strategy> {
@@ -327,13 +326,13 @@ impl<S: Strategy> Core<S> {
     /// Offers all jobs to the helpers.
     pub(crate) fn offer_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Option<&Helpers<'_, 'scope>>) {
         if let Some(helpers) = helpers.filter(|_| !self.kept_jobs.is_empty()) {
-            let jobs: Vec<Arc<Shared<S>>> = self.share_jobs().collect();
+            let jobs: Vec<SharedJob<S>> = self.share_jobs().collect();
             helpers.offer(env.ground, &jobs);
         }
     }
 
     /// All jobs that nobody else knows of, for others to do.
-    pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = Arc<Shared<S>>> {
+    pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = SharedJob<S>> {
         let store = &mut self.store;
         self.kept_jobs
             .drain(..)
