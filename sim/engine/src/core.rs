@@ -7,13 +7,13 @@
 use crate::context::JobContext;
 use crate::job::{Helpers, Job, SharedJob};
 use crate::queue::{EventKey, Queue, QueuedEvent};
-use crate::store::Store;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
 use crate::study::Study;
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
+use slab::Slab;
 use std::collections::BTreeMap;
 
 /// What handlers and jobs run on: a strategy, its data and whoever watches.
@@ -236,7 +236,8 @@ pub(crate) struct Core<S: Strategy> {
     /// Which part this is: 0 is the server's.
     index: usize,
     pub(crate) queue: Queue,
-    pub(crate) store: Store<Entry<S>>,
+    /// What the queue's events carry, so that its own records stay small.
+    store: Slab<Entry<S>>,
     pub(crate) ledger: Ledger,
     /// What was sent to each part in this window.
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
@@ -263,7 +264,7 @@ impl<S: Strategy> Core<S> {
         Core {
             index,
             queue: Queue::new(),
-            store: Store::new(),
+            store: Slab::new(),
             ledger: Ledger::new(kinds::<S>()),
             outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
@@ -278,10 +279,26 @@ impl<S: Strategy> Core<S> {
         }
     }
 
+    /// Keeps what an event carries, and returns where.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 events at once, which need hundreds of gigabytes.
+    #[inline]
+    fn keep(&mut self, entry: Entry<S>) -> u32 {
+        u32::try_from(self.store.insert(entry)).expect("fewer than 2^32 events are pending")
+    }
+
+    /// What an event carries, which is taken once.
+    #[inline]
+    pub(crate) fn take(&mut self, event: QueuedEvent) -> Option<Entry<S>> {
+        self.store.try_remove(event.slot as usize)
+    }
+
     /// Queues an event of this part.
     #[inline]
     pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
-        let slot = self.store.insert(entry);
+        let slot = self.keep(entry);
         self.queue.push(QueuedEvent { key, to, slot });
     }
 
@@ -303,7 +320,7 @@ impl<S: Strategy> Core<S> {
         work: (S::Work, JobContext),
     ) {
         let content = Content::Done(Job::Kept(work));
-        let slot = self.store.insert(Entry { round, content });
+        let slot = self.keep(Entry { round, content });
         self.queue.push(QueuedEvent { key, to, slot });
         if env.has_helpers {
             self.kept_jobs.push(slot);
@@ -336,7 +353,7 @@ impl<S: Strategy> Core<S> {
         let store = &mut self.store;
         self.kept_jobs
             .drain(..)
-            .filter_map(|slot| match &mut store.get_mut(slot)?.content {
+            .filter_map(|slot| match &mut store.get_mut(slot as usize)?.content {
                 Content::Done(job) => job.share(),
                 _ => None,
             })
@@ -344,7 +361,7 @@ impl<S: Strategy> Core<S> {
 
     /// Whether an event is the result of a job that nobody has been offered.
     pub(crate) fn is_kept_job(&mut self, event: QueuedEvent) -> bool {
-        let entry = self.store.get_mut(event.slot);
+        let entry = self.store.get_mut(event.slot as usize);
         entry.is_some_and(|entry| matches!(entry.content, Content::Done(Job::Kept(_))))
     }
 

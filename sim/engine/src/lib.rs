@@ -62,7 +62,6 @@ mod part;
 pub mod queue;
 pub mod release;
 pub mod run;
-mod store;
 pub mod strategy;
 pub mod study;
 pub mod wire;

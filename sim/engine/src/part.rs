@@ -45,7 +45,7 @@ impl<S: Strategy> ServerPart<S> {
             let Some(event) = self.core.next_before(end) else {
                 return;
             };
-            let Some(entry) = self.core.store.take(event.slot) else {
+            let Some(entry) = self.core.take(event) else {
                 continue;
             };
             self.handle(env, helpers, event.key, entry);
@@ -227,7 +227,7 @@ impl<S: Strategy> ClientPart<S> {
             if is_before_jobs && self.core.is_kept_job(event) {
                 return self.core.queue.push(event);
             }
-            let Some(entry) = self.core.store.take(event.slot) else {
+            let Some(entry) = self.core.take(event) else {
                 continue;
             };
             if let Err(fault) = self.handle(env, helpers, event, entry) {
