@@ -15,7 +15,7 @@ use folkmoot_engine::world::{availability, devices};
 use plain::Story;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use script::{Act, Diaries, Script};
+use script::{Act, Diaries, Heard, Script};
 
 /// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on one instant.
 #[derive(Clone, Debug)]
@@ -303,4 +303,54 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
     let party = Party::Client(ClientId(1));
     assert!(matches!(failed, Some(RunError::Handler { party: who, .. }) if who == party));
     compare(&script, 3, &place, 1).unwrap();
+}
+
+/// Links, devices, absences and a client's own draws are named by who it is, and not by how many there are: what ten clients see does
+/// not change with an eleventh, to whom nobody speaks and whom only the server hears.
+#[test]
+fn another_client_changes_nothing_that_the_others_see() {
+    let say = |to| Act::Send {
+        to,
+        words: 3,
+        policy: 2,
+    };
+    let work = Act::Compute { cost: 2.0 };
+    // The server and every third client do row 0; the eleventh client does row 2.
+    let script = Script {
+        rows: vec![vec![], vec![say(0), say(4), work], vec![say(0), work]],
+        life: 4,
+        starts_clients: true,
+        finishes: true,
+    };
+    let class = LinkClass {
+        latency_ms: Dist::Exponential { mean: 3.0, min: 1.0 },
+        loss_prob: 0.3,
+    };
+    let rate = Dist::Uniform { low: 1e3, high: 9e3 };
+    let place = Place {
+        links: Some(Links {
+            uplink: class,
+            downlink: class,
+            peer: class,
+            up_bytes_per_s: Some(rate),
+            down_bytes_per_s: Some(rate),
+            max_retries: 1,
+            retry_after_ms: 1.0,
+        }),
+        ops_per_s: None,
+        attendance: Attendance::OnOff,
+        dropout: DropoutSpec::default(),
+        cohort: CohortSpec::All,
+        horizon: SimSpan::FOREVER,
+        header_bytes: 24,
+    };
+    let seen = |n_clients| {
+        let story = told(&script, n_clients, &place.world(), 5, Options::default()).unwrap();
+        story.seen[1..=10].to_vec()
+    };
+    let ten = seen(10);
+    let heard = |what: fn(&Heard) -> bool| ten.iter().flatten().any(|seen| what(&seen.heard));
+    assert!(heard(|heard| matches!(heard, Heard::Message { .. })));
+    assert!(heard(|heard| matches!(heard, Heard::Undelivered { .. })));
+    assert!(ten == seen(11));
 }
