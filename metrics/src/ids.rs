@@ -193,6 +193,28 @@ mod tests {
     }
 
     #[test]
+    fn a_second_is_a_thousand_million_nanoseconds_both_ways() {
+        assert_eq!(SimSpan::from_secs(1.5), SimSpan(1_500_000_000));
+        assert_eq!(SimSpan(2_500_000_000).as_secs(), 2.5);
+        assert_eq!(SimTime(2_500_000_000).as_secs(), 2.5);
+        assert_eq!(SimSpan::from_secs(-1.0), SimSpan::ZERO);
+        assert_eq!(Round(4).next(), Round(5));
+    }
+
+    #[test]
+    fn a_way_has_the_word_that_tables_have() {
+        let ways = [
+            (Party::Client(ClientId(3)), Party::Server, "uplink"),
+            (Party::Server, Party::Client(ClientId(3)), "downlink"),
+            (Party::Client(ClientId(3)), Party::Client(ClientId(3)), "peer"),
+        ];
+        for ((from, to, word), way) in ways.into_iter().zip(Direction::ALL) {
+            assert_eq!((Direction::between(from, to), way.as_str()), (way, word));
+            assert_eq!(serde_json::to_string(&way).unwrap(), format!("\"{word}\""));
+        }
+    }
+
+    #[test]
     fn time_saturates_instead_of_wrapping() {
         assert_eq!(SimTime::NEVER + SimSpan(5), SimTime::NEVER);
         assert_eq!(SimTime(3) - SimTime(5), SimSpan::ZERO);

@@ -221,6 +221,91 @@ mod tests {
         assert_eq!(left.total().dropped_total(), 1);
     }
 
+    /// Every counter another number, so that none can stand for another.
+    const CELL: Cell = Cell {
+        sent: 20,
+        delivered: 7,
+        dropped: [1, 2, 5],
+        in_flight: 5,
+        retried: 11,
+        payload_bytes: 1300,
+        header_bytes: 170,
+    };
+
+    #[test]
+    fn every_counter_is_added_to_its_own() {
+        let mut sum = CELL;
+        sum.merge(&CELL);
+        sum.merge(&CELL);
+        let expected = Cell {
+            sent: 60,
+            delivered: 21,
+            dropped: [3, 6, 15],
+            in_flight: 15,
+            retried: 33,
+            payload_bytes: 3900,
+            header_bytes: 510,
+        };
+        assert_eq!(sum, expected);
+    }
+
+    #[test]
+    fn whatever_is_counted_has_a_row_at_its_place_and_in_its_columns() {
+        let mut ledger = Ledger::new(KINDS);
+        *ledger.cell(Round(1), 1, Direction::Peer) = CELL;
+        ledger.cell(Round(0), 1, Direction::Downlink).in_flight = 1;
+        ledger.cell(Round(0), 0, Direction::Peer).retried = 1;
+        ledger.cell(Round(2), 0, Direction::Uplink).header_bytes = 1;
+        let mut merged = Ledger::new(ledger.kinds());
+        merged.merge(&ledger);
+        assert_eq!(merged, ledger);
+        let places: Vec<_> = ledger
+            .rows()
+            .map(|(kind, round, way, _)| (kind.name, round.0, way))
+            .collect();
+        let expected = [
+            ("x", 2, Direction::Uplink),
+            ("x", 0, Direction::Peer),
+            ("y", 0, Direction::Downlink),
+            ("y", 1, Direction::Peer),
+        ];
+        assert_eq!(places, expected);
+        let rows = ledger.message_rows(|kind, round, _| (kind.name == "y").then_some(f64::from(round.0)));
+        let row = MessageRow {
+            phase: "b".to_owned(),
+            round: 1,
+            kind: "y".to_owned(),
+            direction: Direction::Peer,
+            sent: 20,
+            delivered: 7,
+            dropped: 8,
+            in_flight: 5,
+            retried: 11,
+            payload_bytes: 1300,
+            header_bytes: 170,
+            expected_messages: Some(1.0),
+        };
+        assert_eq!(rows.last(), Some(&row));
+        assert_eq!(rows[0].expected_messages, None);
+    }
+
+    #[test]
+    fn a_reason_stands_at_its_own_place_under_its_own_word() {
+        let words = DropReason::ALL.map(|reason| (reason as usize, reason.as_str()));
+        assert_eq!(words, [(0, "loss"), (1, "absent"), (2, "dropout")]);
+    }
+
+    #[test]
+    fn a_row_balances_only_if_every_message_has_one_fate() {
+        for (change, balances) in [(0, true), (1, false), (-1, false)] {
+            let mut ledger = Ledger::new(KINDS);
+            let cell = ledger.cell(Round(0), 1, Direction::Peer);
+            *cell = CELL;
+            cell.sent = cell.sent.saturating_add_signed(change);
+            assert_eq!(ledger.unbalanced().is_none(), balances, "{change} too many");
+        }
+    }
+
     #[test]
     fn a_row_that_loses_a_message_is_found() {
         let mut ledger = Ledger::new(KINDS);

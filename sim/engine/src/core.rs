@@ -5,18 +5,17 @@
 //! changes nothing.
 
 use crate::context::JobContext;
-use crate::job::{Helpers, Job, Shared};
+use crate::job::{Helpers, Job, SharedJob};
 use crate::privacy::Prices;
 use crate::queue::{EventKey, Queue, QueuedEvent};
-use crate::store::Store;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
 use crate::study::Study;
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
+use slab::Slab;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What handlers and jobs run on: a strategy, its data and whoever watches.
 pub(crate) struct Ground<'a, S: Strategy> {
@@ -238,7 +237,8 @@ pub(crate) struct Core<S: Strategy> {
     /// Which part this is: 0 is the server's.
     index: usize,
     pub(crate) queue: Queue,
-    pub(crate) store: Store<Entry<S>>,
+    /// What the queue's events carry, so that its own records stay small.
+    store: Slab<Entry<S>>,
     pub(crate) ledger: Ledger,
     /// What was sent to each part in this window.
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
@@ -249,7 +249,10 @@ pub(crate) struct Core<S: Strategy> {
     n_mechanisms: usize,
     pub(crate) prices: Prices,
     pub(crate) handled: u64,
-    /// The first fault by event key.
+    /// The largest key of an event taken so far. What happens at one instant happens in the order of these, in whatever parts: an
+    /// event that another one causes at its own instant may have a smaller key, but comes after it.
+    reached: EventKey,
+    /// The first fault, and what was reached then.
     pub(crate) fault: Option<(EventKey, Party, Fault)>,
     /// Where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
     kept_jobs: Vec<u32>,
@@ -263,7 +266,7 @@ impl<S: Strategy> Core<S> {
         Core {
             index,
             queue: Queue::new(),
-            store: Store::new(),
+            store: Slab::new(),
             ledger: Ledger::new(kinds::<S>()),
             outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
@@ -271,6 +274,7 @@ impl<S: Strategy> Core<S> {
             n_mechanisms,
             prices: Prices::default(),
             handled: 0,
+            reached: EventKey::new(SimTime::ZERO, 0, 0),
             fault: None,
             kept_jobs: Vec::new(),
             encoded: Vec::new(),
@@ -278,11 +282,35 @@ impl<S: Strategy> Core<S> {
         }
     }
 
+    /// Keeps what an event carries, and returns where.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 events at once, which need hundreds of gigabytes.
+    #[inline]
+    fn keep(&mut self, entry: Entry<S>) -> u32 {
+        u32::try_from(self.store.insert(entry)).expect("fewer than 2^32 events are pending")
+    }
+
+    /// What an event carries, which is taken once.
+    #[inline]
+    pub(crate) fn take(&mut self, event: QueuedEvent) -> Option<Entry<S>> {
+        self.store.try_remove(event.slot as usize)
+    }
+
     /// Queues an event of this part.
     #[inline]
     pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
-        let slot = self.store.insert(entry);
+        let slot = self.keep(entry);
         self.queue.push(QueuedEvent { key, to, slot });
+    }
+
+    /// Takes the next event if it is due before `end`.
+    #[inline]
+    pub(crate) fn next_before(&mut self, end: SimTime) -> Option<QueuedEvent> {
+        let event = self.queue.pop_before(end)?;
+        self.reached = self.reached.max(event.key);
+        Some(event)
     }
 
     /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.
@@ -295,7 +323,7 @@ impl<S: Strategy> Core<S> {
         work: (S::Work, JobContext),
     ) {
         let content = Content::Done(Job::Kept(work));
-        let slot = self.store.insert(Entry { round, content });
+        let slot = self.keep(Entry { round, content });
         self.queue.push(QueuedEvent { key, to, slot });
         if env.has_helpers {
             self.kept_jobs.push(slot);
@@ -318,17 +346,17 @@ impl<S: Strategy> Core<S> {
     /// Offers all jobs to the helpers.
     pub(crate) fn offer_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Option<&Helpers<'_, 'scope>>) {
         if let Some(helpers) = helpers.filter(|_| !self.kept_jobs.is_empty()) {
-            let jobs: Vec<Arc<Shared<S>>> = self.share_jobs().collect();
+            let jobs: Vec<SharedJob<S>> = self.share_jobs().collect();
             helpers.offer(env.ground, &jobs);
         }
     }
 
     /// All jobs that nobody else knows of, for others to do.
-    pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = Arc<Shared<S>>> {
+    pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = SharedJob<S>> {
         let store = &mut self.store;
         self.kept_jobs
             .drain(..)
-            .filter_map(|slot| match &mut store.get_mut(slot)?.content {
+            .filter_map(|slot| match &mut store.get_mut(slot as usize)?.content {
                 Content::Done(job) => job.share(),
                 _ => None,
             })
@@ -336,7 +364,7 @@ impl<S: Strategy> Core<S> {
 
     /// Whether an event is the result of a job that nobody has been offered.
     pub(crate) fn is_kept_job(&mut self, event: QueuedEvent) -> bool {
-        let entry = self.store.get_mut(event.slot);
+        let entry = self.store.get_mut(event.slot as usize);
         entry.is_some_and(|entry| matches!(entry.content, Content::Done(Job::Kept(_))))
     }
 
@@ -522,7 +550,7 @@ impl<S: Strategy> Core<S> {
     /// Keeps the first fault.
     pub(crate) fn fail(&mut self, key: EventKey, party: Party, fault: Fault) {
         if self.fault.is_none() {
-            self.fault = Some((key, party, fault));
+            self.fault = Some((self.reached.max(key), party, fault));
         }
     }
 }

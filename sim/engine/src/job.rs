@@ -8,13 +8,14 @@
 //! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job that the pool has begun, so
 //! the two cannot wait for each other. What is returned never depends on who did the work, nor on the chunks.
 
+mod shared;
+
+use self::shared::Shared;
 use crate::context::JobContext;
 use crate::core::Ground;
 use crate::strategy::Strategy;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The most jobs that are handed over at once: enough to pay for waking a thread where each takes microseconds.
 const CHUNK_AT_MOST: usize = 32;
@@ -77,32 +78,35 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
     }
 
     /// Hands jobs over, in chunks.
-    pub(crate) fn offer<S: Strategy>(&self, ground: Ground<'scope, S>, jobs: &[Arc<Shared<S>>]) {
+    pub(crate) fn offer<S: Strategy>(&self, ground: Ground<'scope, S>, jobs: &[SharedJob<S>]) {
         let size = (jobs.len() / (2 * self.n_threads)).clamp(1, CHUNK_AT_MOST);
         for chunk in jobs.chunks(size) {
             let (chunk, busy) = (chunk.to_vec(), Arc::clone(&self.busy));
             self.scope.spawn(move |_| {
                 let _busy = Busy::new(&busy);
                 // From the end: whoever needs the results begins with the first.
-                chunk.iter().rev().for_each(|job| job.run(&ground));
+                chunk.iter().rev().for_each(|job| job.run(|work| ground.perform(work)));
             });
         }
     }
 }
+
+/// A job that others may do.
+pub(crate) type SharedJob<S> = Arc<Shared<(<S as Strategy>::Work, JobContext), <S as Strategy>::Done>>;
 
 /// One piece of work.
 pub(crate) enum Job<S: Strategy> {
     /// Nobody else knows of it.
     Kept((S::Work, JobContext)),
     /// Others may do it.
-    Shared(Arc<Shared<S>>),
+    Shared(SharedJob<S>),
     /// Between the two: never seen.
     Moving,
 }
 
 impl<S: Strategy> Job<S> {
     /// Makes it known to others, unless it is already.
-    pub(crate) fn share(&mut self) -> Option<Arc<Shared<S>>> {
+    pub(crate) fn share(&mut self) -> Option<SharedJob<S>> {
         match std::mem::replace(self, Job::Moving) {
             Job::Kept(work) => {
                 let shared = Arc::new(Shared::new(work));
@@ -124,80 +128,8 @@ impl<S: Strategy> Job<S> {
     pub(crate) fn take(self, ground: &Ground<'_, S>) -> S::Done {
         match self {
             Job::Kept(work) => ground.perform(&work),
-            Job::Shared(shared) => shared.take(ground),
+            Job::Shared(shared) => shared.take(|work| ground.perform(work)),
             Job::Moving => unreachable!("a job is kept or shared"),
         }
-    }
-}
-
-/// Work that several threads know of and, once done, its result.
-pub(crate) struct Shared<S: Strategy> {
-    work: (S::Work, JobContext),
-    progress: Mutex<Progress<S::Done>>,
-    finished: Condvar,
-}
-
-enum Progress<D> {
-    Waiting,
-    Running,
-    /// Running, and somebody waits for it.
-    Awaited,
-    Done(D),
-    Panicked(Box<dyn Any + Send>),
-    Taken,
-}
-
-impl<S: Strategy> Shared<S> {
-    fn new(work: (S::Work, JobContext)) -> Self {
-        Shared {
-            work,
-            progress: Mutex::new(Progress::Waiting),
-            finished: Condvar::new(),
-        }
-    }
-
-    /// Whether the work is the caller's to do.
-    fn begin(&self) -> bool {
-        let mut progress = self.lock();
-        let is_mine = matches!(*progress, Progress::Waiting);
-        if is_mine {
-            *progress = Progress::Running;
-        }
-        is_mine
-    }
-
-    /// Does the work unless somebody has begun it.
-    fn run(&self, ground: &Ground<'_, S>) {
-        if !self.begin() {
-            return;
-        }
-        // Whoever waits for it must not wait for ever: it goes on with the panic.
-        let done = match catch_unwind(AssertUnwindSafe(|| ground.perform(&self.work))) {
-            Ok(done) => Progress::Done(done),
-            Err(panic) => Progress::Panicked(panic),
-        };
-        if matches!(std::mem::replace(&mut *self.lock(), done), Progress::Awaited) {
-            self.finished.notify_all();
-        }
-    }
-
-    /// The result, asked for once.
-    fn take(&self, ground: &Ground<'_, S>) -> S::Done {
-        if self.begin() {
-            return ground.perform(&self.work);
-        }
-        let mut progress = self.lock();
-        loop {
-            match std::mem::replace(&mut *progress, Progress::Taken) {
-                Progress::Done(done) => return done,
-                Progress::Panicked(panic) => resume_unwind(panic),
-                _ => *progress = Progress::Awaited,
-            }
-            progress = self.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Progress<S::Done>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

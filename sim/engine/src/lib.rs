@@ -63,7 +63,6 @@ mod privacy;
 pub mod queue;
 pub mod release;
 pub mod run;
-mod store;
 pub mod strategy;
 pub mod study;
 pub mod wire;

@@ -43,10 +43,10 @@ impl<S: Strategy> ServerPart<S> {
             if self.record.finished_at.is_some() || self.core.fault.is_some() {
                 return;
             }
-            let Some(event) = self.core.queue.pop_before(end) else {
+            let Some(event) = self.core.next_before(end) else {
                 return;
             };
-            let Some(entry) = self.core.store.take(event.slot) else {
+            let Some(entry) = self.core.take(event) else {
                 continue;
             };
             self.handle(env, helpers, event.key, entry);
@@ -219,13 +219,13 @@ impl<S: Strategy> ClientPart<S> {
             if self.core.fault.is_some() {
                 return;
             }
-            let Some(event) = self.core.queue.pop_before(end) else {
+            let Some(event) = self.core.next_before(end) else {
                 return;
             };
             if is_before_jobs && self.core.is_kept_job(event) {
                 return self.core.queue.push(event);
             }
-            let Some(entry) = self.core.store.take(event.slot) else {
+            let Some(entry) = self.core.take(event) else {
                 continue;
             };
             if let Err(fault) = self.handle(env, helpers, event, entry) {

@@ -150,17 +150,8 @@ impl Mechanism for Exponential {
     /// Draws one `u64`; candidates fill the unit interval in index order.
     fn release(&self, scores: &[f64], rng: &mut ChaCha8Rng) -> Result<usize, ReleaseError> {
         let weights: Vec<f64> = self.exponents(scores)?.into_iter().map(libm::exp).collect();
-        let mut left = unit(rng) * weights.iter().sum::<f64>();
-        let mut chosen = 0;
-        for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            // Rounding may leave a rest after the last candidate, which then keeps it.
-            chosen = index;
-            if left < weight {
-                break;
-            }
-            left -= weight;
-        }
-        Ok(chosen)
+        let at = unit(rng) * weights.iter().sum::<f64>();
+        Ok(pick(&weights, at))
     }
 
     fn cost(&self) -> PrivacyCost {
@@ -170,6 +161,20 @@ impl Mechanism for Exponential {
             unit: self.unit,
         }
     }
+}
+
+/// The candidate at `left` on a line of which each takes as much as its weight. Rounding may leave a rest after the last one that
+/// has any weight, which then keeps it.
+fn pick(weights: &[f64], mut left: f64) -> usize {
+    let mut chosen = 0;
+    for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        chosen = index;
+        if left < weight {
+            break;
+        }
+        left -= weight;
+    }
+    chosen
 }
 
 #[cfg(test)]
@@ -192,6 +197,12 @@ mod tests {
     }
 
     const STABLE: [usize; 12] = [0, 0, 4, 4, 4, 1, 0, 4, 1, 4, 0, 1];
+
+    #[test]
+    fn a_candidate_without_weight_is_not_chosen_even_by_rounding() {
+        let picks = [0.0, 0.99, 1.0, 1.49, 1.5].map(|left| pick(&[0.0, 1.0, 0.0, 0.5, 0.0], left));
+        assert_eq!(picks, [1, 1, 3, 3, 3]);
+    }
 
     /// Every frequency within 4 standard errors of its probability.
     #[test]
@@ -231,6 +242,7 @@ mod tests {
         let worst = printed.worst_log_ratio(&scores, 2).unwrap();
         assert!((worst - 16.0).abs() < 1e-9 && worst <= printed.cost().epsilon);
         assert!(calibrated(2.0, 8.0).worst_log_ratio(&scores, 2).unwrap() <= 2.0);
+        assert_eq!((printed.scale(), calibrated(2.0, 8.0).scale()), (2.0, 0.125));
     }
 
     #[test]

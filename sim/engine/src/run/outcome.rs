@@ -188,7 +188,7 @@ fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: 
 
 fn drain_in_flight<S: Strategy>(core: &mut Core<S>) {
     while let Some(event) = core.queue.pop() {
-        if let Some(entry) = core.store.take(event.slot)
+        if let Some(entry) = core.take(event)
             && let Content::Message(envelope) = entry.content
         {
             note_in_flight(&mut core.ledger, event, entry.round, envelope.letter.kind());

@@ -1,0 +1,356 @@
+//! The engine against a plain one: random scripts in random worlds, event for event and cell for cell.
+#![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
+
+#[path = "reference/plain.rs"]
+mod plain;
+#[path = "reference/script.rs"]
+mod script;
+
+use folkmoot_engine::prelude::{
+    ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, Unobserved, World, run,
+};
+use folkmoot_engine::world::network::{self, LinkClass, Links};
+use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
+use folkmoot_engine::world::{availability, devices};
+use plain::Story;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use script::{Act, Diaries, Heard, Script};
+
+/// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on one instant.
+#[derive(Clone, Debug)]
+struct Place {
+    links: Option<Links>,
+    ops_per_s: Option<f64>,
+    attendance: Attendance,
+    dropout: DropoutSpec,
+    cohort: CohortSpec,
+    horizon: SimSpan,
+    header_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Attendance {
+    Always,
+    Bernoulli,
+    OnOff,
+    Blink,
+}
+
+/// Clients come and go by the millisecond: client `c` is away in every millisecond that it and 3 divide with rest 0.
+struct Blink;
+
+impl Availability for Blink {
+    fn presence(&self, client: ClientId, _: Round, at: SimTime, _: &mut PresenceCursor, _: Streams) -> Presence {
+        let millisecond = at.0 / 1_000_000;
+        match (millisecond + u64::from(client.0)).is_multiple_of(3) {
+            true => Presence::Away(Some(SimTime((millisecond + 1) * 1_000_000))),
+            false => Presence::Online,
+        }
+    }
+
+    fn online(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams) -> SimSpan {
+        SimSpan::ZERO
+    }
+}
+
+impl Place {
+    fn world(&self) -> World {
+        World {
+            network: match self.links {
+                Some(links) => Box::new(links),
+                None => Box::new(network::Ideal {}),
+            },
+            devices: match self.ops_per_s {
+                Some(ops_per_s) => Box::new(devices::Constant { ops_per_s }),
+                None => Box::new(devices::LogNormal {
+                    median_ops_per_s: 1e3,
+                    sigma: 0.5,
+                }),
+            },
+            availability: match self.attendance {
+                Attendance::Always => Box::new(availability::Always {}),
+                Attendance::Bernoulli => Box::new(availability::Bernoulli { online_prob: 0.6 }),
+                Attendance::OnOff => Box::new(availability::OnOff {
+                    mean_on_s: 0.01,
+                    mean_off_s: 0.005,
+                }),
+                Attendance::Blink => Box::new(Blink),
+            },
+            dropout: self.dropout,
+            cohort: self.cohort,
+            deadline: None,
+            // A message that is cut off by an absence begins anew, for ever where clients never stay for as long as it takes.
+            horizon: match self.attendance {
+                Attendance::Always | Attendance::Bernoulli => self.horizon,
+                Attendance::OnOff | Attendance::Blink => self.horizon.min(SimSpan(60_000_000)),
+            },
+            header_bytes: self.header_bytes,
+        }
+    }
+}
+
+fn latency() -> impl Strategy<Value = Dist> {
+    prop_oneof![
+        6 => (0u32..4).prop_map(|ms| Dist::Constant(ms.into())),
+        1 => (0u32..3).prop_map(|low| Dist::Uniform { low: low.into(), high: 5.0 }),
+        1 => Just(Dist::LogNormal { median: 2.0, sigma: 0.6, min: 1.0 }),
+        1 => Just(Dist::Exponential { mean: 2.0, min: 0.5 }),
+    ]
+}
+
+fn links() -> impl Strategy<Value = Links> {
+    let class = || (latency(), prop_oneof![Just(0.0), Just(0.3)]);
+    let rate =
+        || prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(|n| Some(Dist::Constant(f64::from(n) * 8000.0)))];
+    (class(), class(), class(), rate(), rate(), 0u32..3, 0u32..3).prop_map(
+        |(uplink, downlink, peer, up, down, max_retries, wait)| {
+            let class = |(latency_ms, loss_prob)| LinkClass { latency_ms, loss_prob };
+            Links {
+                uplink: class(uplink),
+                downlink: class(downlink),
+                peer: class(peer),
+                up_bytes_per_s: up,
+                down_bytes_per_s: down,
+                max_retries,
+                retry_after_ms: wait.into(),
+            }
+        },
+    )
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    let links = prop_oneof![6 => links().prop_map(Some), 1 => Just(None)];
+    let ops_per_s = prop_oneof![3 => Just(Some(1e3)), 1 => Just(None)];
+    let attendance = prop_oneof![
+        Just(Attendance::Always),
+        Just(Attendance::Bernoulli),
+        Just(Attendance::OnOff),
+        Just(Attendance::Blink)
+    ];
+    let dropout = prop_oneof![
+        2 => Just(DropoutSpec { prob: 0.0, after_ms: Dist::Constant(0.0) }),
+        1 => (0u32..4).prop_map(|ms| DropoutSpec { prob: 0.3, after_ms: Dist::Constant(ms.into()) }),
+    ];
+    let cohort = prop_oneof![
+        Just(CohortSpec::All),
+        Just(CohortSpec::Fraction {
+            share: 0.5,
+            over_select: 1.0
+        })
+    ];
+    let horizon = prop_oneof![3 => Just(SimSpan::FOREVER), 1 => (1u64..30).prop_map(|ms| SimSpan(ms * 1_000_000))];
+    let header_bytes = prop_oneof![Just(0), Just(24)];
+    (links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes).prop_map(
+        |(links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes)| Place {
+            links,
+            ops_per_s,
+            attendance,
+            dropout,
+            cohort,
+            horizon,
+            header_bytes,
+        },
+    )
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let after = prop_oneof![
+        6 => (0u64..5).prop_map(|ms| SimSpan(ms * 1_000_000)),
+        1 => Just(SimSpan::FOREVER),
+    ];
+    prop_oneof![
+        40 => (0u32..1000, 0u32..5, 0u32..8).prop_map(|(to, words, policy)| Act::Send { to, words, policy }),
+        20 => (0u32..5, 0u32..8).prop_map(|(words, policy)| Act::Broadcast { words, policy }),
+        20 => (0u32..4).prop_map(|cost| Act::Compute { cost: cost.into() }),
+        20 => after.prop_map(|after| Act::Timer { after }),
+        15 => (0u32..4).prop_map(|round| Act::Round { round }),
+        1 => Just(Act::Finish),
+        1 => Just(Act::Fail),
+    ]
+}
+
+fn script(life: u32) -> impl Strategy<Value = Script> {
+    (
+        vec(vec(act(), 0..4), 1..8),
+        1..=life,
+        any::<bool>(),
+        prop::bool::weighted(0.8),
+    )
+        .prop_map(|(rows, life, starts_clients, finishes)| Script {
+            rows,
+            life,
+            starts_clients,
+            finishes,
+        })
+}
+
+/// The engine's story, told like the reference's.
+fn told(script: &Script, n_clients: u32, world: &World, seed: u64, options: Options) -> Result<Story, RunError> {
+    let diaries = Diaries::default();
+    let system = System {
+        strategy: script,
+        shards: &NoData(n_clients),
+        study: &diaries,
+    };
+    let outcome = run(system, world, seed, options, &mut Unobserved)?;
+    let rows = outcome.ledger.rows();
+    let nanoseconds = |seconds: f64| SimSpan::from_secs(seconds).0;
+    Ok(Story {
+        seen: diaries.0.into_inner().unwrap(),
+        cells: rows
+            .map(|(kind, round, way, cell)| ((kind.name, round, way), *cell))
+            .collect(),
+        totals: outcome
+            .clients
+            .iter()
+            .map(|row| {
+                [
+                    row.rounds,
+                    row.uplink_bytes,
+                    row.downlink_bytes,
+                    row.peer_bytes,
+                    nanoseconds(row.compute_s),
+                ]
+            })
+            .collect(),
+        round_ends: outcome
+            .rounds
+            .iter()
+            .map(|row| SimTime(nanoseconds(row.virtual_s)))
+            .collect(),
+        end: outcome.end,
+    })
+}
+
+fn compare(script: &Script, n_clients: u32, place: &Place, seed: u64) -> Result<(), TestCaseError> {
+    let world = place.world();
+    let expected = plain::play(script, n_clients, &world, seed);
+    for (windows, threads, wire_check) in [(true, 1, false), (false, 1, true), (true, 3, true), (false, 3, false)] {
+        let options = Options {
+            threads,
+            windows,
+            wire_check,
+            dry_run: false,
+        };
+        let got = told(script, n_clients, &world, seed, options);
+        prop_assert_eq!(&got, &expected, "{:?}", options);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_engine_does_what_one_queue_does(script in script(4), n_clients in 1u32..9, place in place(), seed in 0u64..1000) {
+        compare(&script, n_clients, &place, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// So many clients that windows are played, and their messages handed over, by several threads.
+    #[test]
+    fn the_engine_does_what_one_queue_does_with_many_clients(script in script(2), n_clients in 600u32..700, place in place()) {
+        compare(&Script { starts_clients: true, ..script }, n_clients, &place, 7)?;
+    }
+}
+
+/// Client 1 fails at 2 ms, by its own timer. At that instant a message of client 2's reaches client 0, which sets a timer that runs
+/// out at once and fails too. That timer's key is the smallest of the three, but it is set only after client 1 has failed.
+#[test]
+fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
+    let say = Act::Send {
+        to: 1,
+        words: 0,
+        policy: 0,
+    };
+    let timer = |ms: u64| Act::Timer {
+        after: SimSpan(ms * 1_000_000),
+    };
+    // Client c does row 4 + c at its first event, row 7 + c at its second and row 10 + c at its third.
+    let mut rows = vec![Vec::new(); 13];
+    for (row, act) in [(5, timer(2)), (6, say), (7, timer(0)), (8, Act::Fail), (10, Act::Fail)] {
+        rows[row] = vec![act];
+    }
+    let script = Script {
+        rows,
+        life: 3,
+        starts_clients: true,
+        finishes: true,
+    };
+    let class = LinkClass {
+        latency_ms: Dist::Constant(2.0),
+        loss_prob: 0.0,
+    };
+    let place = Place {
+        links: Some(Links {
+            uplink: class,
+            downlink: class,
+            peer: class,
+            ..Links::default()
+        }),
+        ops_per_s: None,
+        attendance: Attendance::Always,
+        dropout: DropoutSpec::default(),
+        cohort: CohortSpec::All,
+        horizon: SimSpan::FOREVER,
+        header_bytes: 0,
+    };
+    let failed = plain::play(&script, 3, &place.world(), 1).err();
+    let party = Party::Client(ClientId(1));
+    assert!(matches!(failed, Some(RunError::Handler { party: who, .. }) if who == party));
+    compare(&script, 3, &place, 1).unwrap();
+}
+
+/// Links, devices, absences and a client's own draws are named by who it is, and not by how many there are: what ten clients see does
+/// not change with an eleventh, to whom nobody speaks and whom only the server hears.
+#[test]
+fn another_client_changes_nothing_that_the_others_see() {
+    let say = |to| Act::Send {
+        to,
+        words: 3,
+        policy: 2,
+    };
+    let work = Act::Compute { cost: 2.0 };
+    // The server and every third client do row 0; the eleventh client does row 2.
+    let script = Script {
+        rows: vec![vec![], vec![say(0), say(4), work], vec![say(0), work]],
+        life: 4,
+        starts_clients: true,
+        finishes: true,
+    };
+    let class = LinkClass {
+        latency_ms: Dist::Exponential { mean: 3.0, min: 1.0 },
+        loss_prob: 0.3,
+    };
+    let rate = Dist::Uniform { low: 1e3, high: 9e3 };
+    let place = Place {
+        links: Some(Links {
+            uplink: class,
+            downlink: class,
+            peer: class,
+            up_bytes_per_s: Some(rate),
+            down_bytes_per_s: Some(rate),
+            max_retries: 1,
+            retry_after_ms: 1.0,
+        }),
+        ops_per_s: None,
+        attendance: Attendance::OnOff,
+        dropout: DropoutSpec::default(),
+        cohort: CohortSpec::All,
+        horizon: SimSpan::FOREVER,
+        header_bytes: 24,
+    };
+    let seen = |n_clients| {
+        let story = told(&script, n_clients, &place.world(), 5, Options::default()).unwrap();
+        story.seen[1..=10].to_vec()
+    };
+    let ten = seen(10);
+    let heard = |what: fn(&Heard) -> bool| ten.iter().flatten().any(|seen| what(&seen.heard));
+    assert!(heard(|heard| matches!(heard, Heard::Message { .. })));
+    assert!(heard(|heard| matches!(heard, Heard::Undelivered { .. })));
+    assert!(ten == seen(11));
+}
