@@ -18,7 +18,7 @@ use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::axis::settings;
 use folkmoot_strategies::settings::{Settings, Source};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
+use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -221,6 +221,20 @@ fn in_fed_avg() {
             ),
         ],
     );
+}
+
+#[test]
+fn in_scaffold() {
+    let both: &[&str] = &["control_change", "update"];
+    let cases: [(&str, &[&str]); 2] = [
+        ("(protocol: (rounds: 2))", both),
+        (
+            "(renewal: FromGradient, model: (encoder: GinBatchNorm), training: (batch_size: 3), protocol: (rounds: 2))",
+            both,
+        ),
+    ];
+    holds::<scaffold::Params>(data::graphs, &cases);
+    holds::<scaffold::Params>(data::parts, &cases);
 }
 
 #[test]
