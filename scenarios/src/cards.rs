@@ -77,6 +77,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/openssl-20",
     "ppgm/small",
     "ppgm/variants",
+    "scaffold/small",
 ];
 
 /// A card by the path of a file or the name of one of `shipped`, and what to call it.

@@ -9,7 +9,7 @@ use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
 use folkmoot_parts::Part;
 use folkmoot_strategies::settings::{Settings, Source as Given};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
+use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,6 +69,7 @@ impl Registry {
         self.add::<fedwalk::Params>()?;
         self.add::<deep_walk::Params>()?;
         self.add::<fed_avg::Params>()?;
+        self.add::<scaffold::Params>()?;
         self.add::<fgcl::Params>()?;
         self.add::<gw_ldp::Params>()?;
         self.add::<ppgm::Params>()?;

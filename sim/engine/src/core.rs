@@ -9,7 +9,7 @@ use crate::job::{Helpers, Job, SharedJob};
 use crate::privacy::Prices;
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
-use crate::study::Study;
+use crate::study::{Heard, Study};
 use crate::wire::{DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
@@ -392,6 +392,16 @@ impl<S: Strategy> Core<S> {
         to: Party,
         (letter, note): (Letter<S>, u32),
     ) -> Result<(), Fault> {
+        if env.wire_check {
+            env.ground.study.overhear(&Heard {
+                at: now,
+                arrives: false,
+                from,
+                to,
+                round,
+                letter: &letter,
+            });
+        }
         let (seq, kind) = (next_seq(account)?, letter.kind());
         let payload = letter.payload_len();
         let size = Bytes(payload + u64::from(env.world.header_bytes));
@@ -500,15 +510,23 @@ impl<S: Strategy> Core<S> {
     /// Counts a message as delivered and, under `--wire-check`, puts it through its encoding.
     pub(crate) fn deliver(
         &mut self,
-        wire_check: bool,
-        (from, to, round): (Party, Party, Round),
+        env: &Env<'_, S>,
+        (from, to, at, round): (Party, Party, SimTime, Round),
         letter: Letter<S>,
     ) -> Result<Letter<S>, Fault> {
         let kind = letter.kind();
         self.ledger.cell(round, kind, Direction::between(from, to)).delivered += 1;
-        if !wire_check {
+        if !env.wire_check {
             return Ok(letter);
         }
+        env.ground.study.overhear(&Heard {
+            at,
+            arrives: true,
+            from,
+            to,
+            round,
+            letter: &letter,
+        });
         let key = letter.shared_key();
         if let Some((_, decoded)) = key.and_then(|key| self.shared.get(&key)) {
             return Ok(decoded.clone());

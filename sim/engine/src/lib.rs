@@ -87,7 +87,7 @@ pub mod prelude {
         Absence, ClientEvent, Letter, MechanismInfo, NoData, ServerEvent, Setup, Shards, State, Strategy,
         StrategyError, System, TimerId,
     };
-    pub use crate::study::{Clients, End, Ended, NoStudy, Study};
+    pub use crate::study::{Clients, End, Ended, Heard, NoStudy, Study};
     pub use crate::wire::{Counted, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
     pub use folkmoot_draws::{Purpose, SimRng, Streams};

@@ -65,7 +65,7 @@ impl<S: Strategy> ServerPart<S> {
             },
             Content::Message(Envelope { letter, .. }) => {
                 let from = Party::from_index(key.origin());
-                let delivered = self.core.deliver(env.wire_check, (from, Party::Server, round), letter);
+                let delivered = self.core.deliver(env, (from, Party::Server, key.at, round), letter);
                 match (from, delivered) {
                     (Party::Client(from), Ok(Letter::Up(message))) => ServerEvent::Message { from, message },
                     (_, Ok(_)) => unreachable!("what reaches the server goes up"),
@@ -350,8 +350,8 @@ impl<S: Strategy> ClientPart<S> {
                 if from == Party::Server {
                     account.downlink_bytes += size;
                 }
-                let way = (from, Party::Client(me), round);
-                match (from, self.core.deliver(env.wire_check, way, envelope.letter)?) {
+                let way = (from, Party::Client(me), key.at, round);
+                match (from, self.core.deliver(env, way, envelope.letter)?) {
                     (_, Letter::Down(message)) => ClientEvent::Message(message),
                     (Party::Client(from), Letter::Peer(message)) => ClientEvent::Peer { from, message },
                     _ => unreachable!("what reaches a client comes down or from a client"),

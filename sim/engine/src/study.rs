@@ -3,14 +3,18 @@
 //! A [`Study`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and changes nothing: a run goes the same
 //! way whoever watches.
 
-use crate::strategy::{Setup, Strategy};
+use crate::strategy::{Letter, Setup, Strategy};
 use folkmoot_draws::{Purpose, SimRng, Streams};
-use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, PrivacyRow, Round, RoundRow, Sheet};
+use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Party, PrivacyRow, Round, RoundRow, Sheet, SimTime};
 
 /// What watches a run of `S`. Every method has a default that sees nothing.
 pub trait Study<S: Strategy>: Send + Sync {
     /// Something that a handler shows: may raise counters of the strategy, by their places. Called on any thread.
     fn see(&self, _sight: S::Sight, _count: &mut dyn FnMut(usize, u64)) {}
+
+    /// Where messages are encoded and read back ([`Options::wire_check`](crate::run::Options)): a message is sent, or it arrives. Called
+    /// on any thread, for each party in the order of its events; for tests of who knows what.
+    fn overhear(&self, _heard: &Heard<'_, S>) {}
 
     /// A round has ended: what the server's state is worth. Called in the order of the rounds.
     fn after_round(&self, _round: &Ended<'_, S>, _sheet: &mut Sheet) {}
@@ -36,6 +40,22 @@ pub trait Study<S: Strategy>: Send + Sync {
 pub struct NoStudy;
 
 impl<S: Strategy> Study<S> for NoStudy {}
+
+/// A message at one of its ends.
+pub struct Heard<'a, S: Strategy> {
+    /// When.
+    pub at: SimTime,
+    /// It arrives; otherwise it is sent.
+    pub arrives: bool,
+    /// Its sender.
+    pub from: Party,
+    /// Its receiver.
+    pub to: Party,
+    /// The round in its header.
+    pub round: Round,
+    /// The message.
+    pub letter: &'a Letter<S>,
+}
 
 /// A round that has just ended.
 pub struct Ended<'a, S: Strategy> {

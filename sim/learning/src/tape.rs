@@ -197,6 +197,22 @@ impl<'g> Tape<'g> {
         moments::add_pull(&mut self.gradients[..n], strength, &self.values[..n], &anchor[..n]);
     }
 
+    /// Adds `correction` to the gradient of the parameters that learn, as SCAFFOLD does. Call it between
+    /// [`backward`](Self::backward) and the step.
+    ///
+    /// `correction` has the length of the parameters, or of those that learn.
+    ///
+    /// # Panics
+    /// If it has another length.
+    pub fn add_to_gradient(&mut self, correction: &[f32]) {
+        assert!(
+            correction.len() == self.n_trainable || correction.len() == self.n_floats,
+            "a correction has the length of the parameters"
+        );
+        let gradients = &mut self.gradients[..self.n_trainable];
+        gradients.iter_mut().zip(correction).for_each(|(g, c)| *g += c);
+    }
+
     /// A matrix in the caller's memory, without a gradient; `data` has shape `(rows, columns)`.
     ///
     /// # Panics

@@ -24,7 +24,7 @@ pub use data::{Part, Shard};
 pub(crate) use data::{features, n_features, starts};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
-pub use scores::Score;
+pub use scores::{Accuracy, Score};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
 
 use crate::rounds::{RoundStrategy, Rounds};

@@ -14,8 +14,8 @@
 //!
 //! Deviations from the paper: late updates are dropped, not waited for. Not modelled: compression.
 
-use crate::classifier::{Classifier, Facts, Handed, Held, Inputs, Model, Score, Shard, Split, Training};
-use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
+use crate::classifier::{Accuracy, Classifier, Facts, Handed, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{Protocol, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
@@ -69,9 +69,8 @@ impl Settings for Params {
 /// What FedAvg trains: a classifier of graphs or nodes.
 pub struct FedAvg(Classifier);
 
-impl FedAvg {
-    /// The classifier.
-    pub fn classifier(&self) -> &Classifier {
+impl AsRef<Classifier> for FedAvg {
+    fn as_ref(&self) -> &Classifier {
         &self.0
     }
 }
@@ -110,25 +109,5 @@ impl RoundStrategy for FedAvg {
             true => task.parameters.to_vec(),
             false => self.0.train(task.shard, task.parameters, &mut task.rng()),
         })
-    }
-}
-
-/// The scores of a classifier that is trained in rounds, on what all clients hold.
-struct Accuracy(Arc<Held>);
-
-impl RoundStudy<FedAvg> for Accuracy {
-    fn after_round(&self, FedAvg(classifier): &FedAvg, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        Score::write(&classifier.evaluate(&self.0, parameters), sheet);
-    }
-
-    fn at_end(&self, end: &RoundEnd<'_, FedAvg>, sheet: &mut Sheet) {
-        if end.is_dry() {
-            return;
-        }
-        let FedAvg(classifier) = end.task;
-        Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
-        if let Some(accuracy) = self.0.majority_accuracy(classifier.network().n_classes()) {
-            sheet.reference("test_accuracy", "majority_class", accuracy);
-        }
     }
 }

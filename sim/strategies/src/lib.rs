@@ -1,6 +1,7 @@
 //! The federated systems that Folkmoot runs, each a [`Strategy`](folkmoot_engine::Strategy) named as its paper is.
 //!
 //! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
+//! - [`scaffold`]: averaging whose clients correct their drift by control variates.
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //! - [`fgcl`]: contrastive learning of graph classifiers under edge-level noise.
@@ -20,4 +21,5 @@ pub mod gw_ldp;
 pub mod node_embedding;
 pub mod ppgm;
 pub mod rounds;
+pub mod scaffold;
 pub mod settings;

@@ -101,7 +101,13 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         now
     }
 
-    /// Takes an extra in. Default: it is forgotten.
+    /// What a client keeps once it learns that an extra of its own was lost on the way; where [`RoundStrategy::READS_KEPT`], it is told
+    /// so. Default: what it has.
+    fn lost(kept: Self::Kept, _extra: Self::Extra) -> Self::Kept {
+        kept
+    }
+
+    /// Takes an extra in, however late it comes. Default: it is forgotten.
     ///
     /// # Errors
     ///
@@ -351,6 +357,8 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     fn absence(&self, message: &Letter<Self>) -> Absence {
         let is_given_up = match message {
             Letter::Down(_) => true,
+            // What is kept of a training may rest on the server having its extra, so its sender is to know.
+            Letter::Up(Up::Extra(_)) if R::READS_KEPT => return Absence::Tell { after: SimSpan::ZERO },
             Letter::Up(up) => !matches!(up, Up::Update(..) | Up::Extra(_)),
             Letter::Peer(_) => false,
         };

@@ -2,10 +2,12 @@
 
 use super::data::{Part, Shard};
 use super::{Classifier, Held};
+use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// One number that a model is worth.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,26 @@ impl Score {
     pub fn conclude(scores: &[Score], sheet: &mut Sheet) {
         for score in scores {
             sheet.number(format!("{}_{}", score.split, score.metric), score.value);
+        }
+    }
+}
+
+/// The scores of a classifier that is trained in rounds, on what all clients hold.
+pub struct Accuracy(pub Arc<Held>);
+
+impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
+    fn after_round(&self, task: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Score::write(&task.as_ref().evaluate(&self.0, parameters), sheet);
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
+        if end.is_dry() {
+            return;
+        }
+        let classifier = end.task.as_ref();
+        Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
+        if let Some(accuracy) = self.0.majority_accuracy(classifier.network().n_classes()) {
+            sheet.reference("test_accuracy", "majority_class", accuracy);
         }
     }
 }

@@ -101,6 +101,15 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                     session.send(rounds, shard, cx);
                 }
             }
+            ClientEvent::Undelivered {
+                message: Up::Extra(extra),
+                ..
+            } => {
+                self.kept = self
+                    .kept
+                    .take()
+                    .map(|kept| Arc::new(R::lost(Arc::unwrap_or_clone(kept), extra)))
+            }
             _ => {}
         }
     }

@@ -1,0 +1,531 @@
+//! SCAFFOLD: averaging whose clients correct their drift by control variates, estimates of their own gradient and of everybody's.
+//!
+//! S. P. Karimireddy, S. Kale, M. Mohri, S. Reddi, S. Stich, A. T. Suresh. SCAFFOLD: Stochastic Controlled Averaging for Federated
+//! Learning. ICML 2020, algorithm 1. <https://arxiv.org/abs/1910.06378>
+//!
+//! | exchange         | direction | payload                                                        | bytes            |
+//! |------------------|-----------|----------------------------------------------------------------|------------------|
+//! | `model`          | downlink  | the server's control variate `c`, then the weights `x`, `f32`  | 8 × n_params     |
+//! | `update`         | uplink    | training samples as `u32`, then the weights `y_i`              | 4 × n_params + 4 |
+//! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
+//!
+//! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control variate ([`Renewal`]). The server moves
+//! the model by the mean change over the clients that answered, times `protocol.server`'s rate, and `c` by the sum of their `Δc_i` over
+//! the number `N` of *all* clients. All control variates begin at 0.
+//!
+//! - **`c = mean c_i`** over all clients, at all times but for what is under way: a client's `c_i` is the sum of the `Δc_i` that it has
+//!   sent and that were not lost, the server's `c` that of those that came, over `N`. A late `Δc_i` is taken in although the late model
+//!   beside it is dropped. One that the network loses comes back to its sender, who takes it back.
+//! - **Steps** are counted as they are made, a short last batch among them. A client without training items makes none, and its `c_i`
+//!   stays; so does that of a client whose model or `Δc_i` is not finite: it sends a `Δc_i` of 0, and the model is refused.
+//! - **Parameters that do not learn**, such as running statistics, are averaged; their control variates are 0 and travel with the rest.
+//! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
+//!
+//! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
+
+use crate::classifier::{Accuracy, Classifier, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training};
+use crate::rounds::{Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Watched, Weighting};
+use crate::settings::{Settings, Shared, Source};
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::{Rules, part};
+use folkmoot_privacy::NoPrivacy;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a task releases besides weights: as it is, so that nothing is drawn.
+const CHANGE: Channel = Channel::new(0, Purpose(*b"sc-chang"));
+const WHOLE_PASS: Purpose = Purpose(*b"sc-whole");
+
+/// The parameters of [`Scaffold`].
+#[part(
+    name = "Scaffold",
+    about = "federated averaging with control variates against drift (ICML 2020)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// How a client renews its control variate.
+    pub renewal: Renewal,
+    /// The network.
+    pub model: Model,
+    /// A client's training in one round, by plain gradient descent.
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// How rounds go: synchronous ones, in the clear.
+    #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
+    pub protocol: Protocol,
+}
+
+/// How a client renews its control variate; either way the paper's server gives each update the same weight.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// `c_i ← c_i − c + (x − y_i) / (K rate)`, the mean of the gradients that it followed: option II.
+    #[default]
+    #[part(sets("protocol.weighting=Uniform"))]
+    FromSteps,
+    /// The gradient over all its training items at the server's `x`, which takes one more pass over them: option I.
+    #[part(sets("protocol.weighting=Uniform"))]
+    FromGradient,
+}
+
+impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let is_plain = matches!(self.training.optimiser, LocalOptimiser::Sgd { momentum } if momentum == 0.0);
+        let rule = "must be Sgd() without momentum: control variates are gradients, and only plain steps can be corrected by them";
+        rules.require(is_plain, "training.optimiser", rule);
+        let is_synchronous = matches!(self.protocol.aggregation, Aggregation::Synchronous);
+        let rule = "must be Synchronous: clients correct by one c for all of a round; FedAvg has buffered rounds";
+        rules.require(is_synchronous, "protocol.aggregation", rule);
+        let rule = "must be Off: a change of control variate is sent in the clear and gives the update away; FedAvg has secure rounds";
+        rules.require(self.protocol.secure == Secure::Off, "protocol.secure", rule);
+    }
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Rounds<Scaffold>;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.protocol.rounds)
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Facts::new(self.inputs, source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Scaffold>, StrategyError> {
+        let task = Scaffold {
+            classifier: Classifier::new(&self.model, &self.training, facts),
+            renewal: self.renewal,
+            rate: f64::from(self.training.rate as f32),
+            epochs: f64::from(self.training.epochs),
+            n_clients: facts.n_clients,
+        };
+        Rounds::new(task, self.protocol.clone())
+    }
+
+    fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
+        let held = rounds.task().classifier.share(self.split, source)?;
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(&held))),
+            study: Box::new(Watched(Accuracy(held))),
+        })
+    }
+}
+
+/// What SCAFFOLD trains: a classifier of graphs or nodes.
+pub struct Scaffold {
+    classifier: Classifier,
+    renewal: Renewal,
+    /// Of a client's step, as it is made.
+    rate: f64,
+    epochs: f64,
+    n_clients: u32,
+}
+
+impl AsRef<Classifier> for Scaffold {
+    fn as_ref(&self) -> &Classifier {
+        &self.classifier
+    }
+}
+
+/// The server's control variate, as it is sent: shape `(n_params,)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Control(pub Arc<[f32]>);
+
+impl Payload for Control {
+    fn encoded_len(&self) -> usize {
+        self.0.encoded_len()
+    }
+
+    fn shared_key(&self) -> Option<usize> {
+        self.0.shared_key()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.0.encode(out);
+    }
+
+    /// The first half of what is left; the model is the other.
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        let bytes = reader.rest();
+        if !bytes.len().is_multiple_of(8) {
+            return Err(DecodeError::Invalid("a control variate is as long as its model"));
+        }
+        let (control, model) = bytes.split_at(bytes.len() / 2);
+        *reader = WireReader::new(model);
+        Ok(Control(WireReader::new(control).rest_f32()?.into()))
+    }
+}
+
+/// The change of a client's control variate: shape `(n_params,)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change(pub Vec<f32>);
+
+impl Payload for Change {
+    fn encoded_len(&self) -> usize {
+        self.0.encoded_len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.0.encode(out);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(Change(reader.rest_f32()?))
+    }
+}
+
+impl Extra for Change {
+    const NAME: &'static str = "control_change";
+}
+
+/// What has come of control variates' changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Controls {
+    /// Of the rounds before the newest from which any came.
+    sum: Vec<f64>,
+    newest: u32,
+    /// What came since, late ones of earlier rounds among it.
+    coming: Vec<(ClientId, Vec<f32>)>,
+}
+
+impl Controls {
+    /// Takes in a change that a client made in `round`.
+    pub fn add(&mut self, client: ClientId, round: Round, Change(change): Change) {
+        if round.0 > self.newest {
+            self.sum = self.sum();
+            self.coming.clear();
+            self.newest = round.0;
+        }
+        self.coming.push((client, change));
+    }
+
+    /// The sum of all changes, in ascending order of the clients of each round; empty before the first.
+    pub fn sum(&self) -> Vec<f64> {
+        let mut coming: Vec<_> = self.coming.iter().collect();
+        // A stable sort: several of one client stay in the order in which they came.
+        coming.sort_by_key(|(client, _)| *client);
+        let mut sum = self.sum.clone();
+        for (_, change) in coming {
+            sum.resize(change.len(), 0.0);
+            sum.iter_mut().zip(change).for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        sum
+    }
+
+    /// `c` for so many clients and parameters.
+    pub fn mean(&self, n_clients: u32, n_parameters: usize) -> Vec<f32> {
+        let mut mean: Vec<f32> = self
+            .sum()
+            .iter()
+            .map(|sum| (sum / f64::from(n_clients)) as f32)
+            .collect();
+        mean.resize(n_parameters, 0.0);
+        mean
+    }
+}
+
+/// What is added to each gradient: `c − c_i`.
+pub fn correction(c: &[f32], own: &[f32]) -> Vec<f32> {
+    c.iter().zip(own).map(|(c, own)| c - own).collect()
+}
+
+/// `Δc_i` by option II after `n_steps` steps from `x` to `y`: `(x − y) / (K rate) − c`, of what learns.
+pub fn change_from_steps((x, y): (&[f32], &[f32]), c: &[f32], n_steps: u64, rate: f64) -> Vec<f32> {
+    let change = |((x, y), c): ((&f32, &f32), &f32)| {
+        ((f64::from(*x) - f64::from(*y)) / (n_steps as f64 * rate) - f64::from(*c)) as f32
+    };
+    x.iter().zip(y).zip(c).map(change).collect()
+}
+
+impl Scaffold {
+    /// The model after a client's training, and the change of its control variate; 0 where there is none to be made.
+    fn descend(&self, task: &Task<'_, '_, Self>) -> (Vec<f32>, Vec<f32>) {
+        let (x, c, n) = (task.parameters, &*task.order.0, self.n_trainable());
+        let nothing = vec![0.0; x.len()];
+        if task.dry_run() {
+            return (x.to_vec(), nothing);
+        }
+        let own = task.kept.map_or(&nothing, |Change(own)| own);
+        let correction = correction(c, own);
+        let (y, n_steps) = self
+            .classifier
+            .train_corrected(task.shard, x, &correction, &mut task.rng());
+        let mut change = match self.renewal {
+            _ if n_steps == 0 => nothing,
+            Renewal::FromSteps => change_from_steps((&x[..n], &y[..n]), &c[..n], n_steps, self.rate),
+            Renewal::FromGradient => {
+                let gradient = self.classifier.gradient(task.shard, x, &mut task.rng_for(WHOLE_PASS));
+                gradient.iter().zip(own).map(|(g, own)| g - own).collect()
+            }
+        };
+        change.resize(x.len(), 0.0);
+        if !y.iter().chain(&change).all(|x| x.is_finite()) {
+            change.fill(0.0);
+        }
+        (y, change)
+    }
+}
+
+impl RoundStrategy for Scaffold {
+    type Shard<'a> = &'a Shard;
+    type Order = Control;
+    type Extra = Change;
+    type Collected = Controls;
+    /// The client's control variate. What a training keeps of itself is the change of it, so that two that overlap both count.
+    type Kept = Change;
+
+    const READS_KEPT: bool = true;
+
+    fn n_parameters(&self) -> usize {
+        self.classifier.network().layout().len()
+    }
+
+    fn n_trainable(&self) -> usize {
+        self.classifier.network().layout().n_trainable()
+    }
+
+    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
+        self.classifier.network().layout().initialise(rng)
+    }
+
+    fn n_samples(&self, shard: &Shard) -> u32 {
+        shard.n_train() as u32
+    }
+
+    /// That of the classifier's training, and of one pass more where the gradient is asked for.
+    fn cost(&self, shard: &Shard) -> f64 {
+        let passes = match self.renewal {
+            Renewal::FromSteps => self.epochs,
+            Renewal::FromGradient => self.epochs + 1.0,
+        };
+        self.classifier.cost(shard) * passes / self.epochs
+    }
+
+    fn order(&self, _: Round, controls: &Controls) -> Control {
+        Control(controls.mean(self.n_clients, self.n_parameters()).into())
+    }
+
+    fn brings_extra(&self, _: Round) -> bool {
+        true
+    }
+
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Change, Change> {
+        let (parameters, change) = self.descend(&task);
+        let mut releases = task.releases();
+        let change = releases
+            .release(CHANGE, 0, &NoPrivacy::<[f32]>::new(), &change)
+            .expect("without a mechanism every value can be released");
+        Trained {
+            parameters,
+            receipt: releases.receipt(),
+            extra: Some(Change(change.clone())),
+            kept: Some(Change(change)),
+        }
+    }
+
+    fn keep(Change(mut own): Change, Change(change): Change) -> Change {
+        own.iter_mut().zip(change).for_each(|(own, x)| *own += x);
+        Change(own)
+    }
+
+    fn lost(Change(mut own): Change, Change(change): Change) -> Change {
+        own.iter_mut().zip(change).for_each(|(own, x)| *own -= x);
+        Change(own)
+    }
+
+    fn collect(
+        &self,
+        controls: &mut Controls,
+        client: ClientId,
+        round: Round,
+        change: Change,
+    ) -> Result<(), StrategyError> {
+        controls.add(client, round, change);
+        Ok(())
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        vec![MechanismInfo {
+            mechanism: "none: control variates".to_owned(),
+            unit: "one shard".to_owned(),
+            delta: 0.0,
+            composition: "none".to_owned(),
+            claimed: None,
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clients whose losses are `a/2 (w − b)²`, with their control variates, and the server.
+    struct Quadratics {
+        losses: Vec<(f32, f32)>,
+        own: Vec<f32>,
+        controls: Controls,
+        x: f32,
+    }
+
+    impl Quadratics {
+        const RATE: f32 = 0.1;
+        const STEPS: u64 = 10;
+
+        fn new(losses: &[(f32, f32)]) -> Self {
+            Quadratics {
+                losses: losses.to_vec(),
+                own: vec![0.0; losses.len()],
+                controls: Controls::default(),
+                x: 0.0,
+            }
+        }
+
+        fn optimum(&self) -> f32 {
+            let weights: f32 = self.losses.iter().map(|(a, _)| a).sum();
+            self.losses.iter().map(|(a, b)| a * b).sum::<f32>() / weights
+        }
+
+        /// A round of algorithm 1 on a cohort; without control variates it is one of FedAvg.
+        fn round(&mut self, round: u32, cohort: &[usize], corrects: bool) {
+            let n_clients = self.losses.len() as u32;
+            let (x, c) = (self.x, self.controls.mean(n_clients, 1));
+            let mut mean = 0.0;
+            for &client in cohort {
+                let (a, b) = self.losses[client];
+                let correction = correction(&c, &self.own[client..=client])[0];
+                let (mut y, mut followed) = (x, 0.0);
+                for _ in 0..Self::STEPS {
+                    let gradient = a * (y - b);
+                    followed += gradient;
+                    y -= Self::RATE * (gradient + correction);
+                }
+                mean += y / cohort.len() as f32;
+                if corrects {
+                    let change = change_from_steps((&[x], &[y]), &c, Self::STEPS, f64::from(Self::RATE));
+                    self.own[client] += change[0];
+                    let near = followed / Self::STEPS as f32;
+                    assert!(
+                        (self.own[client] - near).abs() < 1e-4 * (1.0 + near.abs()),
+                        "c_i is the mean gradient"
+                    );
+                    self.controls.add(ClientId(client as u32), Round(round), Change(change));
+                }
+            }
+            self.x = mean;
+        }
+    }
+
+    #[test]
+    fn unlike_quadratics_meet_at_the_common_optimum_where_fed_avg_does_not() {
+        let losses = [(0.2, 3.0), (1.0, -1.0), (4.0, 0.5), (2.0, -2.0)];
+        let run = |cohort: fn(u32) -> Vec<usize>, corrects| {
+            let mut all = Quadratics::new(&losses);
+            (0..400).for_each(|round| all.round(round, &cohort(round), corrects));
+            (f64::from(all.x) - f64::from(all.optimum())).abs()
+        };
+        let all = |_| vec![0, 1, 2, 3];
+        assert!(
+            run(all, true) < 1e-5 && run(all, false) > 0.1,
+            "{} {}",
+            run(all, true),
+            run(all, false)
+        );
+        // Two of four: without control variates the model never comes to rest.
+        let some = |round: u32| vec![round as usize % 2, 2 + (round as usize / 2) % 2];
+        assert!(
+            run(some, true) < 1e-4 && run(some, false) > 0.1,
+            "{} {}",
+            run(some, true),
+            run(some, false)
+        );
+    }
+
+    #[test]
+    fn c_is_the_mean_of_all_control_variates_whoever_takes_part() {
+        let mut all = Quadratics::new(&[(0.2, 3.0), (1.0, -1.0), (4.0, 0.5)]);
+        for (round, cohort) in [&[1, 0][..], &[2], &[0, 2], &[1]].into_iter().enumerate() {
+            all.round(round as u32, cohort, true);
+            let mean = all.own.iter().sum::<f32>() / 3.0;
+            let c = all.controls.mean(3, 1)[0];
+            assert!(
+                (c - mean).abs() < 1e-6 * (1.0 + mean.abs()),
+                "round {round}: {c} and {mean}"
+            );
+        }
+    }
+
+    #[test]
+    fn changes_add_up_alike_in_whatever_order_those_of_a_round_come() {
+        let changes = [(3, 1e8), (0, 1.0), (2, -1e8), (1, 3e-9)];
+        let sum = |order: [usize; 4]| {
+            let mut controls = Controls::default();
+            let mut add =
+                |round, at: usize| controls.add(ClientId(changes[at].0), Round(round), Change(vec![changes[at].1]));
+            order.into_iter().for_each(|at| add(0, at));
+            add(1, 0);
+            // Late.
+            add(0, 1);
+            controls.sum()[0].to_bits()
+        };
+        assert!(
+            [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]]
+                .map(sum)
+                .windows(2)
+                .all(|pair| pair[0] == pair[1])
+        );
+    }
+
+    #[test]
+    fn a_control_variate_is_the_first_half_of_its_message() {
+        let mut bytes = Vec::new();
+        Control([1.5, -2.0].into()).encode(&mut bytes);
+        bytes.extend([7; 8]);
+        let mut reader = WireReader::new(&bytes);
+        assert_eq!(Control::decode(&mut reader), Ok(Control([1.5, -2.0].into())));
+        assert_eq!(reader.rest(), [7; 8]);
+        for n in [1, 4, 7, 12] {
+            assert!(Control::decode(&mut WireReader::new(&bytes[..n])).is_err());
+        }
+    }
+
+    #[test]
+    fn what_control_variates_do_not_fit_is_refused() {
+        use folkmoot_parts::Value;
+        let params = Params {
+            training: Training {
+                optimiser: LocalOptimiser::Sgd { momentum: 0.5 },
+                ..Training::default()
+            },
+            protocol: Protocol {
+                aggregation: Aggregation::Buffered {
+                    size: 2,
+                    discount: crate::rounds::Discount::None,
+                },
+                ..Protocol::default()
+            },
+            ..Params::default()
+        };
+        let paths =
+            |params: &Params| -> Vec<String> { params.broken().into_iter().map(|broken| broken.path).collect() };
+        assert_eq!(paths(&params), ["training.optimiser", "protocol.aggregation"]);
+        let protocol = Protocol {
+            secure: Secure::Pairwise { threshold: 0.7 },
+            ..Protocol::default()
+        };
+        assert_eq!(
+            paths(&Params {
+                protocol,
+                ..Params::default()
+            }),
+            ["protocol.secure"]
+        );
+        assert!(Params::default().broken().is_empty());
+    }
+}
