@@ -253,18 +253,32 @@ fn a_result_of_other_numbers_is_found_out_by_running_it_again() {
     );
 }
 
-#[test]
-fn karate_gives_the_golden_result() {
-    let temp = TempDir::new();
-    karate().lay(&temp, "out");
-    for (name, bytes) in result_of(&temp.join("out")) {
+/// The tables of a run are those kept under a name.
+fn assert_golden_run(dir: &Path, golden: &str) {
+    for (name, bytes) in result_of(dir) {
         if name.ends_with(".csv") || name == "summary.json" || name == "scenario.ron" {
             assert_golden(
-                &format!("golden_runs/karate/{name}"),
+                &format!("golden_runs/{golden}/{name}"),
                 &String::from_utf8(bytes).unwrap(),
             );
         }
     }
+}
+
+#[test]
+fn karate_gives_the_golden_result() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    assert_golden_run(&temp.join("out"), "karate");
+}
+
+#[test]
+fn scaffold_gives_the_golden_result() {
+    let temp = TempDir::new();
+    let card = ["run", "scaffold/small", "--set", "strategy.protocol.rounds=5"];
+    temp.run(&[card.as_slice(), &["--quiet", "--out", "out"]].concat())
+        .done();
+    assert_golden_run(&temp.join("out"), "scaffold");
 }
 
 /// BlogCatalog where this machine has it, else a graph of the same layout written here.
