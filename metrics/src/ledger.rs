@@ -284,9 +284,10 @@ mod tests {
             payload_bytes: 1300,
             header_bytes: 170,
             expected_messages: Some(1.0),
+            carried: false,
         };
         assert_eq!(rows.last(), Some(&row));
-        assert_eq!(rows[0].expected_messages, None);
+        assert_eq!((rows[0].expected_messages, rows[0].carried), (None, true));
     }
 
     #[test]

@@ -243,6 +243,8 @@ mod tests {
         assert!((worst - 16.0).abs() < 1e-9 && worst <= printed.cost().epsilon);
         assert!(calibrated(2.0, 8.0).worst_log_ratio(&scores, 2).unwrap() <= 2.0);
         assert_eq!((printed.scale(), calibrated(2.0, 8.0).scale()), (2.0, 0.125));
+        assert_eq!(printed.worst_log_ratio(&[1.0], 0), Err(ReleaseError::Empty));
+        assert_eq!(printed.worst_log_ratio(&[], 2), Err(ReleaseError::Empty));
     }
 
     #[test]

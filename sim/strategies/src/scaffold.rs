@@ -355,8 +355,6 @@ impl RoundStrategy for Scaffold {
         vec![MechanismInfo {
             mechanism: "none: control variates".to_owned(),
             unit: "one shard".to_owned(),
-            delta: 0.0,
-            composition: "none".to_owned(),
             claimed: None,
         }]
     }
