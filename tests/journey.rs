@@ -12,13 +12,14 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "messages.csv",
-        "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,expected_messages",
+        "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,\
+         expected_messages,carried",
     ),
     ("scores.csv", "round,virtual_s,split,metric,value,n"),
     (
         "privacy.csv",
         "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,\
-         composition,epsilon_claimed",
+         composition,epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi",
     ),
     (
         "clients.csv",
