@@ -238,20 +238,21 @@ fn with_variants(shape: &Shape, body: &Source) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_parts::part;
-    use folkmoot_strategies::fedwalk::{self, Encoder, Rows};
-    use folkmoot_strategies::{gw_ldp, ppgm};
+    use folkmoot_parts::{Chosen, part};
+    use folkmoot_strategies::fedwalk::{self, Rows};
+    use folkmoot_strategies::rounds::{Adam, TrimmedMean};
+    use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
 
     #[test]
     fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {
         let registry = Registry::shipped();
         let read = |text: &str| registry.settings::<fedwalk::Params>(text).unwrap();
-        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder);
-        let printed = (true, Rows::All, Encoder::AsPrinted);
+        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder.text().to_owned());
+        let printed = (true, Rows::All, "AsPrinted".to_owned());
         for text in ["()", "(variant: AsPrinted)", "(variant: AsReleased)"] {
             assert_eq!(open(&read(text)), printed, "{text}");
         }
-        let corrected = (false, Rows::OnRequest, Encoder::RandomisedResponse);
+        let corrected = (false, Rows::OnRequest, "RandomisedResponse".to_owned());
         assert_eq!(open(&read("(variant: Corrected)")), corrected);
         assert_eq!(read("(variant: Corrected, rows: All)").rows, Rows::All);
         let both = read("(epsilon: 0.5, epsilon_encoder: 3.0)");
@@ -322,6 +323,51 @@ mod tests {
             .to_string();
         assert!(
             problems.contains("variant: Wide: n: must lie in 1..=3, got 7"),
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn a_part_inside_settings_is_read_where_it_stands() {
+        let read = |text: &str| Registry::shipped().settings::<fed_avg::Params>(text);
+        let adam = "(protocol: (server: Adam(rate: 0.5), rule: TrimmedMean()))";
+        let protocol = read(adam).unwrap().protocol;
+        assert_eq!(
+            protocol.server,
+            Chosen::new(Adam {
+                rate: 0.5,
+                ..Adam::default()
+            })
+        );
+        assert_eq!(protocol.rule, Chosen::new(TrimmedMean { share: 0.1 }));
+        let faults = |text: &str| {
+            let problems = read(text).unwrap_err();
+            problems
+                .to_string()
+                .lines()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<String>>()
+        };
+        // A rule that cannot be read breaks no other rule: there is one problem of it, and one of its neighbour's value.
+        assert_eq!(
+            faults("(protocol: (rule: TrimedMean(share: 9), secure: Pairwise(), server: Yogi(rate: 0, tua: 1)))"),
+            [
+                "  1:19 protocol.rule: there is no aggregation rule `TrimedMean`, did you mean `TrimmedMean`?",
+                "  1:80 protocol.server.rate: must be finite and greater than 0, got 0",
+                "  1:83 protocol.server.tua: unknown field `tua`, did you mean `tau`?",
+            ]
+            .map(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn a_program_without_a_kind_takes_its_default_alone() {
+        let read = |text: &str| Registry::empty().settings::<fed_avg::Params>(text);
+        assert!(read("()").is_ok());
+        let problems = read("(protocol: (rule: Mean))").unwrap_err().to_string();
+        assert!(
+            problems.contains("this program does not know an aggregation rule at all"),
             "{problems}"
         );
     }

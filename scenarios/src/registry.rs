@@ -9,6 +9,7 @@ use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
+use folkmoot_strategies::fedwalk::Encoder;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Settings, Source as Given};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm};
@@ -111,7 +112,12 @@ impl Registry {
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
-        self.add_server_optimiser::<rounds::Yogi>()
+        self.add_server_optimiser::<rounds::Yogi>()?;
+        self.add_encoder::<fedwalk::encoder::AsPrinted>()?;
+        self.add_encoder::<fedwalk::encoder::Calibrated>()?;
+        self.add_encoder::<fedwalk::encoder::Normalised>()?;
+        self.add_encoder::<fedwalk::encoder::RandomisedResponse>()?;
+        self.add_encoder::<fedwalk::encoder::Identity>()
     }
 
     /// Adds a card by its name and text, as `include_str!` gives it.
@@ -164,6 +170,8 @@ impl Registry {
         add_aggregation: Rule;
         /// Adds what the server does with the update that they become.
         add_server_optimiser: ServerOptimiser;
+        /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
+        add_encoder: Encoder;
     }
 
     /// Adds a part of any kind that settings name, one's own kinds among them; for shipped ones there are shorter names.
