@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use folkmoot_parts::{Chosen, part};
     use folkmoot_strategies::fedwalk::{self, Rows};
-    use folkmoot_strategies::rounds::{Adam, TrimmedMean};
+    use folkmoot_strategies::rounds::{Adam, Rule, TrimmedMean, Updates};
     use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
 
     #[test]
@@ -358,6 +358,43 @@ mod tests {
                 "  1:83 protocol.server.tua: unknown field `tua`, did you mean `tau`?",
             ]
             .map(str::to_owned)
+        );
+    }
+
+    /// What another rule makes of the updates, twice.
+    #[part(name = "Twice", about = "what another rule makes of the updates, twice")]
+    #[derive(Clone, Debug)]
+    struct Twice {
+        rule: Chosen<dyn Rule>,
+    }
+
+    impl Rule for Twice {
+        fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+            self.rule.combine(updates).iter().map(|x| 2.0 * x).collect()
+        }
+    }
+
+    #[test]
+    fn a_part_may_hold_another_of_its_kind() {
+        let mut registry = Registry::shipped();
+        registry.add_aggregation::<Twice>().unwrap();
+        let read = |text: &str| registry.settings::<fed_avg::Params>(&format!("(protocol: (rule: {text}))"));
+        let nested = read("Twice(rule: Twice(rule: TrimmedMean()))").unwrap();
+        let inner = Chosen::new(Twice {
+            rule: Chosen::new(TrimmedMean { share: 0.1 }),
+        });
+        assert_eq!(nested.protocol.rule, Chosen::new(Twice { rule: inner }));
+        let problems = read("Twice(rule: Twice(rule: TrimmedMean(share: 2)))")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            problems.contains("1:62 protocol.rule.rule.rule.share: must lie in 0..0.5, got 2"),
+            "{problems}"
+        );
+        let paths = crate::explain::paths(&registry);
+        assert!(
+            paths.iter().any(|path| path == "strategy.protocol.rule.rule"),
+            "they end, too"
         );
     }
 

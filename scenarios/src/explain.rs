@@ -73,7 +73,7 @@ pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
 pub fn paths(registry: &Registry) -> Vec<String> {
     let mut all = Vec::new();
     for field in ScenarioFile::shape().fields() {
-        below(field.name, field, registry, &mut all);
+        below(field.name, field, registry, &[], &mut all);
     }
     all.extend(registry.parts().map(|part| part.name.to_owned()));
     all.sort_unstable();
@@ -91,12 +91,19 @@ pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described>
     registry.parts().filter(|part| part.field == named).collect()
 }
 
-fn below(path: &str, field: &Field, registry: &Registry, all: &mut Vec<String>) {
+/// Adds the path of a field and those below it; `around` are the kinds of the parts that it lies in, of which none is entered twice.
+fn below(path: &str, field: &Field, registry: &Registry, around: &[&str], all: &mut Vec<String>) {
     all.push(path.to_owned());
-    let of_parts = parts_of(field, registry);
-    let of_parts = of_parts.iter().flat_map(|part| part.shape.fields());
+    let mut parts = parts_of(field, registry);
+    parts.retain(|part| !around.contains(&part.field));
+    let around: Vec<&str> = around
+        .iter()
+        .copied()
+        .chain(parts.first().map(|part| part.field))
+        .collect();
+    let of_parts = parts.iter().flat_map(|part| part.shape.fields());
     for field in field.shape.fields().into_iter().chain(of_parts) {
-        below(&format!("{path}.{}", field.name), field, registry, all);
+        below(&format!("{path}.{}", field.name), field, registry, &around, all);
     }
 }
 
