@@ -44,7 +44,7 @@ pub struct Updates<'a> {
     /// In ascending order of their clients.
     pub all: Vec<Update<'a>>,
     /// The present model if updates are models, and empty if they are changes.
-    pub(super) model: &'a [f32],
+    pub model: &'a [f32],
     /// So many of the first numbers learn.
     pub n_trainable: usize,
 }
