@@ -1,9 +1,8 @@
 //! One list of parts for each field of a card that names one: what there is, and how its settings are read.
 
+use crate::registry::Registry;
 use crate::text::{Problems, Source, Variant, lay, recover, suggest, variant_of};
-use folkmoot_parts::{Body, Part, Shape, Value};
-use ron::extensions::Extensions;
-use ron::ser::PrettyConfig;
+use folkmoot_parts::{Body, Choosing, Part, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -34,13 +33,13 @@ struct Entry<T: ?Sized> {
     read: Box<Reader<T>>,
 }
 
-/// Reads what a card names, given the whole value and the body behind the name.
-type Reader<T> = dyn Fn(&Source, &Source) -> Result<Picked<T>, Problems> + Send + Sync;
+/// Reads what a card names, given the whole value, the body behind the name, and where the parts in it are looked up.
+type Reader<T> = dyn Fn(&Source, &Source, &Registry) -> Result<Picked<T>, Problems> + Send + Sync;
 
 /// What a part says of itself.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// The field of the card that names it.
+    /// The field of the card that names it; for a part inside settings what its kind is called.
     pub field: &'static str,
     /// What parts of this kind are called: `strategy`.
     pub what: &'static str,
@@ -92,14 +91,9 @@ impl<T: ?Sized + 'static> Axis<T> {
             source: P::SOURCE,
             shape: P::shape(),
         };
-        let read = move |_: &Source, body: &Source| {
-            let part: P = read_part(body)?;
-            let body = text_of(&part);
-            let text = if body == "()" {
-                P::NAME.to_owned()
-            } else {
-                format!("{}{body}", P::NAME)
-            };
+        let read = move |_: &Source, body: &Source, registry: &Registry| {
+            let part: P = read_part(body, registry)?;
+            let text = named_lines_of(&part);
             let make = Arc::new(move || build(part.clone()));
             Ok(Picked { text, make })
         };
@@ -127,13 +121,9 @@ impl<T: ?Sized + 'static> Axis<T> {
                     Body::Fields(fields) => Shape::Fields(fields),
                 },
             };
-            let read = move |whole: &Source, _: &Source| {
-                let (value, mut problems) = recover::<E>(whole);
-                let Some(value) = value else { return Err(problems) };
-                for broken in value.broken() {
-                    problems.push_at(&broken.path, broken.rule);
-                }
-                let text = text_of(&value);
+            let read = move |whole: &Source, _: &Source, registry: &Registry| {
+                let (value, problems) = read_value::<E>(whole, registry)?;
+                let text = lines_of(&value);
                 let make = Arc::new(move || build(value.clone()));
                 problems.into_result(Picked { text, make })
             };
@@ -160,15 +150,15 @@ impl<T: ?Sized + 'static> Axis<T> {
         self.entries.iter().map(|entry| &entry.described)
     }
 
-    /// Reads the card's field; positions are those of the card.
+    /// Reads the card's field, and by `registry` the parts inside its settings; positions are those of the card.
     ///
     /// # Errors
     ///
     /// Every problem of the name, the shape and the values.
-    pub fn read(&self, source: &Source) -> Result<Picked<T>, Problems> {
+    pub fn read(&self, source: &Source, registry: &Registry) -> Result<Picked<T>, Problems> {
         let Variant { name, body } = variant_of(source)?;
         match self.entries.iter().find(|entry| entry.described.name == name) {
-            Some(entry) => (entry.read)(source, &body),
+            Some(entry) => (entry.read)(source, &body, registry),
             None => {
                 let known: Vec<&str> = self.parts().map(|part| part.name).collect();
                 let mut problems = Problems::new(source);
@@ -182,25 +172,41 @@ impl<T: ?Sized + 'static> Axis<T> {
     }
 }
 
-/// Reads the settings of one part from its body: what a variant lays under them, their shape, their rules.
-pub(crate) fn read_part<P: Part>(body: &Source) -> Result<P, Problems> {
+/// Reads the settings of one part from its body: what a variant lays under them, their shape, their parts, their rules.
+pub(crate) fn read_part<P: Part>(body: &Source, registry: &Registry) -> Result<P, Problems> {
     let laid = with_variants(&P::shape(), body);
-    let (part, mut problems) = recover::<P>(&laid);
-    let Some(mut part) = part else { return Err(problems) };
-    for broken in part.broken() {
-        problems.push_at(&broken.path, broken.rule);
-    }
+    let (mut part, problems) = read_value::<P>(&laid, registry)?;
     part.settle(&|path| laid.value(path).is_some());
     problems.into_result(part)
 }
 
-/// The settings of one part, read from text as the card's field would hold them behind the name: `(walk_length: 3)`.
-///
-/// # Errors
-///
-/// Every problem of shape and value.
-pub fn settings<P: Part>(text: &str) -> Result<P, Problems> {
-    read_part(&Source::new(P::NAME, text)?)
+/// Reads a value and looks its parts up; what could not be read is as if it were not written.
+fn read_value<T: Value + DeserializeOwned>(source: &Source, registry: &Registry) -> Result<(T, Problems), Problems> {
+    let (value, mut problems) = recover::<T>(source);
+    let Some(mut value) = value else { return Err(problems) };
+    value.choose(&mut Choosing::new(&mut |what, path| {
+        let named = source.within(path).unwrap_or_else(|| source.clone());
+        let picked = match registry.inner(what) {
+            Some(axis) => axis.read(&named, registry),
+            None => {
+                let mut problems = Problems::new(&named);
+                problems.push_at("", format!("this program does not know {} at all", with_article(what)));
+                Err(problems)
+            }
+        };
+        match picked {
+            Ok(picked) => Some((picked.text().to_owned(), picked.build())),
+            Err(more) => {
+                problems.append(more);
+                problems.doubt(path);
+                None
+            }
+        }
+    }));
+    for broken in value.broken() {
+        problems.push_at(&broken.path, broken.rule);
+    }
+    Ok((value, problems))
 }
 
 /// The body with the settings of the variants that it names, or leaves to their default, laid under its own.
@@ -229,31 +235,24 @@ fn with_variants(shape: &Shape, body: &Source) -> Source {
     laid
 }
 
-/// Settings as a card writes them, one on each line.
-fn text_of<T: Serialize>(value: &T) -> String {
-    // The card that it becomes part of is read with the same extensions.
-    let options =
-        ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
-    let text = options.to_string_pretty(value, PrettyConfig::new());
-    text.expect("settings are plain data")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_parts::part;
-    use folkmoot_strategies::fedwalk::{self, Encoder, Rows};
-    use folkmoot_strategies::{gw_ldp, ppgm};
+    use folkmoot_parts::{Chosen, part};
+    use folkmoot_strategies::fedwalk::{self, Rows};
+    use folkmoot_strategies::rounds::{Adam, Rule, TrimmedMean, Updates};
+    use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
 
     #[test]
     fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {
-        let read = |text: &str| settings::<fedwalk::Params>(text).unwrap();
-        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder);
-        let printed = (true, Rows::All, Encoder::AsPrinted);
+        let registry = Registry::shipped();
+        let read = |text: &str| registry.settings::<fedwalk::Params>(text).unwrap();
+        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder.text().to_owned());
+        let printed = (true, Rows::All, "AsPrinted".to_owned());
         for text in ["()", "(variant: AsPrinted)", "(variant: AsReleased)"] {
             assert_eq!(open(&read(text)), printed, "{text}");
         }
-        let corrected = (false, Rows::OnRequest, Encoder::RandomisedResponse);
+        let corrected = (false, Rows::OnRequest, "RandomisedResponse".to_owned());
         assert_eq!(open(&read("(variant: Corrected)")), corrected);
         assert_eq!(read("(variant: Corrected, rows: All)").rows, Rows::All);
         let both = read("(epsilon: 0.5, epsilon_encoder: 3.0)");
@@ -262,24 +261,36 @@ mod tests {
             (0.5, 3.0),
             "one's own value counts first"
         );
-        let released = settings::<ppgm::Params>("(variant: AsReleased, form: (dropout: 0.5))").unwrap();
+        let released = Registry::shipped()
+            .settings::<ppgm::Params>("(variant: AsReleased, form: (dropout: 0.5))")
+            .unwrap();
         assert_eq!((released.form.feed_forward, released.form.dropout), (1024, 0.5));
         // A value that a variant lays as a whole gives way as a whole.
-        let released = settings::<gw_ldp::Params>("(variant: AsReleased, model: (layers: 1))").unwrap();
+        let released = Registry::shipped()
+            .settings::<gw_ldp::Params>("(variant: AsReleased, model: (layers: 1))")
+            .unwrap();
         assert_eq!((released.model.hidden, released.model.layers), (16, 1));
     }
 
     #[test]
     fn what_is_resolved_reads_as_the_same_again() {
         for text in ["()", "(variant: AsReleased)", "(variant: Corrected, release: Plain)"] {
-            let params = settings::<gw_ldp::Params>(text).unwrap();
-            assert_eq!(settings::<gw_ldp::Params>(&text_of(&params)).unwrap(), params, "{text}");
+            let params = Registry::shipped().settings::<gw_ldp::Params>(text).unwrap();
+            assert_eq!(
+                Registry::shipped()
+                    .settings::<gw_ldp::Params>(&lines_of(&params))
+                    .unwrap(),
+                params,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_fault_of_what_a_variant_lays_bears_its_name() {
-        let problems = settings::<gw_ldp::Params>("(variant: AsReleased, release: MultiBit())").unwrap_err();
+        let problems = Registry::shipped()
+            .settings::<gw_ldp::Params>("(variant: AsReleased, release: MultiBit())")
+            .unwrap_err();
         assert!(
             problems
                 .to_string()
@@ -301,10 +312,99 @@ mod tests {
             #[part(sets("n=7"))]
             Wide,
         }
-        assert!(settings::<Odd>("()").is_ok_and(|odd| odd.n == 1 && matches!(odd.variant, Variants::Plain)));
-        let problems = settings::<Odd>("(variant: Wide)").unwrap_err().to_string();
+        assert!(
+            Registry::shipped()
+                .settings::<Odd>("()")
+                .is_ok_and(|odd| odd.n == 1 && matches!(odd.variant, Variants::Plain))
+        );
+        let problems = Registry::shipped()
+            .settings::<Odd>("(variant: Wide)")
+            .unwrap_err()
+            .to_string();
         assert!(
             problems.contains("variant: Wide: n: must lie in 1..=3, got 7"),
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn a_part_inside_settings_is_read_where_it_stands() {
+        let read = |text: &str| Registry::shipped().settings::<fed_avg::Params>(text);
+        let adam = "(protocol: (server: Adam(rate: 0.5), rule: TrimmedMean()))";
+        let protocol = read(adam).unwrap().protocol;
+        assert_eq!(
+            protocol.server,
+            Chosen::new(Adam {
+                rate: 0.5,
+                ..Adam::default()
+            })
+        );
+        assert_eq!(protocol.rule, Chosen::new(TrimmedMean { share: 0.1 }));
+        let faults = |text: &str| {
+            let problems = read(text).unwrap_err();
+            problems
+                .to_string()
+                .lines()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<String>>()
+        };
+        // A rule that cannot be read breaks no other rule: there is one problem of it, and one of its neighbour's value.
+        assert_eq!(
+            faults("(protocol: (rule: TrimedMean(share: 9), secure: Pairwise(), server: Yogi(rate: 0, tua: 1)))"),
+            [
+                "  1:19 protocol.rule: there is no aggregation rule `TrimedMean`, did you mean `TrimmedMean`?",
+                "  1:80 protocol.server.rate: must be finite and greater than 0, got 0",
+                "  1:83 protocol.server.tua: unknown field `tua`, did you mean `tau`?",
+            ]
+            .map(str::to_owned)
+        );
+    }
+
+    /// What another rule makes of the updates, twice.
+    #[part(name = "Twice", about = "what another rule makes of the updates, twice")]
+    #[derive(Clone, Debug)]
+    struct Twice {
+        rule: Chosen<dyn Rule>,
+    }
+
+    impl Rule for Twice {
+        fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+            self.rule.combine(updates).iter().map(|x| 2.0 * x).collect()
+        }
+    }
+
+    #[test]
+    fn a_part_may_hold_another_of_its_kind() {
+        let mut registry = Registry::shipped();
+        registry.add_aggregation::<Twice>().unwrap();
+        let read = |text: &str| registry.settings::<fed_avg::Params>(&format!("(protocol: (rule: {text}))"));
+        let nested = read("Twice(rule: Twice(rule: TrimmedMean()))").unwrap();
+        let inner = Chosen::new(Twice {
+            rule: Chosen::new(TrimmedMean { share: 0.1 }),
+        });
+        assert_eq!(nested.protocol.rule, Chosen::new(Twice { rule: inner }));
+        let problems = read("Twice(rule: Twice(rule: TrimmedMean(share: 2)))")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            problems.contains("1:62 protocol.rule.rule.rule.share: must lie in 0..0.5, got 2"),
+            "{problems}"
+        );
+        let paths = crate::explain::paths(&registry);
+        assert!(
+            paths.iter().any(|path| path == "strategy.protocol.rule.rule"),
+            "they end, too"
+        );
+    }
+
+    #[test]
+    fn a_program_without_a_kind_takes_its_default_alone() {
+        let read = |text: &str| Registry::empty().settings::<fed_avg::Params>(text);
+        assert!(read("()").is_ok());
+        let problems = read("(protocol: (rule: Mean))").unwrap_err().to_string();
+        assert!(
+            problems.contains("this program does not know an aggregation rule at all"),
             "{problems}"
         );
     }

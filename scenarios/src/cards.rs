@@ -15,6 +15,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "deep-walk/output-layers",
     "deep-walk/output-layers-blogcatalog",
     "fed-avg/mutag",
+    "fed-avg/robust",
     "fed-avg/small",
     "fedwalk/attacks",
     "fedwalk/attacks-cora",

@@ -73,23 +73,37 @@ pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
 pub fn paths(registry: &Registry) -> Vec<String> {
     let mut all = Vec::new();
     for field in ScenarioFile::shape().fields() {
-        below(field.name, field, &mut all);
+        below(field.name, field, registry, &[], &mut all);
     }
-    for part in registry.parts() {
-        all.push(part.name.to_owned());
-        for field in part.shape.fields() {
-            below(&format!("{}.{}", part.field, field.name), field, &mut all);
-        }
-    }
+    all.extend(registry.parts().map(|part| part.name.to_owned()));
     all.sort_unstable();
     all.dedup();
     all
 }
 
-fn below(path: &str, field: &Field, all: &mut Vec<String>) {
+/// The parts that a field may name; none if it is not for a name.
+pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
+    let named = match inner(&field.shape) {
+        Shape::Named => field.name,
+        Shape::Part(what) => what,
+        _ => return Vec::new(),
+    };
+    registry.parts().filter(|part| part.field == named).collect()
+}
+
+/// Adds the path of a field and those below it; `around` are the kinds of the parts that it lies in, of which none is entered twice.
+fn below(path: &str, field: &Field, registry: &Registry, around: &[&str], all: &mut Vec<String>) {
     all.push(path.to_owned());
-    for field in field.shape.fields() {
-        below(&format!("{path}.{}", field.name), field, all);
+    let mut parts = parts_of(field, registry);
+    parts.retain(|part| !around.contains(&part.field));
+    let around: Vec<&str> = around
+        .iter()
+        .copied()
+        .chain(parts.first().map(|part| part.field))
+        .collect();
+    let of_parts = parts.iter().flat_map(|part| part.shape.fields());
+    for field in field.shape.fields().into_iter().chain(of_parts) {
+        below(&format!("{path}.{}", field.name), field, registry, &around, all);
     }
 }
 
@@ -205,18 +219,18 @@ impl Search<'_> {
                 source,
                 around,
             });
-        } else if field.shape == Shape::Named {
-            let registry = self.registry;
-            for part in registry.parts().filter(|part| part.field == field.name) {
-                // `strategy.FedAvg.model` says which one is meant.
-                let rest = if rest[0] == part.name && rest.len() > 1 {
-                    &rest[1..]
-                } else {
-                    rest
-                };
-                self.descend(&Place::of(part), rest);
+            return;
+        }
+        let parts = parts_of(&field, self.registry);
+        for part in &parts {
+            // `strategy.FedAvg.model` says which one is meant.
+            match rest {
+                [name] if *name == part.name => self.found.push(Found::Part((*part).clone())),
+                [name, rest @ ..] if *name == part.name => self.descend(&Place::of(part), rest),
+                _ => self.descend(&Place::of(part), rest),
             }
-        } else {
+        }
+        if parts.is_empty() {
             place.default = field.default;
             self.descend(&place, rest);
         }
@@ -281,6 +295,11 @@ mod tests {
         );
         assert_eq!(found("FedAvg.model.hidden"), ["FedAvg.model.hidden = 16"]);
         assert_eq!(found("strategy.FedAvg.model.hidden"), ["FedAvg.model.hidden = 16"]);
+        assert_eq!(
+            found("strategy.GwLdp.protocol.server.beta1"),
+            ["Adam.beta1 = 0.9", "Yogi.beta1 = 0.9"]
+        );
+        assert_eq!(found("FedAvg.protocol.server.Yogi.tau"), ["Yogi.tau = 0.001"]);
         assert_eq!(found("header_bytes"), ["header_bytes = 40"]);
         assert_eq!(found("cohort.Size.over_select"), ["cohort.Size.over_select = 1.0"]);
         assert_eq!(
@@ -297,6 +316,11 @@ mod tests {
     fn a_name_leads_to_every_part_and_variant_of_that_name() {
         assert_eq!(found("FedWalk"), ["strategy FedWalk"]);
         assert_eq!(found("Ideal"), ["network Ideal", "model of devices Ideal"]);
+        assert_eq!(
+            found("FedAvg.protocol.rule.TrimmedMean"),
+            ["aggregation rule TrimmedMean"]
+        );
+        assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
             3,

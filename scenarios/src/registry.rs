@@ -1,15 +1,19 @@
 //! Every part there is, by name. The only place that knows them all.
 
-use crate::axis::{Axis, Described, DuplicateName};
+use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::cards::CARDS;
+use crate::text::{self, Problems};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
-use folkmoot_parts::Part;
+use folkmoot_parts::{Holds, Part};
+use folkmoot_strategies::fedwalk::Encoder;
+use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Settings, Source as Given};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,8 +25,12 @@ pub struct Registry {
     networks: Axis<dyn Network>,
     devices: Axis<dyn Devices>,
     availabilities: Axis<dyn Availability>,
+    inner: Vec<InnerAxis>,
     cards: Vec<(&'static str, &'static str)>,
 }
+
+/// What may be named inside settings: parts of one [`Kind`](folkmoot_parts::Kind), each in an `Arc` of the kind.
+pub type InnerAxis = Axis<dyn Any>;
 
 /// Adds a part that is itself what its axis is of.
 macro_rules! adds {
@@ -43,6 +51,20 @@ macro_rules! adds {
     )*};
 }
 
+/// Adds a part of a kind that strategies name inside their settings.
+macro_rules! adds_inside {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $name<P: Part + $kind>(&mut self) -> Result<(), DuplicateName> {
+            self.add_inside::<dyn $kind, P>()
+        }
+    )*};
+}
+
 impl Registry {
     /// Nothing.
     pub fn empty() -> Self {
@@ -53,6 +75,7 @@ impl Registry {
             networks: Axis::new("network", "network"),
             devices: Axis::new("devices", "model of devices"),
             availabilities: Axis::new("availability", "availability"),
+            inner: Vec::new(),
             cards: Vec::new(),
         }
     }
@@ -83,7 +106,19 @@ impl Registry {
         self.add_devices::<world::devices::LogNormal>()?;
         self.add_availability::<world::availability::Always>()?;
         self.add_availability::<world::availability::Bernoulli>()?;
-        self.add_availability::<world::availability::OnOff>()
+        self.add_availability::<world::availability::OnOff>()?;
+        self.add_aggregation::<rounds::Mean>()?;
+        self.add_aggregation::<rounds::TrimmedMean>()?;
+        self.add_aggregation::<rounds::NormClip>()?;
+        self.add_server_optimiser::<rounds::Average>()?;
+        self.add_server_optimiser::<rounds::Momentum>()?;
+        self.add_server_optimiser::<rounds::Adam>()?;
+        self.add_server_optimiser::<rounds::Yogi>()?;
+        self.add_encoder::<fedwalk::encoder::AsPrinted>()?;
+        self.add_encoder::<fedwalk::encoder::Calibrated>()?;
+        self.add_encoder::<fedwalk::encoder::Normalised>()?;
+        self.add_encoder::<fedwalk::encoder::RandomisedResponse>()?;
+        self.add_encoder::<fedwalk::encoder::Identity>()
     }
 
     /// Adds a card by its name and text, as `include_str!` gives it.
@@ -131,6 +166,52 @@ impl Registry {
         add_availability, availabilities: availabilities of Availability;
     }
 
+    adds_inside! {
+        /// Adds a rule by which the updates of a round become one.
+        add_aggregation: Rule;
+        /// Adds what the server does with the update that they become.
+        add_server_optimiser: ServerOptimiser;
+        /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
+        add_encoder: Encoder;
+    }
+
+    /// Adds a part of any kind that settings name, one's own kinds among them; for shipped ones there are shorter names.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_inside<T, P>(&mut self) -> Result<(), DuplicateName>
+    where
+        T: Holds<P> + ?Sized,
+        P: Part,
+    {
+        let at = self.inner.iter().position(|axis| axis.what() == T::WHAT);
+        let at = at.unwrap_or_else(|| {
+            self.inner.push(Axis::new(T::WHAT, T::WHAT));
+            self.inner.len() - 1
+        });
+        self.inner[at].add::<P>(|part| Box::new(T::hold(part)))
+    }
+
+    /// Every list of what may be named inside settings, in the order in which their first parts were added.
+    pub fn inside(&self) -> &[InnerAxis] {
+        &self.inner
+    }
+
+    /// The list of the kind that is called so.
+    pub(crate) fn inner(&self, what: &str) -> Option<&InnerAxis> {
+        self.inner.iter().find(|axis| axis.what() == what)
+    }
+
+    /// The settings of one part, read from text as the card's field would hold them behind the name: `(walk_length: 3)`.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of shape and value.
+    pub fn settings<P: Part>(&self, text: &str) -> Result<P, Problems> {
+        read_part(&text::Source::new(P::NAME, text)?, self)
+    }
+
     /// What every part says of itself, axis by axis.
     pub fn parts(&self) -> impl Iterator<Item = &Described> {
         let world = self
@@ -139,7 +220,8 @@ impl Registry {
             .chain(self.devices.parts())
             .chain(self.availabilities.parts());
         let data = self.datasets.parts().chain(self.partitions.parts());
-        self.strategies.parts().chain(data).chain(world)
+        let inside = self.inner.iter().flat_map(Axis::parts);
+        self.strategies.parts().chain(data).chain(world).chain(inside)
     }
 }
 

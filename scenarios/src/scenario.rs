@@ -44,37 +44,42 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         }
     }
     let strategy = pick(
+        registry,
         registry.strategies(),
         source,
         ("strategy", &mut file.strategy),
         &mut problems,
     );
     let dataset = pick(
+        registry,
         registry.datasets(),
         source,
         ("dataset", &mut file.dataset),
         &mut problems,
     );
     let partition = pick(
+        registry,
         registry.partitions(),
         source,
         ("partition", &mut file.partition),
         &mut problems,
     );
     let network = pick(
+        registry,
         registry.networks(),
         source,
         ("network", &mut file.network),
         &mut problems,
     );
     let devices = pick(
+        registry,
         registry.devices(),
         source,
         ("devices", &mut file.devices),
         &mut problems,
     );
     let availability = ("availability", &mut file.availability);
-    let availability = pick(registry.availabilities(), source, availability, &mut problems);
+    let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let axes = axes_of(source, "sweep.axes");
     for error in check_axes(&axes, &file.sweep.seeds) {
@@ -135,15 +140,16 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
 
 /// What the card names in one field, or its default; the file then holds it with every setting explicit.
 fn pick<T: ?Sized + 'static>(
+    registry: &Registry,
     axis: &Axis<T>,
     source: &Source,
     (field, named): (&str, &mut Named),
     problems: &mut Problems,
 ) -> Option<Picked<T>> {
     let picked = match source.within(field) {
-        Some(value) => axis.read(&value),
+        Some(value) => axis.read(&value, registry),
         None if problems.is_doubtful(field) => return None,
-        None => Source::new(field, named.text()).and_then(|default| axis.read(&default)),
+        None => Source::new(field, named.text()).and_then(|default| axis.read(&default, registry)),
     };
     match picked {
         Ok(picked) => {

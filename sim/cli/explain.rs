@@ -5,9 +5,9 @@ use crate::context::Program;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
-use folkmoot_parts::{Body, Field, Shape, Variant};
+use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, explain as find};
+use folkmoot_scenarios::explain::{Found, explain as find, parts_of};
 
 pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
     let found = find(&args.path, &program.registry).map_err(|why| {
@@ -31,10 +31,8 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
 }
 
 fn of_part(part: &Described) -> String {
-    let head = format!(
-        "{}, a {}: {}\n  source   {}",
-        part.name, part.what, part.about, part.source
-    );
+    let what = with_article(part.what);
+    let head = format!("{}, {what}: {}\n  source   {}", part.name, part.about, part.source);
     with(head, &[fields(&part.shape.fields(), "field"), sets(&part.shape)])
 }
 
@@ -61,11 +59,12 @@ fn of_field(program: &Program, path: &str, (field, around): (&Field, Option<&str
     }
     put("source", source);
     let head = lines.join("\n");
-    if field.shape == Shape::Named {
-        let parts = program.registry.parts().filter(|part| part.field == field.name);
-        let rows: Vec<Vec<String>> = parts
-            .map(|part| vec![format!("  {}", part.name), part.about.clone()])
-            .collect();
+    let parts = parts_of(field, &program.registry);
+    if !parts.is_empty() {
+        let rows = parts
+            .iter()
+            .map(|part| vec![format!("  {}", part.name), part.about.clone()]);
+        let rows: Vec<Vec<String>> = rows.collect();
         return with(head, &[table(&["  name", "what it is"], &rows, 2)]);
     }
     let inner = items(&field.shape);

@@ -18,7 +18,7 @@ pub(crate) fn list(program: &Program) -> Result<(), Exit> {
         cards.push(vec![format!("  {name}"), scenario.question().to_owned()]);
     }
     let cards = table(&["  name", "question"], &cards, 2);
-    let lists = [
+    let mut lists = vec![
         format!("cards ({name} run NAME, {name} sweep NAME)\n{cards}"),
         parts("strategies", registry.strategies()),
         format!("data sets and generators\n{}", datasets(registry.datasets())),
@@ -26,8 +26,14 @@ pub(crate) fn list(program: &Program) -> Result<(), Exit> {
         parts("networks", registry.networks()),
         parts("devices", registry.devices()),
         parts("availability", registry.availabilities()),
-        format!("What each of them takes: {name} explain NAME."),
     ];
+    lists.extend(
+        registry
+            .inside()
+            .iter()
+            .map(|axis| parts(&format!("{}s", axis.what()), axis)),
+    );
+    lists.push(format!("What each of them takes: {name} explain NAME."));
     print(&lists.join("\n\n"))
 }
 

@@ -123,7 +123,7 @@ impl Problems {
     }
 
     /// Marks the value at `path` (in the source's own terms) as one that could not be read.
-    pub(super) fn doubt(&mut self, path: &str) {
+    pub(crate) fn doubt(&mut self, path: &str) {
         self.doubtful.push(join_path(self.source.path(), path));
     }
 

@@ -11,7 +11,7 @@ pub mod dist;
 pub mod dropout;
 pub mod network;
 
-pub use availability::{Availability, Presence, PresenceCursor};
+pub use availability::{Availability, Periodic, Presence, PresenceCursor};
 pub use cohort::CohortSpec;
 pub use devices::Devices;
 pub use dist::Dist;

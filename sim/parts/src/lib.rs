@@ -4,7 +4,7 @@
 //! doc comment says what it means. From that come serde's derives, `Default`, the checks ([`Value::check`], which fills a list of
 //! [`Rules`] broken), the description that `folkmoot explain`, `list` and completions print ([`Value::shape`]), and the end of the
 //! field's doc. What ties several fields is a method `rules` of one's own. A type with a name is a [`Part`]: something that a card
-//! chooses by that name.
+//! chooses by that name. One that settings choose in turn is a field of type [`Chosen`], of a [`Kind`] that any crate may add parts to.
 //!
 //! ```
 //! use folkmoot_parts::{Rules, Value, part};
@@ -71,13 +71,17 @@
 //! const MOST: u32 = 3;
 //! ```
 
+mod chosen;
 mod rules;
 mod shape;
+mod text;
 mod value;
 
+pub use chosen::{Choosing, Chosen, Holds, Kind};
 pub use folkmoot_parts_derive::part;
 pub use rules::{Broken, Range, Rules};
 #[doc(hidden)]
 pub use serde;
-pub use shape::{Body, Field, Shape, Variant, text_of};
+pub use shape::{Body, Field, Shape, Variant, with_article};
+pub use text::{lines_of, named_lines_of, text_of};
 pub use value::{Bounded, Part, Value};

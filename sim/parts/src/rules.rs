@@ -69,13 +69,14 @@ impl Rules {
     }
 
     fn path(&self, field: &str) -> String {
-        let dot = if self.at.is_empty() || field.is_empty() {
-            ""
-        } else {
-            "."
-        };
-        format!("{}{dot}{field}", self.at)
+        joined(&self.at, field)
     }
+}
+
+/// The path of `field` below `at`; either may be empty.
+pub(crate) fn joined(at: &str, field: &str) -> String {
+    let dot = if at.is_empty() || field.is_empty() { "" } else { "." };
+    format!("{at}{dot}{field}")
 }
 
 /// The range of a number, as a field declares it.

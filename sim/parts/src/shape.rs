@@ -1,7 +1,6 @@
 //! What a value looks like in a card: its kind, its fields, its variants.
 
-use crate::Value;
-use ron::extensions::Extensions;
+use crate::{Value, text_of};
 use serde::Serialize;
 
 /// The kind of a value.
@@ -29,6 +28,8 @@ pub enum Shape {
     Choice(Vec<Variant>),
     /// A part by its name; the field's own name says of what.
     Named,
+    /// A part by its name, of the kind that is called so.
+    Part(&'static str),
 }
 
 /// A field of a struct or variant.
@@ -141,6 +142,7 @@ impl Shape {
                 }
             }
             Shape::Named => "a name, with its fields".to_owned(),
+            Shape::Part(what) => format!("{}, by its name and fields", with_article(what)),
         }
     }
 }
@@ -156,14 +158,10 @@ impl Variant {
     }
 }
 
-/// A value as a card would write it, on one line.
-pub fn text_of<T: Serialize>(value: &T) -> String {
-    let options =
-        ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
-    let pretty = ron::ser::PrettyConfig::new()
-        .compact_structs(true)
-        .compact_arrays(true)
-        .compact_maps(true);
-    let text = options.to_string_pretty(value, pretty);
-    text.expect("what a card can say is plain data")
+/// `a network`, `an aggregation rule`.
+pub fn with_article(what: &str) -> String {
+    match what.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => format!("an {what}"),
+        false => format!("a {what}"),
+    }
 }

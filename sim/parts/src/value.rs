@@ -1,6 +1,6 @@
 //! What can stand in a card: numbers, texts, lists, and whatever [`part`](crate::part) declares.
 
-use crate::{Broken, Range, Rules, Shape};
+use crate::{Broken, Choosing, Range, Rules, Shape};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -13,6 +13,11 @@ pub trait Value {
     /// Notes every rule that it breaks. By default it breaks none.
     fn check(&self, rules: &mut Rules) {
         let _ = rules;
+    }
+
+    /// Looks up the parts that it names ([`Chosen`](crate::Chosen)). By default it names none.
+    fn choose(&mut self, choosing: &mut Choosing<'_>) {
+        let _ = choosing;
     }
 
     /// Every rule that it breaks.
@@ -82,6 +87,10 @@ impl<T: Value> Value for Option<T> {
     fn check(&self, rules: &mut Rules) {
         self.iter().for_each(|value| value.check(rules));
     }
+
+    fn choose(&mut self, choosing: &mut Choosing<'_>) {
+        self.iter_mut().for_each(|value| value.choose(choosing));
+    }
 }
 
 impl<T: Bounded> Bounded for Option<T> {
@@ -98,6 +107,12 @@ impl<T: Value> Value for Vec<T> {
     fn check(&self, rules: &mut Rules) {
         for (i, value) in self.iter().enumerate() {
             rules.at(&i.to_string(), |rules| value.check(rules));
+        }
+    }
+
+    fn choose(&mut self, choosing: &mut Choosing<'_>) {
+        for (i, value) in self.iter_mut().enumerate() {
+            choosing.at(&i.to_string(), |choosing| value.choose(choosing));
         }
     }
 }
@@ -119,10 +134,27 @@ impl<A: Value, B: Value> Value for (A, B) {
         rules.at("0", |rules| self.0.check(rules));
         rules.at("1", |rules| self.1.check(rules));
     }
+
+    fn choose(&mut self, choosing: &mut Choosing<'_>) {
+        choosing.at("0", |choosing| self.0.choose(choosing));
+        choosing.at("1", |choosing| self.1.choose(choosing));
+    }
 }
 
 impl<T: Value> Value for BTreeMap<String, T> {
     fn shape() -> Shape {
         Shape::Map(Box::new(T::shape()))
+    }
+
+    fn check(&self, rules: &mut Rules) {
+        for (name, value) in self {
+            rules.at(&format!("\"{name}\""), |rules| value.check(rules));
+        }
+    }
+
+    fn choose(&mut self, choosing: &mut Choosing<'_>) {
+        for (name, value) in self {
+            choosing.at(&format!("\"{name}\""), |choosing| value.choose(choosing));
+        }
     }
 }

@@ -6,7 +6,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph, Partition};
-use folkmoot_strategies::fedwalk::{Encoder, Params, Pool, Rows};
+use folkmoot_parts::Chosen;
+use folkmoot_strategies::fedwalk::encoder::Identity;
+use folkmoot_strategies::fedwalk::{Params, Pool, Rows};
 use folkmoot_strategies::node_embedding::Embedding;
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
@@ -29,7 +31,7 @@ fn walks(c: &mut Criterion) {
                 walks_per_node: 40_000 / n,
                 rows: Rows::Off,
                 pool: Pool::Vector,
-                encoder: Encoder::Identity,
+                encoder: Chosen::new(Identity {}),
                 embedding: Embedding::Off,
                 attacks: false,
                 ..Params::default()

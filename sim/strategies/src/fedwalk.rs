@@ -31,7 +31,7 @@ pub mod audit;
 mod client;
 pub mod clustering;
 pub mod dictionary;
-mod encoder;
+pub mod encoder;
 pub mod message;
 pub mod options;
 pub mod params;
@@ -42,9 +42,9 @@ pub mod theory;
 mod walking;
 
 pub use client::Client;
-pub use encoder::Audit;
+pub use encoder::{Audit, Encoder, Entries};
 pub use message::{Down, Peer, Up};
-pub use options::{Absent, Encoder, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+pub use options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 pub use params::Params;
 pub use server::Server;
 
@@ -55,7 +55,7 @@ use dictionary::Dictionary;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
-use folkmoot_privacy::RandomisedResponse;
+use folkmoot_parts::Value;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -68,8 +68,8 @@ pub struct FedWalk {
     params: Params,
     n_nodes: u32,
     n_bins: usize,
-    /// The encoder's mechanism, if it is randomised response.
-    response: Option<RandomisedResponse>,
+    /// How entries of walks are made.
+    entries: Entries,
 }
 
 /// What is worked on in the background.
@@ -144,8 +144,11 @@ impl FedWalk {
     ///
     /// # Errors
     ///
-    /// When there are more vertices than the parameters allow.
+    /// The first rule that the parameters break, and when there are more vertices than they allow.
     pub fn new(params: Params, facts: &Facts) -> Result<Self, StrategyError> {
+        if let Some(broken) = params.broken().first() {
+            return Err(StrategyError(broken.to_string()));
+        }
         let n_nodes = facts.n_nodes as usize;
         if params.m_upload && params.reads_tree() && n_nodes > clustering::MAX_MATRIX_NODES {
             let most = clustering::MAX_MATRIX_NODES;
@@ -154,18 +157,17 @@ impl FedWalk {
                  make the tree of the degree vectors, or pool: Vector and encoder: Identity to do without"
             )));
         }
-        if params.encoder.is_scaled() && n_nodes > clustering::MAX_PAIRS_NODES {
+        let entries = params.encoder.entries(facts.n_nodes, params.epsilon_encoder)?;
+        if entries.is_scaled() && n_nodes > clustering::MAX_PAIRS_NODES {
             let most = clustering::MAX_PAIRS_NODES;
             return Err(StrategyError(format!(
                 "the encoder needs the largest score of all pairs of {n_nodes} vertices, and takes at most {most}; choose another encoder"
             )));
         }
-        let response = (params.encoder == Encoder::RandomisedResponse && n_nodes > 1)
-            .then(|| RandomisedResponse::new(params.epsilon_encoder, facts.n_nodes, "one vertex"));
         Ok(FedWalk {
             n_nodes: facts.n_nodes,
             n_bins: params.bins(n_nodes),
-            response: response.transpose().map_err(|error| StrategyError(error.to_string()))?,
+            entries,
             params,
         })
     }
@@ -191,8 +193,10 @@ impl FedWalk {
 
     /// Measures what the encoder costs, in the background of those who need it.
     fn measure(&self, published: &Published, dictionary: &Dictionary, cx: &JobContext) {
-        if self.params.encoder.reads_scores() && !cx.dry_run() {
-            published.audit(dictionary, (self.params.encoder, self.params.epsilon_encoder));
+        if let Entries::ByScore { scale, .. } = &self.entries
+            && !cx.dry_run()
+        {
+            published.audit(dictionary, scale);
         }
     }
 }
@@ -314,18 +318,12 @@ impl Strategy for FedWalk {
             unit: unit.to_owned(),
             claimed: Some(claimed),
         };
-        let encoder = match self.params.encoder {
-            Encoder::AsPrinted => "exponential as printed: walk entry",
-            Encoder::Calibrated => "exponential calibrated: walk entry",
-            Encoder::Normalised => "exponential normalised: walk entry",
-            Encoder::RandomisedResponse => "randomised response: walk entry",
-            Encoder::Identity => "none: walk entry",
-        };
+        let encoder = format!("{}: walk entry", self.params.encoder.mechanism());
         let (degree, entry) = (self.params.epsilon_degree, self.params.epsilon_encoder);
         vec![
             info("laplace degree vector", "one neighbour", degree),
             info("none: ordered matrix", "one neighbour", degree),
-            info(encoder, "one vertex", entry),
+            info(&encoder, "one vertex", entry),
         ]
     }
 }

@@ -9,7 +9,8 @@
 //!   named stream draws.
 //! - **Refused**: an update with a number that is not finite takes no part; `artifacts/refused_updates.csv` names its client and
 //!   round, and the counter `refused_updates` counts it.
-//! - **No update** in a round, fewer than `min_updates`, or none with any weight: the model and the server's moments stay as they
+//! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step of that; both are parts of any crate.
+//! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any weight: the model and the server's moments stay as they
 //!   are, and `rounds_without_update` counts the round. One update is a mean like any other.
 //! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
 //! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
@@ -27,6 +28,9 @@
 mod buffered_tests;
 mod client;
 pub mod message;
+mod rule;
+#[cfg(test)]
+mod rule_tests;
 mod secure;
 #[cfg(test)]
 mod secure_tests;
@@ -39,8 +43,9 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
+pub use rule::{Mean, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
-pub use server_optimiser::{ServerMoments, ServerOptimiser};
+pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
 
@@ -291,6 +296,13 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             return Err(StrategyError(format!(
                 "protocol.min_updates: must be at most {asked} (clients asked in a round), got {}",
                 self.protocol.min_updates
+            )));
+        }
+        let fewest = self.protocol.rule.fewest();
+        let needed = setup.world.cohort.needed(n_clients);
+        if fewest > needed && !self.is_buffered() {
+            return Err(StrategyError(format!(
+                "protocol.rule: needs at least {fewest} updates, and a round takes at most {needed}; ask more clients with cohort"
             )));
         }
         if let Aggregation::Buffered { size, .. } = self.protocol.aggregation

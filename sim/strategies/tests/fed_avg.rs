@@ -7,12 +7,12 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_learning::Average;
-use folkmoot_parts::Value;
+use folkmoot_parts::{Chosen, Value};
 use folkmoot_strategies::classifier::{
     Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Split, Training,
 };
 use folkmoot_strategies::fed_avg::Params;
-use folkmoot_strategies::rounds::{Aggregation, Discount, Protocol, Secure, ServerOptimiser};
+use folkmoot_strategies::rounds::{Adam, Aggregation, Discount, Momentum, Protocol, Secure, Yogi};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
@@ -304,19 +304,15 @@ fn a_dry_run_sends_the_same_and_learns_nothing() {
 #[test]
 fn every_server_optimiser_and_the_buffer_learn() {
     let servers = [
-        ServerOptimiser::Momentum { rate: 0.5, beta: 0.5 },
-        ServerOptimiser::Adam {
+        Chosen::new(Momentum { rate: 0.5, beta: 0.5 }),
+        Chosen::new(Adam {
             rate: 0.03,
-            beta1: 0.9,
-            beta2: 0.99,
-            tau: 1e-3,
-        },
-        ServerOptimiser::Yogi {
+            ..Adam::default()
+        }),
+        Chosen::new(Yogi {
             rate: 0.03,
-            beta1: 0.9,
-            beta2: 0.99,
-            tau: 1e-3,
-        },
+            ..Yogi::default()
+        }),
     ];
     let mut accuracies = Vec::new();
     for server in servers {

@@ -11,7 +11,9 @@ use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, devices};
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
-use folkmoot_strategies::fedwalk::{Absent, Encoder, Params, Pool, Rows, SelfHop, theory};
+use folkmoot_parts::Chosen;
+use folkmoot_strategies::fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
+use folkmoot_strategies::fedwalk::{Absent, Params, Pool, Rows, SelfHop, theory};
 use folkmoot_strategies::node_embedding::{Embedding, Evaluation};
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::Arc;
@@ -276,7 +278,7 @@ fn what_the_server_gets_gives_the_edges_away() {
     assert!(number(&outcome, "first_entry_precision[walks_per_node=30]") > 0.99);
     assert!(number(&outcome, "consecutive_edge_share") > 0.99);
     let blind = Params {
-        encoder: Encoder::RandomisedResponse,
+        encoder: Chosen::new(RandomisedResponse {}),
         m_upload: false,
         ..params.clone()
     };
@@ -378,15 +380,15 @@ fn every_encoder_reports_what_it_costs() {
         );
         (row.epsilon_per_release, outcome)
     };
-    let (printed, outcome) = spent(Encoder::AsPrinted);
+    let (printed, outcome) = spent(Chosen::new(AsPrinted {}));
     assert!(printed > 1000.0 && (printed - number(&outcome, "encoder_worst_log_ratio")).abs() < 1e-6 * printed);
     assert!(number(&outcome, "encoder_keep_probability") > 0.9);
-    let (calibrated, outcome) = spent(Encoder::Calibrated);
+    let (calibrated, outcome) = spent(Chosen::new(Calibrated {}));
     assert!(calibrated == 2.0 && number(&outcome, "encoder_worst_log_ratio") <= 2.0);
     assert!(number(&outcome, "encoder_changed_share") > 0.9);
-    let (normalised, _) = spent(Encoder::Normalised);
+    let (normalised, _) = spent(Chosen::new(Normalised {}));
     assert!(normalised > 1.0 && normalised <= 4.0, "{normalised}");
-    let (response, outcome) = spent(Encoder::RandomisedResponse);
+    let (response, outcome) = spent(Chosen::new(RandomisedResponse {}));
     assert!(response == 2.0 && number(&outcome, "encoder_worst_log_ratio") == 2.0);
     let keep = number(&outcome, "encoder_keep_probability");
     let changed = number(&outcome, "encoder_changed_share");
@@ -394,7 +396,7 @@ fn every_encoder_reports_what_it_costs() {
         (1.0 - changed - keep).abs() < 4.0 * (keep / 16_000.0).sqrt(),
         "{changed} {keep}"
     );
-    assert_eq!(spent(Encoder::Identity).0, f64::INFINITY);
+    assert_eq!(spent(Chosen::new(Identity {})).0, f64::INFINITY);
 }
 
 /// Dropout, jitter, loss and absences at once.
@@ -452,7 +454,7 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
             absent,
             rows: Rows::Off,
             pool: Pool::Vector,
-            encoder: Encoder::RandomisedResponse,
+            encoder: Chosen::new(RandomisedResponse {}),
             ..counting()
         };
         let print = |options| {
@@ -505,7 +507,7 @@ fn the_whole_system_is_the_same_for_any_threads_windows_and_encoding() {
     };
     let on_request = Params {
         rows: Rows::OnRequest,
-        encoder: Encoder::Normalised,
+        encoder: Chosen::new(Normalised {}),
         prepend_start: true,
         ..with_matrices.clone()
     };

@@ -6,7 +6,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
 use folkmoot_parts::Value;
-use folkmoot_scenarios::axis::settings;
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::{Encoder, Inputs, Split};
 use folkmoot_strategies::fgcl::{
     Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
@@ -397,7 +397,7 @@ fn what_does_not_suit_is_refused() {
 /// A variant sets what a card leaves open and nothing else.
 #[test]
 fn variants_fill_in_what_is_open() {
-    let read = |text: &str| settings::<Params>(text).unwrap();
+    let read = |text: &str| Registry::shipped().settings::<Params>(text).unwrap();
     let released = read("(variant: Some(AsReleased))");
     assert_eq!((released.model.relu, released.model.joint_readout), (false, true));
     assert!(released.normalise_features);

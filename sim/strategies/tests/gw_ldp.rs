@@ -8,7 +8,7 @@ use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{DropoutSpec, availability};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_parts::Value;
-use folkmoot_scenarios::axis::settings;
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_scores::adjusted_rand;
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
@@ -424,7 +424,7 @@ fn neighbourhoods_are_clustered_by_their_centres_classes() {
 #[test]
 fn every_variant_and_release_runs() {
     let dataset = graphs();
-    let variant = |text: &str| -> Params { settings(text).unwrap() };
+    let variant = |text: &str| -> Params { Registry::shipped().settings(text).unwrap() };
     let mut distances = Vec::new();
     for text in [
         "(variant: AsReleased, inputs: Degree(most: 8), protocol: (rounds: 2))",

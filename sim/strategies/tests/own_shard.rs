@@ -16,7 +16,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Options;
 use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
-use folkmoot_scenarios::axis::settings;
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
@@ -165,7 +165,7 @@ fn check<P: Settings>(params: &P, two: &Two) -> Result<[Alike; 2], String> {
 fn holds<P: Settings>(make: fn(Change) -> Two, cases: &[(&str, &[&str])]) {
     let all: Vec<(P, &str, &[&str])> = cases
         .iter()
-        .map(|(text, sent)| (settings(text).unwrap(), *text, *sent))
+        .map(|(text, sent)| (Registry::shipped().settings(text).unwrap(), *text, *sent))
         .collect();
     for (params, text, sent) in &all {
         let [client, server] =
@@ -269,7 +269,9 @@ fn in_fgcl() {
 /// The arm of FGCL's table without a federation: its first client holds every training graph, which is its shard by the setting's name.
 #[test]
 fn in_fgcls_centralised_setting_the_first_client_holds_all() {
-    let params: fgcl::Params = settings("(setting: Centralised, protocol: (rounds: 1))").unwrap();
+    let params: fgcl::Params = Registry::shipped()
+        .settings("(setting: Centralised, protocol: (rounds: 1))")
+        .unwrap();
     let told = check(&params, &data::graphs(Change::everything(101))).unwrap_err();
     assert!(told.contains("client 0 tells") && told.contains("update"), "{told}");
 }
@@ -347,7 +349,9 @@ fn in_ppgm() {
     let cases: Vec<(&str, &[&str])> = cases.iter().map(|(text, sent)| (text.as_str(), *sent)).collect();
     holds::<ppgm::Params>(data::devices, &cases);
 
-    let trained: ppgm::Params = settings(&format!("({})", small.replace("epochs: 0", "epochs: 1"))).unwrap();
+    let trained: ppgm::Params = Registry::shipped()
+        .settings(&format!("({})", small.replace("epochs: 0", "epochs: 1")))
+        .unwrap();
     let two = data::devices(Change::everything(101));
     let [_, server] = check(&trained, &two).unwrap();
     assert_eq!(

@@ -10,7 +10,7 @@ use folkmoot_graphs::{
     CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, PartitionSpec, SparseRows,
 };
 use folkmoot_learning::Tape;
-use folkmoot_scenarios::axis::settings;
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
 use folkmoot_strategies::ppgm::data::Data;
 use folkmoot_strategies::ppgm::learned::{Learned, View};
@@ -63,7 +63,10 @@ fn functions(n_functions: u32, property_effect: f64, n_compilers: u32) -> Arc<Da
 
 /// What a variant says of the form.
 fn form(variant: Variant) -> Form {
-    settings::<Params>(&format!("(variant: {variant:?})")).unwrap().form
+    Registry::shipped()
+        .settings::<Params>(&format!("(variant: {variant:?})"))
+        .unwrap()
+        .form
 }
 
 fn params(model: Model) -> Params {
@@ -468,7 +471,7 @@ fn attackers_differ_in_what_a_card_says_of_them() {
     let dataset = functions(60, 1.0, 2);
     let of = |variant: &str| -> Attack {
         let card = format!("(variant: {variant}, attack: (epochs: 20, shadow: 0.5))");
-        settings::<Params>(&card).unwrap().attack
+        Registry::shipped().settings::<Params>(&card).unwrap().attack
     };
     let inferred = |attack: Attack| {
         let mut params = params(Model::Ppgm);

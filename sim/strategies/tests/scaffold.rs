@@ -8,7 +8,7 @@ use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_metrics::MessageRow;
-use folkmoot_scenarios::axis::settings;
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::{Classifier, Facts, Training};
 use folkmoot_strategies::fed_avg;
 use folkmoot_strategies::rounds::{RoundEnd, RoundStrategy, RoundStudy, Rounds, Watched, Weighting};
@@ -46,7 +46,7 @@ fn params(more: &str, rounds: u32) -> Params {
         true => format!("({REST}, {more}, protocol: (rounds: {rounds}))"),
         false => format!("({REST}, {training}, {more} protocol: (rounds: {rounds}))"),
     };
-    settings(&text).unwrap()
+    Registry::shipped().settings(&text).unwrap()
 }
 
 /// What a run leaves at its parties.
@@ -366,7 +366,7 @@ fn a_training_that_ends_in_no_number_leaves_control_variates_as_they_are() {
 #[test]
 fn running_statistics_have_no_control_variate() {
     let text = "(model: (encoder: GinBatchNorm, hidden: 8), inputs: Degree(most: 8), protocol: (rounds: 2))";
-    let params: Params = settings(text).unwrap();
+    let params: Params = Registry::shipped().settings(text).unwrap();
     let (dataset, partition) = data();
     let prepared = params
         .prepare(&Source::new(&dataset, &partition, Streams::new(3)))

@@ -55,6 +55,38 @@ pub trait Availability: Send + Sync {
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 }
 
+/// A client that is online for the first part of every period, for models to answer by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periodic {
+    /// How long a period is; at least 1 ns.
+    pub period: SimSpan,
+    /// How long it is online of that; at most the period.
+    pub online: SimSpan,
+    /// How much of its period has passed at time 0; less than the period.
+    pub passed: SimSpan,
+}
+
+impl Periodic {
+    /// Whether it can be reached at `at`.
+    pub fn presence(&self, at: SimTime) -> Presence {
+        let hour = (u128::from(at.0) + u128::from(self.passed.0)) % u128::from(self.period.0.max(1));
+        match hour < u128::from(self.online.0) {
+            true => Presence::Online,
+            // Less than a period away, which a span can hold.
+            false => Presence::Away(Some(at + SimSpan(self.period.0 - hour as u64))),
+        }
+    }
+
+    /// How long it was online until the end of the last of `rounds`, as [`Availability::online`] asks.
+    pub fn online(&self, rounds: &[(Round, SimTime)]) -> SimSpan {
+        let period = u128::from(self.period.0.max(1));
+        let online = u128::from(self.online.0);
+        let until = |time: u128| time / period * online + (time % period).min(online);
+        let (end, passed) = (rounds.last().map_or(0, |(_, end)| end.0), u128::from(self.passed.0));
+        SimSpan((until(u128::from(end) + passed) - until(passed)) as u64)
+    }
+}
+
 /// Everybody is always online.
 #[part(name = "Always", about = "everybody is always online")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -226,6 +258,27 @@ mod tests {
             (800..1200).contains(&online),
             "a quarter of 4000 expected, got {online}"
         );
+    }
+
+    #[test]
+    fn a_periodic_client_keeps_its_hours() {
+        // Nights from 6 to 10; the run begins at 3.
+        let day = Periodic {
+            period: SimSpan(10),
+            online: SimSpan(6),
+            passed: SimSpan(3),
+        };
+        let at = |time| day.presence(SimTime(time));
+        assert_eq!([at(0), at(2), at(7), at(12)], [Presence::Online; 4]);
+        let (first, second) = (Presence::Away(Some(SimTime(7))), Presence::Away(Some(SimTime(17))));
+        assert_eq!([at(3), at(6), at(13)], [first, first, second]);
+        for end in 0..40 {
+            let online = (0..end).filter(|time| at(*time) == Presence::Online).count() as u64;
+            assert_eq!(day.online(&[(Round(0), SimTime(end))]), SimSpan(online), "{end}");
+        }
+        assert_eq!(day.online(&[]), SimSpan::ZERO);
+        let never = day.presence(SimTime(u64::MAX));
+        assert!(matches!(never, Presence::Online | Presence::Away(Some(_))), "{never:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use folkmoot_draws::unit;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{Availability, Presence, PresenceCursor};
+use folkmoot_engine::world::{Availability, Periodic, Presence, PresenceCursor};
 use folkmoot_parts::part;
 
 /// Clients that are online for the same hours of every day, each in a time zone of its own.
@@ -21,42 +21,26 @@ struct Diurnal {
 }
 
 impl Diurnal {
-    /// The length of a day and of its online part, and when in its day a client begins; all in nanoseconds.
-    fn hours(&self, client: ClientId, streams: Streams) -> (u64, u64, u64) {
+    /// A client's hours, which begin by a draw of its own.
+    fn hours(&self, client: ClientId, streams: Streams) -> Periodic {
         let mut rng = streams.party(Purpose(*b"diurnal "), Party::Client(client), Round(0));
-        let day = SimSpan::from_secs(self.day_s).0;
-        let share = |of_day: f64| (of_day * day as f64) as u64;
-        (day, share(self.online_share).clamp(1, day), share(unit(&mut rng)))
+        let period = SimSpan::from_secs(self.day_s);
+        let share = |of_day: f64| SimSpan((of_day * period.0 as f64) as u64);
+        Periodic {
+            period,
+            online: share(self.online_share).max(SimSpan(1)),
+            passed: share(unit(&mut rng)),
+        }
     }
 }
 
 impl Availability for Diurnal {
-    fn presence(
-        &self,
-        client: ClientId,
-        _: Round,
-        at: SimTime,
-        cursor: &mut PresenceCursor,
-        streams: Streams,
-    ) -> Presence {
-        if cursor.toggles == 0 || cursor.until <= at {
-            let (day, on, zone) = self.hours(client, streams);
-            let hour = (at.0 + zone) % day;
-            cursor.toggles = 1;
-            cursor.online = hour < on;
-            cursor.until = at + SimSpan(if cursor.online { on } else { day } - hour);
-        }
-        match cursor.online {
-            true => Presence::Online,
-            false => Presence::Away(Some(cursor.until)),
-        }
+    fn presence(&self, client: ClientId, _: Round, at: SimTime, _: &mut PresenceCursor, streams: Streams) -> Presence {
+        self.hours(client, streams).presence(at)
     }
 
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
-        let (day, on, zone) = self.hours(client, streams);
-        let until = |hour: u64| hour / day * on + (hour % day).min(on);
-        let end = rounds.last().map_or(0, |(_, end)| end.0);
-        SimSpan(until(end + zone) - until(zone))
+        self.hours(client, streams).online(rounds)
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
     let Body {
         shape,
         check,
+        choose,
         default,
         helpers,
         container,
@@ -77,6 +78,11 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
                 #check
                 #own
             }
+
+            fn choose(&mut self, choosing: &mut ::folkmoot_parts::Choosing<'_>) {
+                let _ = &choosing;
+                #choose
+            }
         }
 
         #(#part)*
@@ -87,6 +93,7 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
 struct Body {
     shape: TokenStream,
     check: TokenStream,
+    choose: TokenStream,
     /// The default value, if there is one.
     default: Option<TokenStream>,
     /// Functions with the defaults of single fields.
@@ -200,6 +207,16 @@ impl Known {
         }
     }
 
+    /// The look-up of parts in `value`, an expression that refers to it; below its name where it has one.
+    fn choose(&self, value: &TokenStream, is_named: bool) -> TokenStream {
+        let choose = quote_spanned! { self.ty.span() => ::folkmoot_parts::Value::choose(#value, choosing); };
+        let name = bare(&self.name);
+        match is_named {
+            true => quote! { choosing.at(#name, |choosing| { #choose }); },
+            false => quote! { { #choose } },
+        }
+    }
+
     /// Its description, with `default` as an expression that refers to its default value.
     fn describe(&self, default: Option<TokenStream>) -> TokenStream {
         let (ty, name, about) = (&self.ty, bare(&self.name), &self.about);
@@ -262,7 +279,12 @@ fn of_struct(name: &Ident, fields: &mut Fields) -> syn::Result<Body> {
         true => quote! { let _ = rules; },
         false => quote! { #(#checks)* },
     };
+    let chosen = known.iter().map(|field| {
+        let ident = &field.name;
+        field.choose(&quote! { &mut self.#ident }, true)
+    });
     Ok(Body {
+        choose: quote! { #(#chosen)* },
         shape: quote! {
             #whole
             ::folkmoot_parts::Shape::Fields(::std::vec![#(#described),*])
@@ -279,7 +301,8 @@ fn of_struct(name: &Ident, fields: &mut Fields) -> syn::Result<Body> {
 }
 
 fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
-    let (mut helpers, mut described, mut arms) = (TokenStream::new(), Vec::new(), Vec::new());
+    let (mut helpers, mut described) = (TokenStream::new(), Vec::new());
+    let (mut arms, mut choosing) = (Vec::new(), Vec::new());
     let mut default = None;
     for variant in variants {
         let about = docs(&variant.attrs);
@@ -308,6 +331,7 @@ fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
             }
         });
         arms.push(whole.arm);
+        choosing.push(whole.choosing);
     }
     Ok(Body {
         shape: quote! { ::folkmoot_parts::Shape::Choice(::std::vec![#(#described),*]) },
@@ -315,6 +339,7 @@ fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
             let _ = &rules;
             match self { #(#arms)* }
         },
+        choose: quote! { match self { #(#choosing)* } },
         default,
         helpers,
         container: TokenStream::new(),
@@ -324,6 +349,8 @@ fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
 struct Whole {
     body: TokenStream,
     arm: TokenStream,
+    /// The arm that looks parts up.
+    choosing: TokenStream,
     default: Option<TokenStream>,
 }
 
@@ -332,16 +359,19 @@ fn of_variant(name: &Ident, variant: &Ident, fields: &mut Fields, helpers: &mut 
         Fields::Unit => Ok(Whole {
             body: quote! { ::folkmoot_parts::Body::Nothing },
             arm: quote! { #name::#variant => {} },
+            choosing: quote! { #name::#variant => {} },
             default: Some(quote! { #name::#variant }),
         }),
         Fields::Unnamed(unnamed) if unnamed.unnamed.len() == 1 => {
             let known = Known::read(&mut unnamed.unnamed[0], variant.clone())?;
             let check = known.check(&quote! { value }, false);
+            let choose = known.choose(&quote! { value }, false);
             let described = known.describe(None);
             let value = known.default();
             Ok(Whole {
                 body: quote! { ::folkmoot_parts::Body::One(::std::boxed::Box::new(#described)) },
                 arm: quote! { #name::#variant(value) => #check },
+                choosing: quote! { #name::#variant(value) => #choose },
                 default: value.map(|value| quote! { #name::#variant(#value) }),
             })
         }
@@ -350,7 +380,8 @@ fn of_variant(name: &Ident, variant: &Ident, fields: &mut Fields, helpers: &mut 
             Err(syn::Error::new(unnamed.span(), why))
         }
         Fields::Named(named) => {
-            let (mut described, mut checks, mut bound) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut described, mut bound) = (Vec::new(), Vec::new());
+            let (mut checks, mut choosing) = (Vec::new(), Vec::new());
             let mut defaults = Some(Vec::new());
             for field in &mut named.named {
                 let ident = field.ident.clone().expect("named fields have names");
@@ -359,6 +390,7 @@ fn of_variant(name: &Ident, variant: &Ident, fields: &mut Fields, helpers: &mut 
                 let value = known.default();
                 described.push(known.describe(value.as_ref().map(|value| quote! { &#value })));
                 checks.push(known.check(&quote! { #ident }, true));
+                choosing.push(known.choose(&quote! { #ident }, true));
                 defaults = defaults.zip(value).map(|(mut all, value)| {
                     all.push(quote! { #ident: #value });
                     all
@@ -368,6 +400,7 @@ fn of_variant(name: &Ident, variant: &Ident, fields: &mut Fields, helpers: &mut 
             Ok(Whole {
                 body: quote! { ::folkmoot_parts::Body::Fields(::std::vec![#(#described),*]) },
                 arm: quote! { #name::#variant { #(#bound),* } => { #(#checks)* } },
+                choosing: quote! { #name::#variant { #(#bound),* } => { #(#choosing)* } },
                 default: defaults.map(|all| quote! { #name::#variant { #(#all),* } }),
             })
         }

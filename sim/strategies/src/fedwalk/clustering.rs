@@ -1,8 +1,8 @@
 //! The clustering tree that the server publishes in phase A5, and the pools that anybody can read off it.
 
 use super::dictionary::Dictionary;
-use super::encoder::{Audit, Law};
-use super::options::{Encoder, Pool};
+use super::encoder::{Audit, Law, Scale};
+use super::options::Pool;
 use super::scores::{DegreeIndex, PairScores};
 use folkmoot_draws::SimRng;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
@@ -125,18 +125,18 @@ impl Published {
         }
     }
 
-    /// An entry for vertex `u` by an encoder that reads scores; always with the same encoder and epsilon, those of the run.
-    pub fn encode(&self, u: u32, dictionary: &Dictionary, (encoder, epsilon): (Encoder, f64), rng: &mut SimRng) -> u32 {
+    /// An entry for vertex `u` by an encoder that reads scores; always with the same factor, that of the run.
+    pub fn encode(&self, u: u32, dictionary: &Dictionary, scale: &Scale, rng: &mut SimRng) -> u32 {
         let scores = self.scores(dictionary);
-        let law = self.law.get_or_init(|| Law::new(encoder, epsilon, scores));
+        let law = self.law.get_or_init(|| Law::new(scale, scores));
         law.draw(u, scores, rng)
     }
 
     /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices. Worked out once, in O(n²).
-    pub fn audit(&self, dictionary: &Dictionary, (encoder, epsilon): (Encoder, f64)) -> Option<Audit> {
+    pub fn audit(&self, dictionary: &Dictionary, scale: &Scale) -> Option<Audit> {
         let scores = self.scores(dictionary);
         let measure = || {
-            let law = self.law.get_or_init(|| Law::new(encoder, epsilon, scores));
+            let law = self.law.get_or_init(|| Law::new(scale, scores));
             law.audit(scores)
         };
         (self.tree.n_leaves() <= MAX_PAIRS_NODES).then(|| *self.audit.get_or_init(measure))

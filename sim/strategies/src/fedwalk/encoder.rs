@@ -1,164 +1,175 @@
-//! The encoder of walk entries: a vertex drawn in place of the true one (Eqs. 9-12).
+//! The encoder of walk entries: what becomes of a vertex before its index is appended to a walk, a part that a card names as `encoder`.
 //!
-//! As printed, `P[Enc(u) = v]` is proportional to `exp(epsilon × score(u, v))`. A draw does not touch all |V| candidates: those with
-//! `epsilon × |score| > 64 ln 2 + ln |V|` have together less than `2^-64` of the weight of `u` itself and are left out, so the law drawn
-//! from is within `2^-64` of the full one in total variation. What is left, mostly `u` alone, is kept as a table per vertex.
-//!
-//! Where scores are scaled down so far that all candidates count, candidates are drawn uniformly and kept with probability
-//! `exp(scale × score)` until one is: the same law, exactly, and no table.
+//! As printed (Eqs. 9-12) it is the exponential mechanism: `P[Enc(u) = v]` is proportional to `exp(epsilon × score(u, v))`, where the
+//! score is minus the dissimilarity of the two times the leaves under their lowest common ancestor in the published tree.
 
-use super::options::Encoder;
-use super::scores::PairScores;
-use folkmoot_draws::{SimRng, index, unit};
-use folkmoot_privacy::Exponential;
-use rayon::prelude::*;
-use std::sync::OnceLock;
+mod law;
 
-/// How far scores may reach, scaled, for uniform proposals: one in `e^12` is kept at worst, and in practice most are.
-const MAX_REJECTION: f64 = 12.0;
+pub use law::Audit;
+pub(super) use law::Law;
 
-/// The law of the encoder on one tree.
-#[derive(Debug)]
-pub(super) struct Law {
-    /// The factor before the score.
-    scale: f64,
-    /// The largest absolute score, where the law needs it.
-    by_rejection: bool,
-    tables: Vec<OnceLock<Table>>,
-}
+use folkmoot_engine::prelude::StrategyError;
+use folkmoot_parts::{kind, part};
+use folkmoot_privacy::{Exponential, Mechanism, RandomisedResponse as Response};
 
-/// What one vertex may become.
-#[derive(Debug)]
-struct Table {
-    /// Ascending.
-    candidates: Box<[u32]>,
-    /// The sums of the weights `exp(scale × score)` up to each candidate.
-    cumulative: Box<[f64]>,
-}
+/// A way to encode.
+pub trait Encoder: Send + Sync {
+    /// What `privacy.csv` calls its mechanism, before `: walk entry`.
+    fn mechanism(&self) -> &'static str;
 
-/// What the law really costs, measured over all pairs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Audit {
-    /// The largest absolute score of any pair: the sensitivity that a calibrated mechanism divides by.
-    pub sensitivity: f64,
-    /// The largest log ratio of the probabilities of one output under two inputs.
-    pub worst_log_ratio: f64,
-    /// The mean over vertices of the probability that a vertex stays what it is.
-    pub keep_probability: f64,
-}
-
-impl Law {
-    /// The law of an encoder that reads scores.
+    /// How an entry is made of a vertex, one of `n_nodes`, at a budget of `epsilon` for each; asked once before the run.
     ///
-    /// O(n²) time for the scaled ones, which need the largest score.
-    pub(super) fn new(encoder: Encoder, epsilon: f64, scores: PairScores<'_>) -> Self {
-        let scaled_by = |scale: &dyn Fn(f64) -> Option<f64>| {
-            let largest = scores.largest();
-            // Without any difference between vertices every candidate is as good as another.
-            let scale = if largest > 0.0 {
-                scale(largest).unwrap_or(0.0)
-            } else {
-                0.0
-            };
-            (scale, scale * largest <= MAX_REJECTION)
-        };
-        let (scale, by_rejection) = match encoder {
-            Encoder::Calibrated => scaled_by(&|largest| {
-                let mechanism = Exponential::calibrated(epsilon, largest, "one vertex");
-                mechanism.ok().map(|mechanism| mechanism.scale())
-            }),
-            Encoder::Normalised => scaled_by(&|largest| Some(epsilon / largest)),
-            Encoder::AsPrinted | Encoder::RandomisedResponse | Encoder::Identity => (epsilon, false),
-        };
-        Law {
-            scale,
-            by_rejection,
-            tables: (0..scores.n()).map(|_| OnceLock::new()).collect(),
-        }
+    /// # Errors
+    ///
+    /// When there is no such mechanism.
+    fn entries(&self, n_nodes: u32, epsilon: f64) -> Result<Entries, StrategyError>;
+}
+
+kind!(Encoder, "walk encoder", AsPrinted {});
+
+/// How an entry is made of a vertex.
+pub enum Entries {
+    /// It is the vertex: nothing protects it.
+    Plain,
+    /// By a mechanism that reads the vertex and nothing else.
+    Alone {
+        /// The mechanism; what it releases is a vertex, too.
+        mechanism: Box<dyn Mechanism<Input = u32, Release = u32>>,
+        /// With what probability a vertex stays what it is, for the summary.
+        keep_probability: f64,
+    },
+    /// By the exponential mechanism on the scores of all pairs, for which clients need the tree and the dissimilarities.
+    ByScore {
+        /// The factor before the score.
+        scale: Scale,
+        /// The epsilon of an entry that the factor promises; where it promises none, what the law costs is measured over all pairs.
+        promised: Option<f64>,
+    },
+}
+
+/// The factor before the score.
+pub enum Scale {
+    /// Known before.
+    Fixed(f64),
+    /// A function of the largest absolute score of any pair, which is above 0; it takes O(n²) time to find.
+    OfLargest(Box<dyn Fn(f64) -> f64 + Send + Sync>),
+}
+
+impl Entries {
+    /// Whether clients need the tree and the dissimilarities.
+    pub fn reads_scores(&self) -> bool {
+        matches!(self, Entries::ByScore { .. })
     }
 
-    /// A draw for vertex `u`: one `u64` from a table of more than one candidate, none from others; two or more for each proposal.
-    pub(super) fn draw(&self, u: u32, scores: PairScores<'_>, rng: &mut SimRng) -> u32 {
-        if self.by_rejection {
-            loop {
-                let v = index(rng, scores.n()) as u32;
-                if unit(rng) < libm::exp(self.scale * scores.score(u, v)) {
-                    return v;
-                }
-            }
-        }
-        let Some(table) = self.table(u, scores) else { return u };
-        match &*table.candidates {
-            [only] => *only,
-            candidates => {
-                let at = unit(rng) * table.total();
-                let i = table.cumulative.partition_point(|&sum| sum <= at);
-                candidates[i.min(candidates.len() - 1)]
-            }
-        }
-    }
-
-    fn table(&self, u: u32, scores: PairScores<'_>) -> Option<&Table> {
-        let slot = self.tables.get(u as usize)?;
-        Some(slot.get_or_init(|| {
-            let tail = 64.0 * std::f64::consts::LN_2 + libm::log(scores.n() as f64);
-            let found = scores.within(u, tail / self.scale);
-            let mut sum = 0.0;
-            let weight = |&(_, score): &(u32, f64)| {
-                sum += libm::exp(self.scale * score);
-                sum
-            };
-            Table {
-                cumulative: found.iter().map(weight).collect(),
-                candidates: found.iter().map(|&(v, _)| v).collect(),
-            }
-        }))
-    }
-
-    /// Measures the law over all pairs; O(n²).
-    pub(super) fn audit(&self, scores: PairScores<'_>) -> Audit {
-        let n = scores.n() as u32;
-        let log_sums: Vec<f64> = (0..n)
-            .into_par_iter()
-            .map(|u| {
-                let full = || {
-                    let mut sum = 1.0;
-                    scores.for_each_other(u, |_, score| sum += libm::exp(self.scale * score));
-                    sum
-                };
-                let sum = if self.by_rejection {
-                    full()
-                } else {
-                    self.table(u, scores).map_or(1.0, Table::total)
-                };
-                libm::log(sum)
-            })
-            .collect();
-        // By symmetry of the scores, the log probabilities of one output under all inputs.
-        let spread = |out: u32| {
-            let of_itself = -log_sums[out as usize];
-            let (mut least, mut most) = (of_itself, of_itself);
-            scores.for_each_other(out, |u, score| {
-                let log = self.scale * score - log_sums[u as usize];
-                least = least.min(log);
-                most = most.max(log);
-            });
-            most - least
+    /// Whether the largest score of all pairs is needed.
+    pub fn is_scaled(&self) -> bool {
+        let Entries::ByScore { scale, .. } = self else {
+            return false;
         };
-        let keep = log_sums.iter().fold(0.0, |sum, log| sum + libm::exp(-log));
-        Audit {
-            sensitivity: scores.largest(),
-            worst_log_ratio: (0..n).into_par_iter().map(spread).reduce(|| 0.0, f64::max),
-            keep_probability: keep / f64::from(n.max(1)),
-        }
+        matches!(scale, Scale::OfLargest(_))
     }
 }
 
-impl Table {
-    fn total(&self) -> f64 {
-        self.cumulative.last().copied().unwrap_or(1.0)
+/// The exponential mechanism with the printed factor: probability proportional to exp(epsilon × score). Its true cost is whatever the
+/// scores make it, not epsilon.
+#[part(
+    name = "AsPrinted",
+    about = "the exponential mechanism with the printed factor, exp(epsilon × score). Its true cost is whatever the scores make it"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct AsPrinted {}
+
+/// The exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair.
+#[part(
+    name = "Calibrated",
+    about = "the exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct Calibrated {}
+
+/// exp(epsilon × score / Δ): scores scaled to 0..=1.
+#[part(
+    name = "Normalised",
+    about = "the exponential mechanism with scores scaled to 0..=1: exp(epsilon × score / Δ)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct Normalised {}
+
+/// The vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly.
+#[part(
+    name = "RandomisedResponse",
+    about = "the vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct RandomisedResponse {}
+
+/// The vertex itself.
+#[part(name = "Identity", about = "the vertex itself")]
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {}
+
+impl Encoder for AsPrinted {
+    fn mechanism(&self) -> &'static str {
+        "exponential as printed"
+    }
+
+    fn entries(&self, _: u32, epsilon: f64) -> Result<Entries, StrategyError> {
+        let (scale, promised) = (Scale::Fixed(epsilon), None);
+        Ok(Entries::ByScore { scale, promised })
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl Encoder for Calibrated {
+    fn mechanism(&self) -> &'static str {
+        "exponential calibrated"
+    }
+
+    fn entries(&self, _: u32, epsilon: f64) -> Result<Entries, StrategyError> {
+        let scale = move |largest| {
+            let mechanism = Exponential::calibrated(epsilon, largest, "one vertex");
+            mechanism.map_or(0.0, |mechanism| mechanism.scale())
+        };
+        let (scale, promised) = (Scale::OfLargest(Box::new(scale)), Some(epsilon));
+        Ok(Entries::ByScore { scale, promised })
+    }
+}
+
+impl Encoder for Normalised {
+    fn mechanism(&self) -> &'static str {
+        "exponential normalised"
+    }
+
+    fn entries(&self, _: u32, epsilon: f64) -> Result<Entries, StrategyError> {
+        let (scale, promised) = (Scale::OfLargest(Box::new(move |largest| epsilon / largest)), None);
+        Ok(Entries::ByScore { scale, promised })
+    }
+}
+
+impl Encoder for RandomisedResponse {
+    fn mechanism(&self) -> &'static str {
+        "randomised response"
+    }
+
+    fn entries(&self, n_nodes: u32, epsilon: f64) -> Result<Entries, StrategyError> {
+        // One vertex alone has no other to become.
+        if n_nodes < 2 {
+            return Ok(Entries::Plain);
+        }
+        let response =
+            Response::new(epsilon, n_nodes, "one vertex").map_err(|error| StrategyError(error.to_string()))?;
+        Ok(Entries::Alone {
+            keep_probability: response.keep_probability(),
+            mechanism: Box::new(response),
+        })
+    }
+}
+
+impl Encoder for Identity {
+    fn mechanism(&self) -> &'static str {
+        "none"
+    }
+
+    fn entries(&self, _: u32, _: f64) -> Result<Entries, StrategyError> {
+        Ok(Entries::Plain)
+    }
+}

@@ -62,36 +62,6 @@ impl From<Metric> for folkmoot_similarity::dtw::Metric {
     }
 }
 
-/// What becomes of a vertex before its index is appended to a walk.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoder {
-    /// The exponential mechanism with the printed factor: probability proportional to exp(epsilon × score). Its true cost is
-    /// whatever the scores make it, not epsilon.
-    #[default]
-    AsPrinted,
-    /// The exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair.
-    Calibrated,
-    /// exp(epsilon × score / Δ): scores scaled to 0..=1.
-    Normalised,
-    /// The vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly.
-    RandomisedResponse,
-    /// The vertex itself.
-    Identity,
-}
-
-impl Encoder {
-    /// Whether it reads the tree and the dissimilarities.
-    pub fn reads_scores(self) -> bool {
-        matches!(self, Encoder::AsPrinted | Encoder::Calibrated | Encoder::Normalised)
-    }
-
-    /// Whether it needs the largest score of all pairs.
-    pub fn is_scaled(self) -> bool {
-        matches!(self, Encoder::Calibrated | Encoder::Normalised)
-    }
-}
-
 /// Which reading of the system sets the options that a card leaves open.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! FedWalk's settings, as a card states them.
 
-use super::options::{Absent, Encoder, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+use super::encoder::Encoder;
+use super::options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 use crate::node_embedding::{Embedding, Evaluation};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
 
 /// The parameters of [`super::FedWalk`]. Defaults are the paper's.
 #[part(
@@ -37,7 +38,7 @@ pub struct Params {
     #[part(default = 2.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon_encoder: f64,
     /// What becomes of a vertex before it is appended to a walk.
-    pub encoder: Encoder,
+    pub encoder: Chosen<dyn Encoder>,
     /// Which vertices a predicted hop may lead to.
     pub pool: Pool,
     /// Clients upload their ordered matrices (phase A4), from which the tree is made; otherwise it is made of the degree vectors,
@@ -80,7 +81,7 @@ impl Params {
             "must not be Off when pools are read off the tree; set pool: Vector to do without",
         );
         rules.require(
-            self.rows != Rows::Off || !self.encoder.reads_scores(),
+            self.rows != Rows::Off || rules.is_broken("encoder") || !self.encodes_by_score(),
             "rows",
             "must not be Off when the encoder reads the tree; set encoder: Identity or RandomisedResponse to do without",
         );
@@ -107,7 +108,14 @@ impl Params {
 
     /// Whether devices read the tree: for pools, or to encode.
     pub fn reads_tree(&self) -> bool {
-        self.pool != Pool::Vector || self.encoder.reads_scores()
+        self.pool != Pool::Vector || self.encodes_by_score()
+    }
+
+    /// Whether entries are encoded by what clients know of the tree, however large it is.
+    fn encodes_by_score(&self) -> bool {
+        self.encoder
+            .entries(2, self.epsilon_encoder)
+            .is_ok_and(|entries| entries.reads_scores())
     }
 
     /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.

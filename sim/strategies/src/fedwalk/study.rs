@@ -2,7 +2,7 @@
 
 use super::audit::{self, Recovery};
 use super::options::SelfHop;
-use super::{FedWalk, Predicted, counter, theory};
+use super::{Entries, FedWalk, Predicted, counter, theory};
 use crate::node_embedding::{Walked, true_pair_share};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::npy::{npy_f32, npy_u32};
@@ -211,16 +211,20 @@ fn encoder(end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         sheet.number("encoder_epsilon_nominal", system.params.epsilon_encoder);
     }
     if let (Some(published), Some(dictionary)) = (&server.published, &server.dictionary)
-        && system.params.encoder.reads_scores()
-        && let Some(audit) = published.audit(dictionary, (system.params.encoder, system.params.epsilon_encoder))
+        && let Entries::ByScore { scale, .. } = &system.entries
+        && let Some(audit) = published.audit(dictionary, scale)
     {
         sheet.number("encoder_worst_log_ratio", audit.worst_log_ratio);
         sheet.number("encoder_score_sensitivity", audit.sensitivity);
         sheet.number("encoder_keep_probability", audit.keep_probability);
     }
-    if let Some(response) = &system.response {
-        sheet.number("encoder_worst_log_ratio", system.params.epsilon_encoder);
-        sheet.number("encoder_keep_probability", response.keep_probability());
+    if let Entries::Alone {
+        mechanism,
+        keep_probability,
+    } = &system.entries
+    {
+        sheet.number("encoder_worst_log_ratio", mechanism.cost().epsilon);
+        sheet.number("encoder_keep_probability", *keep_probability);
     }
     // A device's count changes in one bin when it gains a neighbour; an edge is two devices' neighbour.
     sheet.number("degree_epsilon_per_edge", 2.0 * system.params.epsilon_degree);

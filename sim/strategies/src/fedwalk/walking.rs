@@ -3,13 +3,14 @@
 use super::client::{Client, Cx};
 use super::clustering::Published;
 use super::dictionary::Dictionary;
+use super::encoder::{Entries, Scale};
 use super::message::{Budget, Walk};
-use super::options::{Absent, Encoder, Pool, Rows, SelfHop};
+use super::options::{Absent, Pool, Rows, SelfHop};
 use super::{FedWalk, Predicted, Up, counter, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::{index, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 const HOP: Purpose = Purpose(*b"fw-hop  ");
@@ -67,7 +68,7 @@ impl Held {
 
     /// The vertex whose scores it takes to go on, if any.
     fn reads(&self, system: &FedWalk) -> Option<u32> {
-        let encodes = system.params.encoder.reads_scores();
+        let encodes = system.entries.reads_scores();
         match self.next {
             Next::Choose => None,
             Next::Start(u) | Next::Entry(u) | Next::Jump { entry: u, .. } => encodes.then_some(u),
@@ -206,23 +207,23 @@ impl Client {
 
     /// Enc(vertex).
     fn encode(&self, system: &FedWalk, vertex: u32, cx: Cx<'_, '_>) -> Result<u32, StrategyError> {
-        let encoder = system.params.encoder;
         // The size of a message does not depend on its entries.
-        if encoder == Encoder::Identity || cx.dry_run() {
+        if matches!(system.entries, Entries::Plain) || cx.dry_run() {
             return Ok(cx.unprotected(mechanism::ENTRY, vertex));
         }
-        let entry = match (&system.response, &self.published, &self.dictionary) {
-            (Some(response), ..) => cx.release(mechanism::ENTRY, response, &vertex)?,
-            (None, Some(published), Some(dictionary)) => {
-                let law = (encoder, system.params.epsilon_encoder);
+        let entry = match (&system.entries, &self.published, &self.dictionary) {
+            (Entries::Alone { mechanism, .. }, ..) => {
+                cx.release(mechanism::ENTRY, &Alone(mechanism.as_ref()), &vertex)?
+            }
+            (Entries::ByScore { scale, promised }, Some(published), Some(dictionary)) => {
                 let by_score = ByScore {
                     published,
                     dictionary,
-                    law,
+                    scale,
+                    promised: *promised,
                 };
                 cx.release(mechanism::ENTRY, &by_score, &vertex)?
             }
-            // One vertex alone, which has no other to become.
             _ => cx.unprotected(mechanism::ENTRY, vertex),
         };
         cx.count(counter::ENCODED, 1);
@@ -262,7 +263,7 @@ impl Client {
         // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
         let neighbours = own.neighbours();
         let can_encode =
-            |u: &u32| !system.params.encoder.reads_scores() || self.can_read(system, *u, neighbours, cx.dry_run());
+            |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, neighbours, cx.dry_run());
         let known: Vec<u32> = neighbours.iter().copied().filter(can_encode).collect();
         if tried >= u32::from(tries) || known.is_empty() {
             cx.count(counter::GIVEN_UP, 1);
@@ -282,11 +283,32 @@ impl Client {
     }
 }
 
+/// An encoder that reads the vertex alone.
+struct Alone<'a>(&'a dyn Mechanism<Input = u32, Release = u32>);
+
+impl Mechanism for Alone<'_> {
+    type Input = u32;
+    type Release = u32;
+
+    fn release(&self, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+        self.0.release(vertex, rng)
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        self.0.cost()
+    }
+
+    fn law(&self) -> Law {
+        self.0.law()
+    }
+}
+
 /// An encoder that reads scores, on the published tree (Eqs. 9-12).
 struct ByScore<'a> {
     published: &'a Published,
     dictionary: &'a Dictionary,
-    law: (Encoder, f64),
+    scale: &'a Scale,
+    promised: Option<f64>,
 }
 
 impl Mechanism for ByScore<'_> {
@@ -294,20 +316,15 @@ impl Mechanism for ByScore<'_> {
     type Release = u32;
 
     fn release(&self, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
-        Ok(self.published.encode(*vertex, self.dictionary, self.law, rng))
+        Ok(self.published.encode(*vertex, self.dictionary, self.scale, rng))
     }
 
-    /// Calibration promises its epsilon; what the others cost is measured.
+    /// What is not promised is measured.
     fn cost(&self) -> PrivacyCost {
-        let epsilon = match self.law {
-            (Encoder::Calibrated, epsilon) => epsilon,
-            _ => self
-                .published
-                .audit(self.dictionary, self.law)
-                .map_or(f64::INFINITY, |audit| audit.worst_log_ratio),
-        };
+        let audit = || self.published.audit(self.dictionary, self.scale);
+        let measured = || audit().map_or(f64::INFINITY, |audit| audit.worst_log_ratio);
         PrivacyCost {
-            epsilon,
+            epsilon: self.promised.unwrap_or_else(measured),
             delta: 0.0,
             unit: "one vertex",
         }

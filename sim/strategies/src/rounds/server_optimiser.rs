@@ -1,119 +1,50 @@
-//! What the server does with the mean of the updates.
-//!
-//! S. Reddi et al. Adaptive Federated Optimization. ICLR 2021, algorithm 2 (FedAdam, FedYogi). <https://arxiv.org/abs/2003.00295>
-//! T.-M. H. Hsu, H. Qi, M. Brown. Measuring the Effects of Non-Identical Data Distribution for Federated Visual
-//! Classification. 2019, section 4.1 (server momentum). <https://arxiv.org/abs/1909.06335>
+//! What the server does with the updates of a round, once a rule has made them one: a part that a card names as `protocol.server`.
 
-use folkmoot_parts::part;
+mod adaptive;
+mod average;
+
+pub use adaptive::{Adam, Yogi};
+pub use average::{Average, Momentum};
+
+use folkmoot_parts::kind;
 use serde::{Deserialize, Serialize};
 
 /// The server's step from the mean change `Δ` of the weights; all in double precision, the weights rounded to `f32` at the end.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ServerOptimiser {
-    /// `w ← w + rate Δ`: at the rate 1, FedAvg.
-    #[default]
-    Average {
-        /// The rate.
-        #[part(default = 1.0, above = 0)]
-        rate: f64,
-    },
-    /// `v ← beta v + Δ`, `w ← w + rate v`: server momentum, FedAvgM.
-    Momentum {
-        /// The rate.
-        #[part(default = 1.0, above = 0)]
-        rate: f64,
-        /// The share of the last step that is kept.
-        #[part(default = 0.9, in = 0..1)]
-        beta: f64,
-    },
-    /// `m ← beta1 m + (1 − beta1) Δ`, `v ← beta2 v + (1 − beta2) Δ²`, `w ← w + rate m / (sqrt(v) + tau)`, from `m = 0` and
-    /// `v = tau²`, without bias correction: FedAdam.
-    Adam {
-        /// The rate.
-        #[part(default = 0.01, above = 0)]
-        rate: f64,
-        /// The decay of the first moment.
-        #[part(default = 0.9, in = 0..1)]
-        beta1: f64,
-        /// The decay of the second moment.
-        #[part(default = 0.99, in = 0..1)]
-        beta2: f64,
-        /// The degree of adaptivity.
-        #[part(default = 0.001, above = 0)]
-        tau: f64,
-    },
-    /// As `Adam`, but `v ← v − (1 − beta2) Δ² sign(v − Δ²)`: FedYogi.
-    Yogi {
-        /// The rate.
-        #[part(default = 0.01, above = 0)]
-        rate: f64,
-        /// The decay of the first moment.
-        #[part(default = 0.9, in = 0..1)]
-        beta1: f64,
-        /// The decay of the second moment.
-        #[part(default = 0.99, in = 0..1)]
-        beta2: f64,
-        /// As for `Adam`.
-        #[part(default = 0.001, above = 0)]
-        tau: f64,
-    },
+pub trait ServerOptimiser: Send + Sync {
+    /// Moves `weights` by the mean `change`, element by element; the two are of one length, the same in every round.
+    fn step(&self, moments: &mut ServerMoments, weights: &mut [f32], change: &[f64]);
+
+    /// Whether it leads from any model to the mean model itself, which is then taken without the rounding of a difference and a
+    /// sum, and [`step`](ServerOptimiser::step) is not called. Default: no.
+    fn takes_mean(&self) -> bool {
+        false
+    }
 }
 
-/// What the server's optimiser keeps from round to round.
+kind!(ServerOptimiser, "server optimiser", Average { rate: 1.0 });
+
+/// What the server's optimiser keeps from round to round: rows of a number for each weight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerMoments {
-    first: Vec<f64>,
-    second: Vec<f64>,
-}
+pub struct ServerMoments(Vec<Vec<f64>>);
 
-impl ServerOptimiser {
-    /// Moves `weights` by the mean `change`, element by element.
+impl ServerMoments {
+    /// `N` rows of `n` numbers, each filled with its one of `starts` when they are first asked for.
     ///
     /// # Panics
     ///
-    /// If the lengths differ, or those of an earlier call.
-    pub fn step(&self, moments: &mut ServerMoments, weights: &mut [f32], change: &[f64]) {
-        assert_eq!(weights.len(), change.len(), "each weight has a change");
-        let mut add = |i: usize, step: f64| weights[i] = (f64::from(weights[i]) + step) as f32;
-        match *self {
-            ServerOptimiser::Average { rate } => (0..change.len()).for_each(|i| add(i, rate * change[i])),
-            ServerOptimiser::Momentum { rate, beta } => {
-                moments.first.resize(change.len(), 0.0);
-                for (i, v) in moments.first.iter_mut().enumerate() {
-                    *v = flush(beta * *v + change[i]);
-                    add(i, rate * *v);
-                }
-            }
-            ServerOptimiser::Adam {
-                rate,
-                beta1,
-                beta2,
-                tau,
-            }
-            | ServerOptimiser::Yogi {
-                rate,
-                beta1,
-                beta2,
-                tau,
-            } => {
-                moments.first.resize(change.len(), 0.0);
-                moments.second.resize(change.len(), tau * tau);
-                let yogi = matches!(self, ServerOptimiser::Yogi { .. });
-                for (i, (m, v)) in moments.first.iter_mut().zip(&mut moments.second).enumerate() {
-                    let square = change[i] * change[i];
-                    *m = flush(beta1 * *m + (1.0 - beta1) * change[i]);
-                    *v = flush(match yogi {
-                        false => beta2 * *v + (1.0 - beta2) * square,
-                        true if *v > square => *v - (1.0 - beta2) * square,
-                        true if *v < square => *v + (1.0 - beta2) * square,
-                        true => *v,
-                    });
-                    add(i, rate * *m / (v.sqrt() + tau));
-                }
-            }
+    /// If fewer rows were asked for before: an optimiser always has the same number.
+    pub fn rows<const N: usize>(&mut self, n: usize, starts: [f64; N]) -> &mut [Vec<f64>; N] {
+        if self.0.is_empty() {
+            self.0.extend(starts.map(|start| vec![start; n]));
         }
+        let rows = self.0.as_mut_slice().try_into();
+        rows.expect("an optimiser always has the same number of rows")
     }
+}
+
+/// Adds a step to a weight.
+fn add(weight: &mut f32, step: f64) {
+    *weight = (f64::from(*weight) + step) as f32;
 }
 
 /// Moments that have all but vanished are 0: subnormal numbers are slow.
@@ -126,7 +57,7 @@ mod tests {
     use super::*;
 
     /// Two steps by hand, the change 2 and then −1.
-    fn two_steps(optimiser: ServerOptimiser) -> f64 {
+    fn two_steps(optimiser: &dyn ServerOptimiser) -> f64 {
         let (mut moments, mut weights) = (ServerMoments::default(), [10.0]);
         optimiser.step(&mut moments, &mut weights, &[2.0]);
         optimiser.step(&mut moments, &mut weights, &[-1.0]);
@@ -139,46 +70,57 @@ mod tests {
 
     #[test]
     fn steps_are_those_of_the_papers() {
-        near(two_steps(ServerOptimiser::Average { rate: 0.5 }), 10.5);
+        near(two_steps(&Average { rate: 0.5 }), 10.5);
         // v = 2, then 0.5 · 2 − 1 = 0.
-        near(two_steps(ServerOptimiser::Momentum { rate: 1.0, beta: 0.5 }), 12.0);
+        near(two_steps(&Momentum { rate: 1.0, beta: 0.5 }), 12.0);
         let (rate, beta1, beta2, tau) = (1.0, 0.5, 0.75, 1.0);
-        let adam = ServerOptimiser::Adam {
+        let adam = Adam {
             rate,
             beta1,
             beta2,
             tau,
         };
         // m = 1, v = 0.75 + 1; then m = 0, v = 1.3125 + 0.25.
-        near(two_steps(adam), 10.0 + 1.0 / (1.75f64.sqrt() + 1.0));
-        let yogi = ServerOptimiser::Yogi {
+        near(two_steps(&adam), 10.0 + 1.0 / (1.75f64.sqrt() + 1.0));
+        let yogi = Yogi {
             rate,
             beta1,
             beta2,
             tau,
         };
         // m = 1, v = 1 + 0.25 · 4 = 2; then m = 0.
-        near(two_steps(yogi), 10.0 + 1.0 / (2.0f64.sqrt() + 1.0));
+        near(two_steps(&yogi), 10.0 + 1.0 / (2.0f64.sqrt() + 1.0));
+    }
+
+    #[test]
+    fn only_the_average_at_rate_1_takes_the_mean_as_it_is() {
+        let all: [&dyn ServerOptimiser; 4] = [
+            &Average { rate: 0.5 },
+            &Momentum::default(),
+            &Adam::default(),
+            &Yogi::default(),
+        ];
+        assert!(Average::default().takes_mean() && all.iter().all(|optimiser| !optimiser.takes_mean()));
     }
 
     /// Where changes vanish, Yogi's second moment falls more slowly than Adam's.
     #[test]
     fn yogi_forgets_more_slowly() {
-        let moments = |optimiser: ServerOptimiser| {
+        let second = |optimiser: &dyn ServerOptimiser| {
             let mut moments = ServerMoments::default();
             for change in [4.0, 0.1, 0.1] {
                 optimiser.step(&mut moments, &mut [0.0], &[change]);
             }
-            moments.second[0]
+            moments.0[1][0]
         };
         let (rate, beta1, beta2, tau) = (0.1, 0.9, 0.9, 0.01);
-        let adam = moments(ServerOptimiser::Adam {
+        let adam = second(&Adam {
             rate,
             beta1,
             beta2,
             tau,
         });
-        let yogi = moments(ServerOptimiser::Yogi {
+        let yogi = second(&Yogi {
             rate,
             beta1,
             beta2,

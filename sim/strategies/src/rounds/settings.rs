@@ -1,7 +1,7 @@
 //! The settings of rounds, as a card writes them.
 
-use super::ServerOptimiser;
-use folkmoot_parts::{Rules, part};
+use super::{Rule, ServerOptimiser};
+use folkmoot_parts::{Chosen, Rules, part};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
 #[part(rules)]
@@ -12,9 +12,11 @@ pub struct Protocol {
     pub rounds: u32,
     /// How much each update counts.
     pub weighting: Weighting,
-    /// What the server does with the mean of the updates.
-    pub server: ServerOptimiser,
-    /// When it does so.
+    /// How the updates of a round become one.
+    pub rule: Chosen<dyn Rule>,
+    /// What the server does with what they become.
+    pub server: Chosen<dyn ServerOptimiser>,
+    /// When it takes them in.
     pub aggregation: Aggregation,
     /// With fewer updates than this when a round ends, the model stays as it is; at most the number of clients asked.
     #[part(default = 1, at_least = 1)]
@@ -144,10 +146,17 @@ impl Protocol {
         if let Aggregation::Buffered { size, .. } = self.aggregation {
             let rule = format!("must be at most {size} (aggregation.size), got {}", self.min_updates);
             rules.require(self.min_updates <= size.max(1), "min_updates", rule);
+            if !rules.is_broken("rule") {
+                let fewest = self.rule.fewest();
+                let rule = format!("needs at least {fewest} updates, got {size} (aggregation.size)");
+                rules.require(fewest <= size.max(1), "rule", rule);
+            }
         }
         if self.secure != Secure::Off {
             let rule = "needs aggregation: Synchronous; masks cancel only among clients of one round";
             rules.require(self.aggregation == Aggregation::Synchronous, "secure", rule);
+            let rule = "must be Mean where updates are masked: any other needs them one by one, and so secure: Off";
+            rules.require(rules.is_broken("rule") || self.rule.is_mean(), "rule", rule);
         }
     }
 }
@@ -155,6 +164,7 @@ impl Protocol {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounds::{Momentum, NormClip, TrimmedMean};
     use folkmoot_parts::Value;
 
     #[test]
@@ -177,12 +187,14 @@ mod tests {
                 size: 2,
                 discount: Discount::Polynomial { exponent: -1.0 },
             },
-            server: ServerOptimiser::Momentum { rate: 0.0, beta: 1.0 },
+            rule: Chosen::new(TrimmedMean { share: 0.5 }),
+            server: Chosen::new(Momentum { rate: 0.0, beta: 1.0 }),
             ..Protocol::default()
         };
         let paths: Vec<String> = protocol.broken().into_iter().map(|broken| broken.path).collect();
         let expected = [
             "rounds",
+            "rule.share",
             "server.rate",
             "server.beta",
             "aggregation.discount.exponent",
@@ -190,5 +202,32 @@ mod tests {
         ];
         assert_eq!(paths, expected);
         assert!(Protocol::default().broken().is_empty());
+    }
+
+    #[test]
+    fn a_rule_must_suit_what_the_server_sees() {
+        let broken = |protocol: Protocol| protocol.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let masked = Protocol {
+            rule: Chosen::new(NormClip { bound: 1.0 }),
+            secure: Secure::Pairwise { threshold: 0.67 },
+            ..Protocol::default()
+        };
+        assert_eq!(
+            broken(masked),
+            ["rule: must be Mean where updates are masked: any other needs them one by one, and so secure: Off"]
+        );
+        let two_of = |share: f64| Protocol {
+            rule: Chosen::new(TrimmedMean { share }),
+            aggregation: Aggregation::Buffered {
+                size: 2,
+                discount: Discount::None,
+            },
+            ..Protocol::default()
+        };
+        assert_eq!(
+            broken(two_of(0.1)),
+            ["rule: needs at least 3 updates, got 2 (aggregation.size)"]
+        );
+        assert!(broken(two_of(0.0)).is_empty());
     }
 }

@@ -5,6 +5,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
+use folkmoot_parts::Chosen;
 use folkmoot_privacy::NoisyCounts;
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
@@ -17,6 +18,8 @@ pub(super) struct Toy {
     pub(super) with_extras: bool,
     /// Samples that every client has.
     pub(super) least_samples: u32,
+    /// So many of the last numbers do not learn.
+    pub(super) n_statistics: usize,
 }
 
 /// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the update.
@@ -108,6 +111,10 @@ impl RoundStrategy for Toy {
 
     fn n_parameters(&self) -> usize {
         2
+    }
+
+    fn n_trainable(&self) -> usize {
+        2 - self.n_statistics
     }
 
     fn initial(&self, _: &mut SimRng) -> Vec<f32> {
@@ -498,12 +505,10 @@ fn threads_windows_and_encoding_do_not_matter() {
         };
         let protocol = Protocol {
             aggregation,
-            server: ServerOptimiser::Yogi {
+            server: Chosen::new(Yogi {
                 rate: 0.1,
-                beta1: 0.9,
-                beta2: 0.99,
-                tau: 1e-3,
-            },
+                ..Yogi::default()
+            }),
             ..protocol(12)
         };
         let print = |options| everything(try_play(task.clone(), protocol.clone(), &world(), options).unwrap());
@@ -523,7 +528,7 @@ fn threads_windows_and_encoding_do_not_matter() {
 #[test]
 fn a_model_that_overflows_ends_the_run_with_its_round() {
     let protocol = Protocol {
-        server: ServerOptimiser::Momentum { rate: 1e38, beta: 0.9 },
+        server: Chosen::new(Momentum { rate: 1e38, beta: 0.9 }),
         ..protocol(9)
     };
     let error = try_play(toy(4), protocol, &World::ideal(), Options::default())

@@ -1,10 +1,9 @@
 //! The global model, and how updates move it.
 
 use super::super::message::Down;
-use super::super::{RoundStrategy, Rounds, ServerMoments, ServerOptimiser};
+use super::super::{RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Average;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -121,40 +120,56 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         Ok(())
     }
 
-    /// Moves the model by updates, in ascending order of their clients. False if they are too few or weigh nothing.
+    /// Moves the model by what the rule makes of updates, in ascending order of their clients. False if they are too few or weigh
+    /// nothing.
     pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> bool {
-        let rounds = self.rounds;
-        if updates.len() < rounds.protocol.min_updates as usize {
+        let protocol = &self.rounds.protocol;
+        if updates.len() < protocol.min_updates as usize {
             return false;
         }
         // A stable sort: several updates of one client stay in the order in which they came.
         updates.sort_by_key(|received| received.client);
-        let (mut sum, mut weights) = (Average::new(), 0.0);
-        for received in &updates {
-            let weight = rounds.protocol.weight(received.n_samples);
-            let discount = rounds.protocol.discount(received.staleness);
-            weights += weight;
-            sum.add(&received.weights, weight * discount);
-        }
-        self.step(sum.sums(), weights)
-    }
-
-    /// Moves the model by the weighted sums of updates and the sum of their weights; false if that is 0.
-    pub(super) fn step(&mut self, sums: &[f64], weights: f64) -> bool {
-        let rounds = self.rounds;
-        if weights <= 0.0 {
+        let all = updates.iter().map(|received| Update {
+            client: received.client,
+            weight: protocol.weight(received.n_samples),
+            discount: protocol.discount(received.staleness),
+            values: &received.weights,
+        });
+        let all: Vec<Update<'_>> = all.filter(|update| update.weight > 0.0).collect();
+        if all.len() < protocol.rule.fewest().max(1) as usize {
             return false;
         }
+        let combined = protocol.rule.combine(&Updates {
+            all,
+            model: match self.rounds.is_buffered() {
+                true => &[],
+                false => &self.global.parameters,
+            },
+            n_trainable: self.rounds.task.n_trainable(),
+        });
+        self.step(&combined);
+        true
+    }
+
+    /// Moves the model by what updates come to: their mean, or what a rule puts in its place.
+    pub(super) fn step(&mut self, mean: &[f64]) {
+        let rounds = self.rounds;
         let n_trainable = rounds.task.n_trainable();
         let mut model = self.global.parameters.to_vec();
-        let mean = |i: usize| sums[i] / weights;
-        // Of whole models the mean itself is the result, without the rounding of a difference and a sum.
-        let is_mean = rounds.protocol.server == ServerOptimiser::Average { rate: 1.0 };
+        assert_eq!(
+            mean.len(),
+            model.len(),
+            "a rule gives one number for each of the model's"
+        );
         let change = |model: &[f32], i: usize| match rounds.is_buffered() {
-            true => mean(i),
-            false => mean(i) - f64::from(model[i]),
+            true => mean[i],
+            false => mean[i] - f64::from(model[i]),
         };
-        let n_stepped = if is_mean { 0 } else { n_trainable };
+        let n_stepped = if rounds.protocol.server.takes_mean() {
+            0
+        } else {
+            n_trainable
+        };
         let changes: Vec<f64> = (0..n_stepped).map(|i| change(&model, i)).collect();
         rounds
             .protocol
@@ -162,12 +177,11 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             .step(&mut self.global.moments, &mut model[..n_stepped], &changes);
         for (i, x) in model.iter_mut().enumerate().skip(n_stepped) {
             *x = match rounds.is_buffered() {
-                true => (f64::from(*x) + mean(i)) as f32,
-                false => mean(i) as f32,
+                true => (f64::from(*x) + mean[i]) as f32,
+                false => mean[i] as f32,
             };
         }
         self.global.parameters = model.into();
-        true
     }
 }
 

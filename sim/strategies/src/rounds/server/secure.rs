@@ -200,8 +200,12 @@ impl Masked {
             None => 0,
         };
         let is_taken = sums.is_some_and(|mut sums| match sums.pop() {
-            Some(weights) => turn.step(&sums, weights),
-            None => false,
+            Some(weights) if weights > 0.0 => {
+                sums.iter_mut().for_each(|sum| *sum /= weights);
+                turn.step(&sums);
+                true
+            }
+            _ => false,
         });
         let report = RoundReport {
             cohort: self.asked,

@@ -1,9 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use super::super::dictionary::Dictionary;
-use super::super::scores::DegreeIndex;
+use super::super::super::dictionary::Dictionary;
+use super::super::super::scores::DegreeIndex;
+use super::super::{AsPrinted, Calibrated, Encoder, Entries, Normalised};
 use super::*;
-use folkmoot_draws::SimRng;
+use folkmoot_privacy::Exponential;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
@@ -35,6 +36,14 @@ fn scores<'a>((tree, matrix, dictionary): &'a (Tree, Condensed, Dictionary)) -> 
     }
 }
 
+/// The law of an encoder that reads scores.
+fn law_of(encoder: &dyn Encoder, epsilon: f64, scores: PairScores<'_>) -> Law {
+    match encoder.entries(40, epsilon) {
+        Ok(Entries::ByScore { scale, .. }) => Law::new(&scale, scores),
+        _ => panic!("{} reads scores", encoder.mechanism()),
+    }
+}
+
 /// The law over all candidates, by the mechanism of the privacy crate.
 fn full_law(scale: f64, u: u32, scores: PairScores<'_>) -> Vec<f64> {
     let all: Vec<f64> = (0..scores.n() as u32).map(|v| scores.score(u, v)).collect();
@@ -48,7 +57,7 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
     let scores = scores(&world);
     let mut left_out = 0;
     for epsilon in [0.5, 2.0, 40.0] {
-        let law = Law::new(Encoder::AsPrinted, epsilon, scores);
+        let law = law_of(&AsPrinted {}, epsilon, scores);
         for u in 0..40 {
             let table = law.table(u, scores).unwrap();
             let full = full_law(epsilon, u, scores);
@@ -73,7 +82,7 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
     }
     assert!(left_out > 1000, "the tables save nothing: {left_out}");
     // The bound itself, where rounding hides nothing: the weights left out are all below 2^-64 / |V|.
-    let law = Law::new(Encoder::AsPrinted, 2.0, scores);
+    let law = law_of(&AsPrinted {}, 2.0, scores);
     for u in 0..40 {
         let table = law.table(u, scores).unwrap();
         let weight = |v: u32| libm::exp(2.0 * scores.score(u, v));
@@ -87,13 +96,14 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
 fn draws_follow_the_full_law() {
     let world = world();
     let scores = scores(&world);
-    for (encoder, epsilon) in [
-        (Encoder::AsPrinted, 0.5),
-        (Encoder::Normalised, 3.0),
-        (Encoder::Calibrated, 3.0),
-    ] {
-        let law = Law::new(encoder, epsilon, scores);
-        assert_eq!(law.by_rejection, encoder != Encoder::AsPrinted);
+    let encoders: [(&dyn Encoder, f64, bool); 3] = [
+        (&AsPrinted {}, 0.5, false),
+        (&Normalised {}, 3.0, true),
+        (&Calibrated {}, 3.0, true),
+    ];
+    for (encoder, epsilon, by_rejection) in encoders {
+        let law = law_of(encoder, epsilon, scores);
+        assert_eq!(law.by_rejection, by_rejection);
         for u in [0, 17] {
             let full = full_law(law.scale, u, scores);
             let n = 40_000;
@@ -106,7 +116,8 @@ fn draws_follow_the_full_law() {
                 let error = (p * (1.0 - p) / f64::from(n)).sqrt();
                 assert!(
                     (f64::from(count) / f64::from(n) - p).abs() <= 4.5 * error + 1e-12,
-                    "{encoder:?} {u}"
+                    "{} {u}",
+                    encoder.mechanism()
                 );
             }
         }
@@ -117,8 +128,9 @@ fn draws_follow_the_full_law() {
 fn the_audit_is_that_of_the_full_table() {
     let world = world();
     let scores = scores(&world);
-    for encoder in [Encoder::AsPrinted, Encoder::Normalised, Encoder::Calibrated] {
-        let law = Law::new(encoder, 2.0, scores);
+    let encoders: [&dyn Encoder; 3] = [&AsPrinted {}, &Normalised {}, &Calibrated {}];
+    for encoder in encoders {
+        let law = law_of(encoder, 2.0, scores);
         let audit = law.audit(scores);
         let all: Vec<f64> = (0..40).flat_map(|u| (0..40).map(move |v| scores.score(u, v))).collect();
         let largest = all.iter().fold(0.0f64, |most, score| most.max(-score));
@@ -127,13 +139,14 @@ fn the_audit_is_that_of_the_full_table() {
         let worst = mechanism.worst_log_ratio(&all, 40).unwrap();
         assert!(
             (audit.worst_log_ratio - worst).abs() < 1e-9 * worst.max(1.0),
-            "{encoder:?}"
+            "{}",
+            encoder.mechanism()
         );
         let keep: f64 = (0..40).map(|u| full_law(law.scale, u, scores)[u as usize]).sum::<f64>() / 40.0;
         assert!((audit.keep_probability - keep).abs() < 1e-12);
-        match encoder {
-            Encoder::Calibrated => assert!(audit.worst_log_ratio <= 2.0 && audit.keep_probability < 0.04),
-            Encoder::Normalised => assert!(audit.worst_log_ratio <= 4.0),
+        match encoder.mechanism() {
+            "exponential calibrated" => assert!(audit.worst_log_ratio <= 2.0 && audit.keep_probability < 0.04),
+            "exponential normalised" => assert!(audit.worst_log_ratio <= 4.0),
             _ => assert!(
                 audit.worst_log_ratio > 100.0,
                 "as printed, epsilon = 2 protects nothing"
@@ -146,7 +159,7 @@ fn the_audit_is_that_of_the_full_table() {
 fn equal_vertices_are_exchanged_and_others_are_not() {
     let world = world();
     let scores = scores(&world);
-    let law = Law::new(Encoder::AsPrinted, 1000.0, scores);
+    let law = law_of(&AsPrinted {}, 1000.0, scores);
     let mut rng = SimRng::seed_from_u64(1);
     let drawn: Vec<u32> = (0..20).map(|_| law.draw(0, scores, &mut rng)).collect();
     assert!(

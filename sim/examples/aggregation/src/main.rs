@@ -1,0 +1,36 @@
+//! An aggregation rule from another crate: `aggregation run median`, and every other command, knows it.
+
+use folkmoot_parts::part;
+use folkmoot_strategies::rounds::{Rule, Updates};
+
+/// The median of each number, or of an even number of updates a point between the two in the middle.
+#[part(name = "Median", about = "the median of each coordinate")]
+#[derive(Clone, Copy, Debug)]
+struct Median {
+    /// Where between the two in the middle: 0 is the lesser, 1 the greater.
+    #[part(default = 0.5, in = 0..=1)]
+    between: f64,
+}
+
+impl Rule for Median {
+    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+        let median = |i: usize| {
+            let mut column: Vec<f64> = updates.all.iter().map(|update| update.value(i)).collect();
+            column.sort_unstable_by(f64::total_cmp);
+            let (lesser, greater) = (column[(column.len() - 1) / 2], column[column.len() / 2]);
+            lesser + self.between * (greater - lesser)
+        };
+        (0..updates.n_values()).map(median).collect()
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    let mut registry = folkmoot::Registry::shipped();
+    registry
+        .add_aggregation::<Median>()
+        .expect("no shipped rule is called so");
+    registry
+        .add_card("median", include_str!("../median.ron"))
+        .expect("no shipped card is called so");
+    folkmoot::main(registry)
+}

@@ -1,0 +1,27 @@
+//! The weighted mean.
+
+use super::{Rule, Updates};
+use folkmoot_learning::Average;
+use folkmoot_parts::part;
+
+/// `Σ w d x / Σ w`, with the weight `w` and the discount `d` of an update `x`: FedAvg, and FedBuff with discounts.
+///
+/// H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data. AISTATS 2017, algorithm 1.
+#[part(name = "Mean", about = "the weighted mean of the updates (McMahan et al. 2017)")]
+#[derive(Clone, Copy, Debug)]
+pub struct Mean {}
+
+impl Rule for Mean {
+    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+        let (mut sum, mut weights) = (Average::new(), 0.0);
+        for update in &updates.all {
+            weights += update.weight;
+            sum.add(update.values, update.weight * update.discount);
+        }
+        sum.sums().iter().map(|sum| sum / weights).collect()
+    }
+
+    fn is_mean(&self) -> bool {
+        true
+    }
+}
