@@ -5,20 +5,13 @@ use crate::text::{Problems, Source, Variant, lay, recover, suggest, variant_of};
 use folkmoot_parts::{Body, Choosing, Part, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// Two parts of one axis, or two cards, of one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is something called {} already; choose another name", .0)]
 pub struct DuplicateName(pub &'static str);
-
-impl fmt::Display for DuplicateName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is something called {} already; choose another name", self.0)
-    }
-}
-
-impl std::error::Error for DuplicateName {}
 
 /// What a field of the card may name, each a maker of `T`.
 pub struct Axis<T: ?Sized> {
@@ -411,7 +404,7 @@ mod tests {
 
     #[test]
     fn two_parts_of_one_axis_have_two_names() {
-        let mut axis: Axis<dyn fmt::Debug> = Axis::new("strategy", "strategy");
+        let mut axis: Axis<dyn std::fmt::Debug> = Axis::new("strategy", "strategy");
         assert_eq!(axis.add::<fedwalk::Params>(|params| Box::new(params)), Ok(()));
         assert_eq!(
             axis.add::<fedwalk::Params>(|params| Box::new(params)),

@@ -11,9 +11,9 @@ use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use thiserror::Error;
 
 /// The data of a run and how they are shared out.
 #[derive(Clone)]
@@ -37,42 +37,23 @@ impl Loaded {
 }
 
 /// Why a scenario has no result.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum Failure {
     /// The card, once the data are known.
-    Card(Box<Problems>),
+    #[error("{0}")]
+    Card(#[source] Box<Problems>),
     /// The data cannot be had.
-    Data(DataError),
+    #[error("{0}")]
+    Data(#[source] DataError),
     /// The data cannot be shared out so.
-    Partition(PartitionError),
+    #[error("{0}")]
+    Partition(#[source] PartitionError),
     /// The results cannot be written.
-    Write(WriteError),
+    #[error("{0}")]
+    Write(#[source] WriteError),
     /// The run failed.
-    Run(RunError),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Card(problems) => problems.fmt(f),
-            Failure::Data(error) => error.fmt(f),
-            Failure::Partition(error) => error.fmt(f),
-            Failure::Write(error) => error.fmt(f),
-            Failure::Run(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Failure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Failure::Card(problems) => Some(problems),
-            Failure::Data(error) => Some(error),
-            Failure::Partition(error) => Some(error),
-            Failure::Write(error) => Some(error),
-            Failure::Run(error) => Some(error),
-        }
-    }
+    #[error("{0}")]
+    Run(#[source] RunError),
 }
 
 /// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share

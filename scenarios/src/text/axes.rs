@@ -4,8 +4,7 @@
 //! from the text: the author decides which axis is the slowest, and thereby how the points are numbered.
 
 use std::collections::BTreeSet;
-use std::error::Error;
-use std::fmt;
+use thiserror::Error;
 
 use super::quote;
 use super::source::Source;
@@ -16,19 +15,22 @@ pub const MAX_POINTS: usize = 100_000;
 /// A sweep may have this many axes: more than [`MAX_POINTS`] leaves room for, but for axes of one value.
 pub const MAX_AXES: usize = 64;
 /// Why a sweep cannot be laid out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AxisError {
     /// An axis has no values.
+    #[error("the axis has no values; give it some or remove it")]
     NoValues {
         /// The path that the axis varies.
         axis: String,
     },
     /// Two axes vary the same path.
+    #[error("the axis is written twice; put all its values into one list")]
     DuplicateAxis {
         /// The path.
         axis: String,
     },
     /// The key of an axis is no path.
+    #[error("the axis is no path: {why}")]
     BadPath {
         /// The key as written.
         axis: String,
@@ -36,11 +38,13 @@ pub enum AxisError {
         why: String,
     },
     /// The axis varies the seed or the sweep itself, which every point sets.
+    #[error("no sweep can vary this; put seeds into sweep.seeds, and other fields into axes of their own")]
     Reserved {
         /// The path.
         axis: String,
     },
     /// One axis holds the same value twice; numbers count as the same if they are equal.
+    #[error("the value {} is listed twice", quote(.value))]
     DuplicateValue {
         /// The path that the axis varies.
         axis: String,
@@ -48,18 +52,22 @@ pub enum AxisError {
         value: String,
     },
     /// There are no seeds.
+    #[error("needs at least one seed, as in [1]")]
     NoSeeds,
     /// A seed stands twice.
+    #[error("the seed {seed} is listed twice; its runs would be the same")]
     DuplicateSeed {
         /// The seed.
         seed: u64,
     },
     /// More than [`MAX_AXES`].
+    #[error("has {n_axes} axes, at most {MAX_AXES} are allowed; write what has one value into the card itself")]
     TooManyAxes {
         /// How many there are.
         n_axes: usize,
     },
     /// More than [`MAX_POINTS`].
+    #[error("has {n_points} points, at most {MAX_POINTS} are allowed; shorten an axis or the seeds")]
     TooManyPoints {
         /// How many there would be; the largest number if it cannot be counted.
         n_points: usize,
@@ -83,34 +91,6 @@ impl AxisError {
         }
     }
 }
-
-impl fmt::Display for AxisError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoValues { .. } => f.write_str("the axis has no values; give it some or remove it"),
-            Self::DuplicateAxis { .. } => f.write_str("the axis is written twice; put all its values into one list"),
-            Self::BadPath { why, .. } => write!(f, "the axis is no path: {why}"),
-            Self::Reserved { .. } => f.write_str(
-                "no sweep can vary this; put seeds into sweep.seeds, and other fields into axes of their own",
-            ),
-            Self::DuplicateValue { value, .. } => write!(f, "the value {} is listed twice", quote(value)),
-            Self::NoSeeds => f.write_str("needs at least one seed, as in [1]"),
-            Self::DuplicateSeed { seed } => write!(f, "the seed {seed} is listed twice; its runs would be the same"),
-            Self::TooManyAxes { n_axes } => write!(
-                f,
-                "has {n_axes} axes, at most {MAX_AXES} are allowed; write what has one value into the card itself"
-            ),
-            Self::TooManyPoints { n_points } => {
-                write!(
-                    f,
-                    "has {n_points} points, at most {MAX_POINTS} are allowed; shorten an axis or the seeds"
-                )
-            }
-        }
-    }
-}
-
-impl Error for AxisError {}
 
 /// The axes written in the map at `path`, in the order of the text, with the text of each value.
 ///

@@ -16,6 +16,7 @@ use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
 use slab::Slab;
 use std::collections::BTreeMap;
+use thiserror::Error;
 
 /// What handlers and jobs run on: a strategy, its data and whoever watches.
 pub(crate) struct Ground<'a, S: Strategy> {
@@ -207,11 +208,13 @@ pub(crate) struct Outgoing<S: Strategy> {
 }
 
 /// Why a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The strategy gave up.
+    #[error("{0}")]
     Strategy(StrategyError),
     /// A message did not survive its encoding: a bug of the strategy's messages, found by `--wire-check`.
+    #[error("message {kind} does not survive its encoding: {error}")]
     Wire {
         /// The kind's name.
         kind: &'static str,
@@ -219,6 +222,7 @@ pub enum Fault {
         error: DecodeError,
     },
     /// One party caused 2^32 events.
+    #[error("one party caused 2^32 events; split the run into smaller ones")]
     TooManyEvents,
 }
 

@@ -21,7 +21,7 @@ use folkmoot_metrics::{
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::fmt;
+use thiserror::Error;
 
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +97,10 @@ pub struct Outcome {
 }
 
 /// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// The strategy cannot start.
+    #[error("{party} cannot start: {error}")]
     Setup {
         /// Who could not.
         party: Party,
@@ -107,6 +108,7 @@ pub enum RunError {
         error: StrategyError,
     },
     /// A handler failed.
+    #[error("at {} s of virtual time, {party}: {fault}", .at.as_secs())]
     Handler {
         /// When.
         at: SimTime,
@@ -116,6 +118,7 @@ pub enum RunError {
         fault: Fault,
     },
     /// Nothing more happens, and the server waits for something.
+    #[error("the run stalls in round {} at {} s of virtual time: {}", .round.0, .at.as_secs(), waiting(*.never_due))]
     Stalled {
         /// Since when.
         at: SimTime,
@@ -125,6 +128,8 @@ pub enum RunError {
         never_due: usize,
     },
     /// Clients come and go too often to be followed this far.
+    #[error("availability: clients come and go too often to be followed past {} s of virtual time, which round {} reaches; \
+         lengthen mean_on_s and mean_off_s, or end the run before with horizon_s", .until.as_secs(), .round.0)]
     Unaffordable {
         /// How far they can be followed.
         until: SimTime,
@@ -132,8 +137,10 @@ pub enum RunError {
         round: Round,
     },
     /// The observer gave up.
+    #[error("{0}")]
     Observer(String),
     /// A row of the ledger does not balance: a bug of the engine.
+    #[error("the ledger loses messages of kind {kind} in round {}: a bug of the engine", .round.0)]
     Unbalanced {
         /// Phase and kind.
         kind: String,
@@ -141,60 +148,20 @@ pub enum RunError {
         round: Round,
     },
     /// The thread pool could not be made.
+    #[error("cannot start the threads: {0}")]
     Threads(String),
 }
 
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RunError::Setup { party, error } => write!(f, "{party} cannot start: {error}"),
-            RunError::Handler { at, party, fault } => {
-                write!(f, "at {} s of virtual time, {party}: ", at.as_secs())?;
-                match fault {
-                    Fault::Strategy(error) => write!(f, "{error}"),
-                    Fault::Wire { kind, error } => write!(f, "message {kind} does not survive its encoding: {error}"),
-                    Fault::TooManyEvents => {
-                        f.write_str("one party caused 2^32 events; split the run into smaller ones")
-                    }
-                }
-            }
-            RunError::Stalled { at, round, never_due } => {
-                write!(
-                    f,
-                    "the run stalls in round {} at {} s of virtual time: ",
-                    round.0,
-                    at.as_secs()
-                )?;
-                match never_due {
-                    0 => f.write_str("nothing is under way, and the server goes on waiting"),
-                    n => write!(
-                        f,
-                        "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and \
-                         the server goes on waiting; lower the latencies and spans of the card, or set deadline_ms"
-                    ),
-                }
-            }
-            RunError::Unaffordable { until, round } => write!(
-                f,
-                "availability: clients come and go too often to be followed past {} s of virtual time, which round {} \
-                 reaches; lengthen mean_on_s and mean_off_s, or end the run before with horizon_s",
-                until.as_secs(),
-                round.0
-            ),
-            RunError::Observer(why) => f.write_str(why),
-            RunError::Unbalanced { kind, round } => {
-                write!(
-                    f,
-                    "the ledger loses messages of kind {kind} in round {}: a bug of the engine",
-                    round.0
-                )
-            }
-            RunError::Threads(why) => write!(f, "cannot start the threads: {why}"),
-        }
+/// Why a server that is told of nothing more goes on waiting.
+fn waiting(never_due: usize) -> String {
+    match never_due {
+        0 => "nothing is under way, and the server goes on waiting".to_owned(),
+        n => format!(
+            "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and the server goes on \
+             waiting; lower the latencies and spans of the card, or set deadline_ms"
+        ),
     }
 }
-
-impl std::error::Error for RunError {}
 
 /// Parts per thread: enough to even out a busy share of the clients.
 const PARTS_PER_THREAD: usize = 4;

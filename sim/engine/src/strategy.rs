@@ -8,7 +8,7 @@ use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, DropReason, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt;
+use thiserror::Error;
 
 /// What a checkpoint can hold.
 pub trait State: Send + Serialize + DeserializeOwned {}
@@ -318,13 +318,6 @@ pub struct MechanismInfo {
 }
 
 /// Why a strategy cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct StrategyError(pub String);
-
-impl fmt::Display for StrategyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for StrategyError {}

@@ -1,8 +1,8 @@
 //! The form in which messages travel: exact sizes without encoding, and an encoding that carries all they hold.
 
 pub use folkmoot_metrics::Kind;
-use std::fmt;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// A strategy's messages that go one way, all of them in one enum.
 ///
@@ -67,36 +67,27 @@ impl Wire for Never {
 }
 
 /// Why bytes are not a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// They ended `missing` bytes too early.
+    #[error("the payload ends {missing} bytes too early")]
     TooShort {
         /// How many bytes are missing at least.
         missing: usize,
     },
     /// `extra` bytes were left over.
+    #[error("the payload has {extra} bytes too many")]
     TooLong {
         /// How many.
         extra: usize,
     },
     /// There is no such kind.
+    #[error("there is no message kind {0}")]
     UnknownKind(usize),
     /// A value breaks a rule of the layout.
+    #[error("{0}")]
     Invalid(&'static str),
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DecodeError::TooShort { missing } => write!(f, "the payload ends {missing} bytes too early"),
-            DecodeError::TooLong { extra } => write!(f, "the payload has {extra} bytes too many"),
-            DecodeError::UnknownKind(kind) => write!(f, "there is no message kind {kind}"),
-            DecodeError::Invalid(rule) => f.write_str(rule),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// Reads little-endian values off a payload.
 #[derive(Debug)]

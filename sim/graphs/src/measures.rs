@@ -2,7 +2,6 @@
 //!
 //! All follow arcs as stored. Components ignore direction (they are the weakly connected ones).
 
-use ndarray::Array2;
 use petgraph::unionfind::UnionFind;
 
 use crate::Graph;
@@ -20,32 +19,6 @@ pub const UNREACHABLE: u32 = u32::MAX;
 pub fn hops_from(graph: &Graph, source: u32) -> Vec<u32> {
     let mut hops = vec![UNREACHABLE; graph.n_nodes()];
     let mut queue = Vec::with_capacity(graph.n_nodes());
-    search(graph, source, &mut hops, &mut queue);
-    hops
-}
-
-/// Hop distances between all pairs, shape `(n_nodes, n_nodes)`, row = source; infinite where there is no path.
-///
-/// # Complexity
-/// O(n_nodes × (n_nodes + n_arcs)) time, 8 n_nodes² bytes: meant for the small graphs of graph-level data sets.
-pub fn hop_distances(graph: &Graph) -> Array2<f64> {
-    let n_nodes = graph.n_nodes();
-    let mut distances = Array2::from_elem((n_nodes, n_nodes), f64::INFINITY);
-    let mut hops = vec![UNREACHABLE; n_nodes];
-    let mut queue = Vec::with_capacity(n_nodes);
-    for source in 0..n_nodes {
-        hops.fill(UNREACHABLE);
-        search(graph, source as u32, &mut hops, &mut queue);
-        for &node in &queue {
-            distances[[source, node as usize]] = f64::from(hops[node as usize]);
-        }
-    }
-    distances
-}
-
-/// Breadth-first search from `source`; leaves the reached nodes in `queue`, in order of distance.
-fn search(graph: &Graph, source: u32, hops: &mut [u32], queue: &mut Vec<u32>) {
-    queue.clear();
     queue.push(source);
     hops[source as usize] = 0;
     let mut head = 0;
@@ -59,6 +32,7 @@ fn search(graph: &Graph, source: u32, hops: &mut [u32], queue: &mut Vec<u32>) {
             }
         }
     }
+    hops
 }
 
 /// The nodes within `hops` arcs of `centre`, the centre included, ascending.
@@ -222,12 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn hop_distances_are_counted_by_hand_and_infinite_between_components() {
-        let distances = hop_distances(&example());
-        assert_eq!(
-            distances.row(3).to_vec(),
-            [2.0, 2.0, 1.0, 0.0, f64::INFINITY, f64::INFINITY]
-        );
+    fn hops_are_counted_by_hand_and_end_at_the_component() {
         assert_eq!(hops_from(&example(), 3), [2, 2, 1, 0, UNREACHABLE, UNREACHABLE]);
     }
 

@@ -31,7 +31,7 @@ use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 pub use corpus::Corpus;
-pub use pairs::{n_window_pairs, window_pairs};
+pub use pairs::window_pairs;
 
 use folkmoot_graphs::Embeddings;
 

@@ -2,8 +2,8 @@
 
 use crate::law::Law;
 use rand_chacha::ChaCha8Rng;
-use std::fmt;
 use std::marker::PhantomData;
+use thiserror::Error;
 
 /// One differentially private release.
 ///
@@ -69,11 +69,13 @@ impl PrivacyCost {
 }
 
 /// Why an input cannot be released.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ReleaseError {
     /// There is nothing to choose from.
+    #[error("there is nothing to choose from")]
     Empty,
     /// The input does not have the shape that the mechanism was made for.
+    #[error("the input must have {expected} values, got {got}")]
     Length {
         /// How many values it must have.
         expected: usize,
@@ -81,6 +83,7 @@ pub enum ReleaseError {
         got: usize,
     },
     /// A value lies outside the mechanism's domain.
+    #[error("value {index} of the input lies outside the mechanism's domain, got {value}")]
     Value {
         /// The position.
         index: usize,
@@ -89,25 +92,9 @@ pub enum ReleaseError {
     },
 }
 
-impl fmt::Display for ReleaseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReleaseError::Empty => f.write_str("there is nothing to choose from"),
-            ReleaseError::Length { expected, got } => write!(f, "the input must have {expected} values, got {got}"),
-            ReleaseError::Value { index, value } => {
-                write!(
-                    f,
-                    "value {index} of the input lies outside the mechanism's domain, got {value}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReleaseError {}
-
 /// A parameter that no mechanism can have.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("{}: must be {}, got {}", .name, .rule, .got)]
 pub struct ParameterError {
     /// The parameter's name.
     pub name: &'static str,
@@ -116,14 +103,6 @@ pub struct ParameterError {
     /// What it is.
     pub got: f64,
 }
-
-impl fmt::Display for ParameterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: must be {}, got {}", self.name, self.rule, self.got)
-    }
-}
-
-impl std::error::Error for ParameterError {}
 
 /// Checks that a parameter is finite and greater than 0.
 pub(crate) fn positive(name: &'static str, got: f64) -> Result<f64, ParameterError> {

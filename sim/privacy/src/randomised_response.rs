@@ -63,28 +63,6 @@ impl RandomisedResponse {
         inverse / (1.0 + self.n_others() * inverse)
     }
 
-    /// The number of times each value was the true one, estimated without bias from `released`, how often each was
-    /// released: `(released - total q) / (p - q)` with `p` the probability of keeping and `q` that of one other value.
-    /// Both have shape `(n_values,)`; an estimate may be negative.
-    ///
-    /// # Errors
-    ///
-    /// [`ReleaseError::Length`] if `released` has another length.
-    pub fn estimate_counts(&self, released: &[u64]) -> Result<Vec<f64>, ReleaseError> {
-        let (expected, got) = (self.n_values as usize, released.len());
-        if got != expected {
-            return Err(ReleaseError::Length { expected, got });
-        }
-        let total = released.iter().map(|&count| count as f64).sum::<f64>();
-        // (p - q) = (1 - e^-ε) / (1 + (n - 1) e^-ε), without the cancellation at small ε.
-        let lean = -libm::expm1(-self.epsilon) * self.keep_probability();
-        let from_others = total * self.other_probability();
-        Ok(released
-            .iter()
-            .map(|&count| (count as f64 - from_others) / lean)
-            .collect())
-    }
-
     /// How many values a replacement is drawn from.
     fn n_others(&self) -> f64 {
         f64::from(self.n_values - 1)
@@ -214,32 +192,6 @@ mod tests {
         assert!((mean - 0.5).abs() < 4.0 * (1.0f64 / 12.0 / 50.0).sqrt(), "{mean}");
     }
 
-    /// 300 ones among 1000 values, asked often: the mean of the estimates within 4 standard errors.
-    #[test]
-    fn estimated_counts_are_unbiased() {
-        let mechanism = response(1.0, 3);
-        let mut rng = ChaCha8Rng::seed_from_u64(5);
-        let n_repeats = 300;
-        let mut sums = [0.0; 3];
-        for _ in 0..n_repeats {
-            let mut released = [0u64; 3];
-            for at in 0..1000 {
-                released[mechanism.release(&u32::from(at < 300), &mut rng).unwrap() as usize] += 1;
-            }
-            let estimate = mechanism.estimate_counts(&released).unwrap();
-            assert!((estimate.iter().sum::<f64>() - 1000.0).abs() < 1e-9);
-            sums.iter_mut()
-                .zip(estimate)
-                .for_each(|(sum, estimate)| *sum += estimate);
-        }
-        let (keep, other) = (mechanism.keep_probability(), mechanism.other_probability());
-        for (sum, [hits, misses]) in sums.into_iter().zip([[700.0, 300.0], [300.0, 700.0], [0.0, 1000.0]]) {
-            let variance = (hits * keep * (1.0 - keep) + misses * other * (1.0 - other)) / (keep - other).powi(2);
-            let n = f64::from(n_repeats);
-            assert!((sum / n - hits).abs() < 4.0 * (variance / n).sqrt(), "{sum}");
-        }
-    }
-
     #[test]
     fn parameters_and_inputs_are_checked() {
         for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -249,8 +201,6 @@ mod tests {
         assert_eq!(error.to_string(), "n_values: must be at least 2, got 1");
         let error = response(1.0, 3).release(&3, &mut ChaCha8Rng::seed_from_u64(1));
         assert_eq!(error, Err(ReleaseError::Value { index: 0, value: 3.0 }));
-        let error = response(1.0, 3).estimate_counts(&[1, 2]);
-        assert_eq!(error, Err(ReleaseError::Length { expected: 3, got: 2 }));
     }
 
     proptest! {

@@ -16,7 +16,7 @@
 
 use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, VertexOwners, Walked};
 use crate::settings::{Settings, Shared, Source};
-use folkmoot_draws::index;
+use folkmoot_draws::{index, shuffle};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
@@ -125,9 +125,7 @@ pub fn walks(graph: &Graph, walk_length: u32, walks_per_node: u32, key: [u8; 32]
         let first = pass * (n as u64 + 1);
         let mut order: Vec<u32> = (0..n as u32).collect();
         let mut rng = stream(first);
-        for i in (1..n).rev() {
-            order.swap(i, index(&mut rng, i + 1));
-        }
+        shuffle(&mut rng, &mut order);
         let from = |&start: &u32| {
             let mut rng = stream(first + 1 + u64::from(start));
             let mut walk = Vec::with_capacity(length);

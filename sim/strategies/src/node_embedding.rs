@@ -146,9 +146,7 @@ impl Evaluation {
         let mut nodes: Vec<u32> = (0..labels.n_nodes() as u32)
             .filter(|&v| labels.single(v).is_some())
             .collect();
-        for i in (1..nodes.len()).rev() {
-            nodes.swap(i, folkmoot_draws::index(rng, i + 1));
-        }
+        folkmoot_draws::shuffle(rng, &mut nodes);
         let (train, test) = nodes.split_at((ratio * nodes.len() as f64) as usize);
         let class_of = |v: &u32| labels.single(*v).unwrap_or_default();
         let classes: Vec<u32> = train.iter().map(class_of).collect();

@@ -1,7 +1,7 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
 use super::{Encoder, Inputs, Split};
-use folkmoot_draws::{Purpose, Streams, index};
+use folkmoot_draws::{Purpose, Streams, shuffle};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition};
 use folkmoot_learning::{Batch, Csr};
@@ -248,9 +248,7 @@ impl Source<'_> {
             Split::Shares { train, validation } => (train, validation),
         };
         let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
-        for i in (1..items.len()).rev() {
-            items.swap(i, index(&mut rng, i + 1));
-        }
+        shuffle(&mut rng, &mut items);
         let n = items.len();
         let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
         let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);

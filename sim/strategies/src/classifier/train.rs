@@ -2,7 +2,7 @@
 
 use super::Classifier;
 use super::data::{Kind, Part, Shard, View};
-use folkmoot_draws::index;
+use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Moments, Tape};
 use std::cell::Cell;
@@ -141,9 +141,7 @@ impl Classifier {
         } = scratch;
         order.clear();
         order.extend(0..shard.n_train() as u32);
-        for i in (1..order.len()).rev() {
-            order.swap(i, index(rng, i + 1));
-        }
+        shuffle(rng, order);
         for items in order.chunks(size) {
             // The batch is filled anew while no tape looks at it.
             let mut own = std::mem::take(tape).recycle();

@@ -3,7 +3,7 @@
 use super::{Params, Setting};
 use crate::classifier::{Encoder, Split, features, n_features, starts};
 use crate::settings::Source;
-use folkmoot_draws::index;
+use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, TaskLabels};
 use folkmoot_learning::Csr;
@@ -266,9 +266,7 @@ fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> 
         }
         (Split::Shares { train, validation }, _) => {
             let mut rng = streams.global(SPLIT);
-            for i in (1..items.len()).rev() {
-                items.swap(i, index(&mut rng, i + 1));
-            }
+            shuffle(&mut rng, &mut items);
             let n = items.len();
             let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
             let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);

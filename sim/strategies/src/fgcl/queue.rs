@@ -1,7 +1,7 @@
 //! The views of earlier graphs, from which negatives are drawn.
 
 use super::options::Order;
-use folkmoot_draws::{SimRng, index};
+use folkmoot_draws::{SimRng, draw_first, index};
 use std::collections::VecDeque;
 
 /// A view that is kept: the graph, and its matrix if it is noisy.
@@ -77,9 +77,7 @@ impl Queue {
             chosen.extend((n..k).map(|_| candidates[index(rng, n)]));
             return;
         }
-        for i in 0..k {
-            candidates.swap(i, i + index(rng, n - i));
-        }
+        draw_first(rng, candidates, k);
         chosen.extend_from_slice(&candidates[..k]);
     }
 }

@@ -6,7 +6,7 @@ use super::options::Views;
 use super::queue::Queue;
 use super::step::Step;
 use crate::rounds::Task;
-use folkmoot_draws::index;
+use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Moments, Tape};
 use std::cell::Cell;
@@ -157,9 +157,7 @@ impl Fgcl {
     fn epoch(&self, own: &Own, anchor: &[f32], tape: &mut Tape<'_>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
         scratch.order.clear();
         scratch.order.extend(0..own.len() as u32);
-        for i in (1..own.len()).rev() {
-            scratch.order.swap(i, index(&mut draws.order, i + 1));
-        }
+        shuffle(&mut draws.order, &mut scratch.order);
         let order = std::mem::take(&mut scratch.order);
         for items in order.chunks(self.params.training.batch_size as usize) {
             self.prepare(own, items, scratch, draws);

@@ -5,7 +5,7 @@ use crate::ppgm::data::Data;
 use crate::ppgm::matcher::{Matcher, Matrix};
 use crate::ppgm::pairs::{Deployed, OVERHEARD, Observed};
 use crate::ppgm::params::Choice;
-use folkmoot_draws::{Purpose, SimRng, Streams, index};
+use folkmoot_draws::{Purpose, SimRng, Streams, index, shuffle};
 use folkmoot_graphs::Pair;
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape, Var};
@@ -134,9 +134,7 @@ impl<'a> Attacker<'a> {
         let mut order: Vec<u32> = (0..self.shadow.rows.len() as u32).collect();
         let mut best: Option<(f64, Vec<f32>)> = None;
         for _ in 0..self.attack.epochs {
-            for i in (1..order.len()).rev() {
-                order.swap(i, index(rng, i + 1));
-            }
+            shuffle(rng, &mut order);
             for batch in order.chunks(self.attack.batch as usize) {
                 let row = |&i: &u32| self.scaling.apply(&self.shadow.rows[i as usize]);
                 let x: Vec<f32> = batch.iter().flat_map(row).collect();
@@ -193,9 +191,7 @@ fn by_class(pairs: &[Pair], classes: &[u32], rng: &mut SimRng) -> Vec<Pair> {
     let class = |pair: &Pair| classes[pair.first as usize] as usize;
     let n_classes = pairs.iter().map(class).max().map_or(0, |most| most + 1);
     let mut places: Vec<usize> = (0..n_classes).collect();
-    for i in (1..n_classes).rev() {
-        places.swap(i, index(rng, i + 1));
-    }
+    shuffle(rng, &mut places);
     let mut sorted = pairs.to_vec();
     sorted.sort_by_key(|pair| places[class(pair)]);
     sorted
