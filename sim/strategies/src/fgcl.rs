@@ -77,6 +77,7 @@ impl Settings for Params {
         let shards = Owners {
             owned: data.owned(),
             sizes: source.sizes(),
+            is_central: self.setting == Setting::Centralised,
         };
         Ok(Shared {
             shards: Box::new(shards),
@@ -126,6 +127,7 @@ impl Fgcl {
 struct Owners {
     owned: Vec<Own>,
     sizes: Vec<u64>,
+    is_central: bool,
 }
 
 impl Shards<Rounds<Fgcl>> for Owners {
@@ -139,6 +141,11 @@ impl Shards<Rounds<Fgcl>> for Owners {
 
     fn size(&self, client: ClientId) -> u64 {
         self.sizes[client.0 as usize]
+    }
+
+    fn trusted(&self) -> Option<&'static str> {
+        self.is_central
+            .then_some("hands the training graphs of all clients to the first")
     }
 }
 

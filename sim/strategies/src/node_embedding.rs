@@ -223,6 +223,11 @@ impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners 
     fn size(&self, _: ClientId) -> u64 {
         1
     }
+
+    fn trusted(&self) -> Option<&'static str> {
+        let holds_out = "takes held-out edges, drawn from the whole graph, away from their vertices";
+        self.0.links.as_ref().map(|_| holds_out)
+    }
 }
 
 /// What everybody knows of a graph whose vertices are clients.

@@ -272,8 +272,10 @@ fn in_fgcls_centralised_setting_the_first_client_holds_all() {
     let params: fgcl::Params = Registry::shipped()
         .settings("(setting: Centralised, protocol: (rounds: 1))")
         .unwrap();
-    let told = check(&params, &data::graphs(Change::everything(101))).unwrap_err();
+    let two = data::graphs(Change::everything(101));
+    let told = check(&params, &two).unwrap_err();
     assert!(told.contains("client 0 tells") && told.contains("update"), "{told}");
+    assert!(play(&params, &two.one, &two.partition).trusted.is_some(), "it is declared");
 }
 
 #[test]
