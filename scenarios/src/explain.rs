@@ -323,8 +323,8 @@ mod tests {
         assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
-            3,
-            "of FedAvg, Fgcl and GwLdp"
+            4,
+            "of FedAvg, Fgcl, GwLdp and Scaffold"
         );
     }
 

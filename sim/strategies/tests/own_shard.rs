@@ -275,7 +275,10 @@ fn in_fgcls_centralised_setting_the_first_client_holds_all() {
     let two = data::graphs(Change::everything(101));
     let told = check(&params, &two).unwrap_err();
     assert!(told.contains("client 0 tells") && told.contains("update"), "{told}");
-    assert!(play(&params, &two.one, &two.partition).trusted.is_some(), "it is declared");
+    assert!(
+        play(&params, &two.one, &two.partition).trusted.is_some(),
+        "it is declared"
+    );
 }
 
 #[test]

@@ -134,7 +134,9 @@ mod loom_models {
                 })
                 .collect();
             assert_eq!(job.take(), 21);
-            helpers.into_iter().for_each(|helper| helper.join().unwrap());
+            helpers
+                .into_iter()
+                .for_each(|helper| helper.join().expect("helpers do not panic"));
             assert_eq!(job.n_done.load(Ordering::Relaxed), 1);
         });
     }
@@ -150,7 +152,7 @@ mod loom_models {
             let taken = catch_unwind(AssertUnwindSafe(|| job.take(|work| resume_unwind(Box::new(*work)))));
             let panic = taken.unwrap_err();
             assert_eq!(panic.downcast_ref::<u32>(), Some(&20));
-            helper.join().unwrap();
+            helper.join().expect("helpers do not panic");
         });
     }
 
@@ -163,7 +165,7 @@ mod loom_models {
                 thread::spawn(move || job.take())
             };
             job.run();
-            assert_eq!(taker.join().unwrap(), 21);
+            assert_eq!(taker.join().expect("it takes what was done"), 21);
             job.run();
             assert_eq!(job.n_done.load(Ordering::Relaxed), 1);
         });
