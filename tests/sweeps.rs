@@ -142,7 +142,7 @@ fn a_sweep_prints_its_table_on_stdout_and_its_progress_on_stderr() {
     assert_eq!(stderr.lines().next(), Some("karate: 3 points, 2 seeds each"));
     assert_eq!(stderr.lines().count(), 7, "{stderr}");
     assert!(
-        stdout.starts_with("karate: mean ± standard deviation over the seeds 4, 2\n"),
+        stdout.starts_with("karate: mean ± half of the 95 % interval (Student's t) over the seeds 4, 2\n"),
         "{stdout}"
     );
     let temp = TempDir::new();

@@ -172,7 +172,7 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
                 // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
                 match numbers.is_empty() && *is_measured {
                     true => "n/a".to_owned(),
-                    false => mean_and_deviation(&numbers, *is_measured),
+                    false => mean_and_interval(&numbers, *is_measured),
                 }
             });
             values.iter().cloned().chain(cells).collect()
@@ -180,19 +180,20 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
         .collect();
     let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
     format!(
-        "{}: mean ± standard deviation over the seeds {}\n\n{}",
+        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}\n\n{}",
         sweep.manifest.name,
         seeds.join(", "),
         text::table(&header, &lines, n_left)
     )
 }
 
-fn mean_and_deviation(numbers: &[f64], with_deviation: bool) -> String {
+/// What the figures of the sweep show as a point and its band.
+fn mean_and_interval(numbers: &[f64], with_interval: bool) -> String {
     let spread = Spread::of(numbers);
-    match numbers.len() {
-        0 => String::new(),
-        n if n < 2 || !with_deviation => text::number(spread.mean),
-        _ => format!("{} ± {}", text::number(spread.mean), text::number(spread.sample_std())),
+    match spread.interval_95() {
+        _ if numbers.is_empty() => String::new(),
+        Some((_, hi)) if with_interval => format!("{} ± {}", text::number(spread.mean), text::number(hi - spread.mean)),
+        _ => text::number(spread.mean),
     }
 }
 

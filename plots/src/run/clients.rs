@@ -106,7 +106,7 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
             label: format!("{} ({})", row.mechanism, row.unit),
             bars: vec![
                 bar(Some(row.epsilon_worst_client)),
-                bar(row.epsilon_renyi),
+                bar(Some(row.epsilon_renyi.unwrap_or(f64::INFINITY))),
                 bar(Some(row.epsilon_mean_client)),
             ],
             remark: None,
