@@ -62,6 +62,7 @@ impl PairScores<'_> {
     }
 
     /// The dissimilarity of two vertices: of their matrices, or else of their degree vectors.
+    #[inline]
     pub(super) fn dissimilarity(&self, u: u32, v: u32) -> f32 {
         match self.matrix {
             Some(matrix) => matrix.get(u, v),
@@ -74,6 +75,7 @@ impl PairScores<'_> {
     }
 
     /// Calls `f` with every other vertex and its score, ring by ring.
+    #[inline]
     pub(super) fn for_each_other(&self, u: u32, mut f: impl FnMut(u32, f64)) {
         for ring in self.tree.rings(u) {
             for &v in ring.vertices {
