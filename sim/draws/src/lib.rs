@@ -26,6 +26,7 @@
 
 mod alias;
 mod gamma;
+mod generator;
 mod laws;
 mod normal;
 mod order;
@@ -36,8 +37,10 @@ mod uniform;
 
 pub use alias::Alias;
 pub use gamma::{dirichlet, log_gamma};
+pub use generator::SimRng;
 pub use laws::{exponential, laplace};
 pub use normal::{normal, normal_by_exponential, normal_polar, normals_f32};
 pub use order::{draw_first, shuffle, shuffle_by_words};
-pub use streams::{Purpose, SimRng, StreamName, Streams};
+pub use rand_chacha::rand_core::{Rng, SeedableRng};
+pub use streams::{Purpose, StreamName, Streams};
 pub use uniform::{bernoulli, index, index_by_word, unit, unit_f32};

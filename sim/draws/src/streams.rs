@@ -1,10 +1,7 @@
 //! Streams by name: a seed, a purpose, a party, a round and a counter.
 
+use crate::SimRng;
 use folkmoot_metrics::{Party, Round};
-use rand_chacha::rand_core::SeedableRng;
-
-/// The generator behind every stream.
-pub type SimRng = rand_chacha::ChaCha8Rng;
 
 /// What a stream is for: eight ASCII bytes, such as `*b"local-dp"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,20 +28,26 @@ impl Streams {
     /// key.
     #[inline]
     pub fn party(self, purpose: Purpose, party: Party, round: Round) -> SimRng {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&self.seed.to_le_bytes());
-        key[8..16].copy_from_slice(&purpose.0);
-        key[16..24].copy_from_slice(&u64::from(party.index()).to_le_bytes());
-        key[24..].copy_from_slice(&u64::from(round.0).to_le_bytes());
-        SimRng::from_seed(key)
+        self.counted(purpose, party, round, 0)
     }
 
     /// The stream for the `counter`-th event or message of a party: the ChaCha nonce tells the counters apart.
     #[inline]
     pub fn counted(self, purpose: Purpose, party: Party, round: Round, counter: u64) -> SimRng {
-        let mut rng = self.party(purpose, party, round);
-        rng.set_stream(counter);
-        rng
+        let purpose = u64::from_le_bytes(purpose.0);
+        let (party, round) = (party.index(), round.0);
+        let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
+        let key = [
+            low(self.seed),
+            high(self.seed),
+            low(purpose),
+            high(purpose),
+            party,
+            0,
+            round,
+            0,
+        ];
+        SimRng::new(key, counter)
     }
 
     /// The stream for a purpose of the whole run, such as generating the data.

@@ -4,10 +4,9 @@
 //! standard library stands beside ours as the measure.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use folkmoot_draws::SimRng;
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use folkmoot_engine::queue::{EventKey, Queue, QueuedEvent};
 use folkmoot_metrics::SimTime;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::black_box;

@@ -15,10 +15,10 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_graphs::{DataDirs, DatasetSpec, Invalid};
 use folkmoot_molecules::Molecule;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const PIECES: [&str; 56] = [
     "C", "c", "N", "n", "O", "o", "S", "s", "P", "p", "B", "b", "F", "Cl", "Br", "I", "(", ")", "(", ")", "=", "#",
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = args
         .get(2)
         .map_or_else(std::env::temp_dir, |path| Path::new(path).to_path_buf());
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = SimRng::seed_from_u64(seed);
     texts(n, &mut rng);
     tables(
         n,
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     )
 }
 
-fn texts(n: u64, rng: &mut ChaCha8Rng) {
+fn texts(n: u64, rng: &mut SimRng) {
     let start = Instant::now();
     let (mut valid, mut slowest) = (0_u64, (Duration::ZERO, String::new()));
     for at in 0..n {
@@ -102,7 +102,7 @@ fn texts(n: u64, rng: &mut ChaCha8Rng) {
     );
 }
 
-fn tables(n: u64, path: &Path, rng: &mut ChaCha8Rng) -> Result<(), Box<dyn Error>> {
+fn tables(n: u64, path: &Path, rng: &mut SimRng) -> Result<(), Box<dyn Error>> {
     let spec = DatasetSpec::MoleculeTable {
         path: path.to_string_lossy().into_owned(),
         smiles: "smiles".to_string(),
@@ -129,7 +129,7 @@ fn tables(n: u64, path: &Path, rng: &mut ChaCha8Rng) -> Result<(), Box<dyn Error
 }
 
 /// The text with one to four bytes changed, added, removed, or a stretch of it repeated.
-fn mutated(text: &str, rng: &mut ChaCha8Rng) -> String {
+fn mutated(text: &str, rng: &mut SimRng) -> String {
     const BYTES: &[u8] = b"CcNnOoSsFPp()[]=#:/\\.*%@+-H0123456789\",\r\n \xc3";
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..rng.random_range(1..5_u32) {

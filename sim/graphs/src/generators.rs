@@ -12,8 +12,8 @@ mod lift;
 mod rmat;
 mod watts_strogatz;
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 pub(crate) use barabasi_albert::barabasi_albert;
 pub(crate) use control_flow::{ControlFlow, N_COUNTS, control_flow};
@@ -25,7 +25,7 @@ pub(crate) use rmat::{Rmat, rmat};
 pub(crate) use watts_strogatz::watts_strogatz;
 
 /// A node drawn uniformly from `0..n_nodes`.
-fn node(n_nodes: u32, rng: &mut ChaCha8Rng) -> u32 {
+fn node(n_nodes: u32, rng: &mut SimRng) -> u32 {
     rng.random_range(0..n_nodes)
 }
 
@@ -46,11 +46,7 @@ const MAX_ROUNDS: u32 = 24;
 ///
 /// Each round draws as many candidates as are missing, so the edges kept follow the law of `draw` given that they differ.
 /// Returned sorted, 8 bytes an edge.
-fn distinct_edges(
-    n_edges: usize,
-    rng: &mut ChaCha8Rng,
-    mut draw: impl FnMut(&mut ChaCha8Rng) -> (u32, u32),
-) -> Vec<u64> {
+fn distinct_edges(n_edges: usize, rng: &mut SimRng, mut draw: impl FnMut(&mut SimRng) -> (u32, u32)) -> Vec<u64> {
     let mut edges: Vec<u64> = Vec::with_capacity(n_edges);
     for _ in 0..MAX_ROUNDS {
         for _ in 0..n_edges - edges.len() {

@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
-//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//! use folkmoot_draws::{SeedableRng, SimRng};
 //!
-//! let mut rng = ChaCha8Rng::seed_from_u64(1);
+//! let mut rng = SimRng::seed_from_u64(1);
 //! let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng)?;
 //! let partition = PartitionSpec::Iid { n_clients: 5 }.partition(&karate, &mut rng)?;
 //! assert_eq!(karate.graph().n_edges(), 78);

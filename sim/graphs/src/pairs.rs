@@ -3,9 +3,9 @@
 //! PPGM trains so (its published code; the paper says nothing): a pair matches if both graphs are variants of one function. One
 //! epoch visits every training graph once; validation and test pairs are drawn once and kept.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 /// Two graphs, and whether they are of one class.
@@ -23,11 +23,11 @@ pub struct Pair {
 ///
 /// ```
 /// use folkmoot_graphs::PairSampler;
-/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+/// use folkmoot_draws::{SeedableRng, SimRng};
 ///
 /// let labels = [0, 0, 1, 1, 1];
 /// let sampler = PairSampler::new(&labels, &[0, 1, 2, 3, 4])?;
-/// let epoch = sampler.epoch(&mut ChaCha8Rng::seed_from_u64(1));
+/// let epoch = sampler.epoch(&mut SimRng::seed_from_u64(1));
 /// // Five graphs with two pairs each are the ten pairs of one batch of PPGM.
 /// assert_eq!(epoch.chunks(10).len(), 1);
 /// assert!(epoch.iter().all(|pair| {
@@ -101,7 +101,7 @@ impl PairSampler {
     /// # Determinism
     /// Shuffles the items once, then draws two or three values of `0..n` an item (no first one where an item is alone in its
     /// class), in the order of the pairs.
-    pub fn epoch(&self, rng: &mut ChaCha8Rng) -> Vec<Pair> {
+    pub fn epoch(&self, rng: &mut SimRng) -> Vec<Pair> {
         let mut order: Vec<usize> = (0..self.items.len()).collect();
         order.shuffle(rng);
         let mut pairs = Vec::with_capacity(2 * order.len());
@@ -129,7 +129,7 @@ impl PairSampler {
 }
 
 /// Uniform among `0..n` without `excluded`; `n` is at least 2.
-fn other(n: u32, excluded: u32, rng: &mut ChaCha8Rng) -> u32 {
+fn other(n: u32, excluded: u32, rng: &mut SimRng) -> u32 {
     let drawn = rng.random_range(0..n - 1);
     drawn + u32::from(drawn >= excluded)
 }

@@ -10,7 +10,7 @@ mod spec;
 use folkmoot_parts::Broken;
 use thiserror::Error;
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use crate::Dataset;
 
@@ -25,7 +25,7 @@ pub trait Partitioner: Send + Sync {
     ///
     /// # Determinism
     /// The result may depend on the arguments only.
-    fn partition(&self, dataset: &Dataset, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError>;
+    fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError>;
 }
 
 /// The items of every client.

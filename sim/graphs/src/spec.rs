@@ -9,8 +9,8 @@ mod molecules;
 
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
-use rand_chacha::ChaCha8Rng;
 
 pub use catalogue::CatalogueEntry;
 pub(crate) use catalogue::how_to_get;
@@ -313,7 +313,7 @@ pub trait DataSource: Send + Sync {
     /// # Determinism
     ///
     /// Draws from `rng` only if [`is_generated`](Self::is_generated).
-    fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError>;
+    fn load(&self, dirs: &DataDirs, rng: &mut SimRng) -> Result<Dataset, DataError>;
 }
 
 impl DataSource for DatasetSpec {
@@ -325,7 +325,7 @@ impl DataSource for DatasetSpec {
         DatasetSpec::is_generated(self)
     }
 
-    fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+    fn load(&self, dirs: &DataDirs, rng: &mut SimRng) -> Result<Dataset, DataError> {
         DatasetSpec::load(self, dirs, rng)
     }
 }

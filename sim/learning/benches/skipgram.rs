@@ -3,15 +3,14 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 const N_VERTICES: u32 = 10_312;
 
 /// `n_walks` walks of 40 vertices, the density of vertex `v` in proportion to `1 / sqrt(v)`: the first has about 0.5 %.
 fn corpus(n_walks: usize) -> Corpus {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let mut corpus = Corpus::with_capacity(n_walks, n_walks * 40);
     for _ in 0..n_walks {
         corpus.push((0..40).map(|_| {
@@ -45,7 +44,7 @@ fn skip_gram(c: &mut Criterion) {
                 .expect("threads start");
             group.bench_function(format!("{name}/{n_threads}"), |b| {
                 b.iter(|| {
-                    let mut rng = ChaCha8Rng::seed_from_u64(2);
+                    let mut rng = SimRng::seed_from_u64(2);
                     pool.install(|| settings.train(black_box(&corpus), N_VERTICES, &mut rng))
                 });
             });

@@ -8,19 +8,18 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use folkmoot_learning::layers::{Gcn, Gin, Linear, Lstm, Mode, MultiHeadAttention, Readout};
 use folkmoot_learning::{Adam, Adjacency, Average, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Sgd, Tape, Var};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
-fn drawn(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
+fn drawn(rng: &mut SimRng, n: usize) -> Vec<f32> {
     (0..n)
         .map(|_| (rng.next_u32() >> 8) as f32 / 8_388_608.0 - 1.0)
         .collect()
 }
 
 /// `n_edges` distinct edges over `n` nodes, both directions of each.
-fn graph(rng: &mut ChaCha8Rng, n: u32, n_edges: usize) -> Csr {
+fn graph(rng: &mut SimRng, n: u32, n_edges: usize) -> Csr {
     let mut edges = Vec::new();
     while edges.len() < 2 * n_edges {
         let (u, v) = (rng.next_u32() % n, rng.next_u32() % n);
@@ -39,7 +38,7 @@ fn gcn_matrix(csr: &Csr) -> Csr {
 fn steps<'g>(c: &mut Criterion, name: &str, layout: &Layout, loss: impl Fn(&mut Tape<'g>) -> Var) {
     let adam = Optimiser::Adam(Adam::default());
     let (mut tape, mut moments) = (Tape::new(), Moments::new());
-    tape.load(layout, &layout.initialise(&mut ChaCha8Rng::seed_from_u64(1)));
+    tape.load(layout, &layout.initialise(&mut SimRng::seed_from_u64(1)));
     let mut group = c.benchmark_group("step");
     group.throughput(Throughput::Elements(1));
     group.bench_function(name, |b| {
@@ -56,7 +55,7 @@ fn steps<'g>(c: &mut Criterion, name: &str, layout: &Layout, loss: impl Fn(&mut 
 }
 
 fn budget(c: &mut Criterion) {
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut rng = SimRng::seed_from_u64(2);
     let csr = graph(&mut rng, 20, 40);
     let (s, features) = (gcn_matrix(&csr), drawn(&mut rng, 20 * 7));
 
@@ -94,7 +93,7 @@ fn budget(c: &mut Criterion) {
 fn matching(c: &mut Criterion) {
     const WIDTH: usize = 100;
     const N_CODES: usize = 8;
-    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut rng = SimRng::seed_from_u64(3);
     let sides = [0, 1].map(|_| (gcn_matrix(&graph(&mut rng, 90, 400)), drawn(&mut rng, 90 * 6)));
     let mut layout = Layout::new();
     let convs = [("0", 6), ("1", WIDTH), ("2", WIDTH)].map(|(name, n_in)| Gcn::new(&mut layout, name, n_in, WIDTH));
@@ -133,7 +132,7 @@ fn contrasting(c: &mut Criterion) {
         }
         bounds
     };
-    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let mut rng = SimRng::seed_from_u64(4);
     let (noisy, features) = (drawn(&mut rng, 12 * N * N), drawn(&mut rng, 12 * N * 9));
     let mut layout = Layout::new();
     let convs = [("0", 9), ("1", 64)].map(|(name, n_in)| Gcn::new(&mut layout, name, n_in, 64));
@@ -159,7 +158,7 @@ fn contrasting(c: &mut Criterion) {
 /// What a round costs for each client of a small model: its model loaded, one step of gradient descent, its update summed.
 fn clients(c: &mut Criterion) {
     const N_CLIENTS: usize = 100;
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rng = SimRng::seed_from_u64(5);
     let data: Vec<(Csr, Vec<f32>)> = (0..N_CLIENTS)
         .map(|_| (gcn_matrix(&graph(&mut rng, 20, 40)), drawn(&mut rng, 20 * 7)))
         .collect();

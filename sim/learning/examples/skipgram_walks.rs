@@ -16,11 +16,10 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Embeddings, Graph};
 use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
 use folkmoot_scores::evaluation::{NodeClassification, RatioScores};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 const LENGTH: usize = 40;
 
@@ -29,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(step), Some(out)) = (args.get(1), args.get(2).map(Path::new)) else {
         return Err("name a step (walks, train or score) and a folder".into());
     };
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     match step.as_str() {
         "walks" => {
             let per_vertex = args.get(3).map_or(Ok(80), |text| text.parse())?;
@@ -64,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn blog_catalog() -> Result<Dataset, Box<dyn Error>> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", env::var("FOLKMOOT_DATA")?);
-    Ok(DatasetSpec::BlogCatalog.load(&dirs, &mut ChaCha8Rng::seed_from_u64(0))?)
+    Ok(DatasetSpec::BlogCatalog.load(&dirs, &mut SimRng::seed_from_u64(0))?)
 }
 
 /// Prints micro- and macro-F1 at six training ratios, in per cent.
@@ -79,7 +78,7 @@ fn score(out: &Path, name: &str) -> Result<(), Box<dyn Error>> {
         ..NodeClassification::default()
     };
     let vectors = Embeddings::new(SkipGram::default().dim, values);
-    let scores = task.evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(3))?;
+    let scores = task.evaluate(&vectors, &labels, &mut SimRng::seed_from_u64(3))?;
     let line = |pick: fn(&RatioScores) -> f64| {
         let values: Vec<String> = scores
             .iter()
@@ -104,7 +103,7 @@ fn read_walks(out: &Path) -> Result<Corpus, Box<dyn Error>> {
 }
 
 /// `per_vertex` uniform walks from every vertex, starts in a new random order each time.
-fn walks(graph: &Graph, per_vertex: usize, rng: &mut ChaCha8Rng) -> Corpus {
+fn walks(graph: &Graph, per_vertex: usize, rng: &mut SimRng) -> Corpus {
     let n = graph.n_nodes();
     let mut below = |bound: usize| ((u64::from(rng.next_u32()) * bound as u64) >> 32) as usize;
     let mut corpus = Corpus::with_capacity(per_vertex * n, per_vertex * n * LENGTH);

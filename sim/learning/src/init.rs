@@ -45,7 +45,7 @@ fn uniform(bound: f32, rng: &mut SimRng, values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     fn drawn(init: Init) -> Vec<f32> {
         let mut values = vec![0.0; 100 * 60];

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use crate::init::Init;
 use crate::tape::Var;
@@ -93,7 +93,7 @@ impl Layout {
     ///
     /// # Determinism
     /// A matrix with a random start draws one `u32` an element, two for each pair of a normal law; others draw nothing.
-    pub fn initialise(&self, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    pub fn initialise(&self, rng: &mut SimRng) -> Vec<f32> {
         let mut values = vec![0.0; self.len()];
         for slot in &self.slots {
             slot.init
@@ -141,7 +141,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     #[test]
     fn what_learns_comes_first() {
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(ranges, [0..6, 9..12, 6..9, 12..15]);
         assert_eq!((layout.len(), layout.n_trainable()), (15, 9));
         assert_eq!(layout.find("b").unwrap().parameter, b);
-        let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(1));
+        let model = layout.initialise(&mut SimRng::seed_from_u64(1));
         assert_eq!(model[5..13], [0.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0]);
     }
 

@@ -10,7 +10,7 @@
 //! use folkmoot_graphs::Graph;
 //! use folkmoot_learning::layers::{Gcn, Linear, Readout};
 //! use folkmoot_learning::{Adam, Csr, DegreeRule, Layout, Moments, Optimiser, Tape};
-//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//! use folkmoot_draws::{SeedableRng, SimRng};
 //!
 //! let mut layout = Layout::new();
 //! let conv = Gcn::new(&mut layout, "conv", 2, 16);
@@ -22,7 +22,7 @@
 //! let mut moments = Moments::new();
 //!
 //! let mut tape = Tape::new();
-//! tape.load(&layout, &layout.initialise(&mut ChaCha8Rng::seed_from_u64(1)));
+//! tape.load(&layout, &layout.initialise(&mut SimRng::seed_from_u64(1)));
 //! let mut losses = Vec::new();
 //! for _ in 0..20 {
 //!     tape.reset();

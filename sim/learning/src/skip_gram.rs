@@ -26,8 +26,8 @@ mod tests;
 mod train;
 mod unit;
 
+use folkmoot_draws::SimRng;
 use folkmoot_parts::{Broken, Rules, part};
-use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 pub use corpus::Corpus;
@@ -99,7 +99,7 @@ impl SkipGram {
     /// # Complexity
     /// Per vertex of the corpus some `(window + 1) (negatives + 1)` pairs of `6 dim` operations. Memory: the parameters, 8 bytes ×
     /// `n_vertices` × `dim` (12 with both outputs), and some megabytes for a round.
-    pub fn train(&self, corpus: &Corpus, n_vertices: u32, rng: &mut ChaCha8Rng) -> Result<Embeddings, TrainError> {
+    pub fn train(&self, corpus: &Corpus, n_vertices: u32, rng: &mut SimRng) -> Result<Embeddings, TrainError> {
         Ok(train::train(self, corpus, n_vertices, rng)?.embeddings())
     }
 }

@@ -9,6 +9,7 @@
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::cell::Cell;
 
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_learning::layers::{
     BatchNorm, Gat, Gcn, Gin, GraphConv, Heads, LayerNorm, Linear, Lstm, Mode, MultiHeadAttention, Readout, Sage, Tag,
     light_gcn,
@@ -16,8 +17,6 @@ use folkmoot_learning::layers::{
 use folkmoot_learning::{
     Adam, Adjacency, Average, Batch, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Sgd, Tape,
 };
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
@@ -78,7 +77,7 @@ fn a_step_through_every_layer_allocates_nothing() {
     let attention = MultiHeadAttention::new(&mut layout, "attention", 12, 4);
     let lstm = Lstm::bidirectional(&mut layout, "lstm", 12, 7);
     let head = Linear::new(&mut layout, "head", 14, 3);
-    let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(1));
+    let model = layout.initialise(&mut SimRng::seed_from_u64(1));
 
     let arcs: Vec<(u32, u32)> = (0..9)
         .flat_map(|i| [(i, (i + 1) % 9), ((i + 1) % 9, i), (i, (i + 4) % 9)])
@@ -102,7 +101,7 @@ fn a_step_through_every_layer_allocates_nothing() {
         Optimiser::Sgd(Sgd::default()),
     ];
     let mut moments = [Moments::new(), Moments::new(), Moments::new()];
-    let (mut average, mut batch, mut rng) = (Average::new(), Batch::new(5), ChaCha8Rng::seed_from_u64(2));
+    let (mut average, mut batch, mut rng) = (Average::new(), Batch::new(5), SimRng::seed_from_u64(2));
     let mut step = of_one_lifetime(|tape| {
         let h = batch_step(tape, &features);
         let h = gcn.forward_relu(tape, (&s).into(), h);

@@ -4,10 +4,9 @@
 //! of their encoder: in them a larger epsilon hurts. Two inputs further apart than twice the radius never give the same
 //! release, so nothing is protected, and the cost says so.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
-use folkmoot_draws::unit;
 
 /// Adds independent noise, uniform in `-radius..radius`, to every value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +36,9 @@ impl Mechanism for Additive {
     type Release = Vec<f64>;
 
     /// Draws one `u64` for each value, in index order. Values must be finite.
-    fn release(&self, values: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
+    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(values)?;
-        let noise = |rng: &mut ChaCha8Rng| self.radius * (2.0 * unit(rng) - 1.0);
+        let noise = |rng: &mut SimRng| self.radius * (2.0 * unit(rng) - 1.0);
         Ok(values.iter().map(|value| value + noise(rng)).collect())
     }
 
@@ -51,13 +50,13 @@ impl Mechanism for Additive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     #[test]
     fn value_stability() {
         let release = Additive::new(0.5)
             .unwrap()
-            .release(&[3.0, 0.0], &mut ChaCha8Rng::seed_from_u64(7));
+            .release(&[3.0, 0.0], &mut SimRng::seed_from_u64(7));
         assert_eq!(release.unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>(), STABLE);
     }
 
@@ -68,9 +67,7 @@ mod tests {
     fn noise_is_uniform_within_the_radius() {
         let mechanism = Additive::new(0.3).unwrap();
         let n = 50_000;
-        let release = mechanism
-            .release(&vec![1.0; n], &mut ChaCha8Rng::seed_from_u64(2))
-            .unwrap();
+        let release = mechanism.release(&vec![1.0; n], &mut SimRng::seed_from_u64(2)).unwrap();
         let noise: Vec<f64> = release.iter().map(|value| value - 1.0).collect();
         assert!(noise.iter().all(|noise| noise.abs() <= 0.3 + 1e-12));
         let mean = |power: i32| noise.iter().map(|noise| noise.powi(power)).sum::<f64>() / n as f64;
@@ -85,7 +82,7 @@ mod tests {
         let mechanism = Additive::new(0.3).unwrap();
         let releases = |value: f64| {
             let release = mechanism
-                .release(&[value; 1000], &mut ChaCha8Rng::seed_from_u64(3))
+                .release(&[value; 1000], &mut SimRng::seed_from_u64(3))
                 .unwrap();
             let least = release.iter().copied().fold(f64::INFINITY, f64::min);
             (least, release.iter().copied().fold(f64::NEG_INFINITY, f64::max))
@@ -102,7 +99,7 @@ mod tests {
         }
         let error = Additive::new(1.0)
             .unwrap()
-            .release(&[f64::NAN], &mut ChaCha8Rng::seed_from_u64(1));
+            .release(&[f64::NAN], &mut SimRng::seed_from_u64(1));
         assert!(matches!(error, Err(ReleaseError::Value { index: 0, .. })));
     }
 }

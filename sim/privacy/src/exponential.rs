@@ -6,10 +6,9 @@
 //! at most `2 × scale × Δ`. Calibrated, the scale is `ε / 2Δ`. FedWalk prints the scale ε instead
 //! ([`Exponential::as_printed`]): its cost is then `2 ε Δ`, whatever it is called. Base measure: uniform.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use folkmoot_draws::unit;
 
 /// The exponential mechanism over the indices of a list of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,7 +147,7 @@ impl Mechanism for Exponential {
     type Release = usize;
 
     /// Draws one `u64`; candidates fill the unit interval in index order.
-    fn release(&self, scores: &[f64], rng: &mut ChaCha8Rng) -> Result<usize, ReleaseError> {
+    fn release(&self, scores: &[f64], rng: &mut SimRng) -> Result<usize, ReleaseError> {
         let weights: Vec<f64> = self.exponents(scores)?.into_iter().map(libm::exp).collect();
         let at = unit(rng) * weights.iter().sum::<f64>();
         Ok(pick(&weights, at))
@@ -180,8 +179,8 @@ fn pick(weights: &[f64], mut left: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use proptest::prelude::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     fn calibrated(epsilon: f64, sensitivity: f64) -> Exponential {
         Exponential::calibrated(epsilon, sensitivity, "one input").unwrap()
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn value_stability() {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut rng = SimRng::seed_from_u64(7);
         let mechanism = Exponential::new(1.0, 1.0, "one input").unwrap();
         let scores = [0.0, -0.5, f64::NEG_INFINITY, -1.0, 0.3];
         let draws: Vec<usize> = (0..12).map(|_| mechanism.release(&scores, &mut rng).unwrap()).collect();
@@ -210,7 +209,7 @@ mod tests {
         let mechanism = Exponential::new(0.7, 1.0, "one input").unwrap();
         let scores = [0.0, -3.0, 1.5, f64::NEG_INFINITY, 0.2];
         let probabilities = mechanism.probabilities(&scores).unwrap();
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut rng = SimRng::seed_from_u64(3);
         let n = 100_000;
         let mut counts = [0u32; 5];
         for _ in 0..n {
@@ -263,7 +262,7 @@ mod tests {
     #[test]
     fn scores_outside_the_domain_are_refused() {
         let mechanism = calibrated(1.0, 1.0);
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         assert_eq!(mechanism.release(&[], &mut rng), Err(ReleaseError::Empty));
         assert_eq!(
             mechanism.release(&[f64::NEG_INFINITY], &mut rng),
@@ -286,7 +285,7 @@ mod tests {
         #[test]
         fn a_release_is_a_possible_candidate(scores in proptest::collection::vec(-50.0f64..50.0, 1..20), seed: u64) {
             let mechanism = calibrated(40.0, 1.0);
-            let chosen = mechanism.release(&scores, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+            let chosen = mechanism.release(&scores, &mut SimRng::seed_from_u64(seed)).unwrap();
             prop_assert!(mechanism.log_probabilities(&scores).unwrap()[chosen] > -800.0);
         }
     }

@@ -6,7 +6,7 @@
 //! GW-LDP's released code adds noise of standard deviation epsilon to embeddings of unlimited size
 //! ([`Gaussian::as_released`]): without a sensitivity there is no guarantee, whatever the number is called.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive, share};
@@ -94,7 +94,7 @@ impl Mechanism for Gaussian {
     type Release = Vec<f64>;
 
     /// Draws two `u64` for each value, in index order. Values must be finite.
-    fn release(&self, values: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
+    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(values)?;
         Ok(values
             .iter()
@@ -119,8 +119,8 @@ impl Mechanism for Gaussian {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use proptest::prelude::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     fn calibrated(epsilon: f64, delta: f64) -> Gaussian {
         Gaussian::calibrated(epsilon, delta, 1.0, "one row").unwrap()
@@ -129,9 +129,7 @@ mod tests {
     #[test]
     fn value_stability() {
         let released = Gaussian::as_released(0.5).unwrap();
-        let release = released
-            .release(&[3.0, 0.0], &mut ChaCha8Rng::seed_from_u64(7))
-            .unwrap();
+        let release = released.release(&[3.0, 0.0], &mut SimRng::seed_from_u64(7)).unwrap();
         assert_eq!(release.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), STABLE);
     }
 
@@ -161,7 +159,7 @@ mod tests {
     #[test]
     fn releases_spread_around_the_values() {
         let mechanism = calibrated(2.0, 1e-3);
-        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let mut rng = SimRng::seed_from_u64(2);
         let n = 50_000;
         let mut sums = [0.0; 5];
         for _ in 0..n {
@@ -238,7 +236,7 @@ mod tests {
             "{error}"
         );
         let error = calibrated(1.0, 0.1)
-            .release(&[0.0, f64::NAN], &mut ChaCha8Rng::seed_from_u64(1))
+            .release(&[0.0, f64::NAN], &mut SimRng::seed_from_u64(1))
             .unwrap_err();
         assert!(matches!(error, ReleaseError::Value { index: 1, .. }));
     }

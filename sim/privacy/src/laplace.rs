@@ -3,7 +3,7 @@
 //! The textbook sampler on floating-point numbers leaks through the low bits of its output (Mironov 2012). That is of no
 //! concern to a simulation, which needs the law; a deployment would need a discrete sampler.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 use thiserror::Error;
 
 /// The Laplace law with mean 0: density `exp(-|x| / b) / 2b`.
@@ -102,7 +102,7 @@ impl Laplace {
     }
 
     /// A draw. Takes one `u64` from `rng`.
-    pub fn sample(&self, rng: &mut ChaCha8Rng) -> f64 {
+    pub fn sample(&self, rng: &mut SimRng) -> f64 {
         self.scale * folkmoot_draws::laplace(rng)
     }
 }
@@ -110,12 +110,12 @@ impl Laplace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use proptest::prelude::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn value_stability() {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut rng = SimRng::seed_from_u64(7);
         let law = Laplace { scale: 0.5 };
         let draws: Vec<u64> = (0..3).map(|_| law.sample(&mut rng).to_bits()).collect();
         assert_eq!(draws, STABLE);
@@ -126,7 +126,7 @@ mod tests {
     /// Mean, variance and the mean size of a difference within 4 standard errors.
     #[test]
     fn draws_follow_the_law() {
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         let law = Laplace { scale: 0.5 };
         let n = 200_000;
         let draws: Vec<f64> = (0..n).map(|_| law.sample(&mut rng)).collect();

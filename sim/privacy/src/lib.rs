@@ -15,9 +15,9 @@
 //!
 //! ```
 //! use folkmoot_privacy::{Exponential, Mechanism};
-//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//! use folkmoot_draws::{SeedableRng, SimRng};
 //! let mechanism = Exponential::calibrated(2.0, 1.0, "one vertex")?;
-//! let chosen = mechanism.release(&[0.0, -0.5, -1.0], &mut ChaCha8Rng::seed_from_u64(1))?;
+//! let chosen = mechanism.release(&[0.0, -0.5, -1.0], &mut SimRng::seed_from_u64(1))?;
 //! assert!(chosen < 3 && mechanism.cost().epsilon == 2.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,7 +1,7 @@
 //! What every mechanism has: a release and its cost.
 
 use crate::law::Law;
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 use std::marker::PhantomData;
 use thiserror::Error;
 
@@ -20,19 +20,14 @@ pub trait Mechanism: Send + Sync {
     /// # Errors
     ///
     /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing is spent.
-    fn release(&self, input: &Self::Input, rng: &mut ChaCha8Rng) -> Result<Self::Release, ReleaseError>;
+    fn release(&self, input: &Self::Input, rng: &mut SimRng) -> Result<Self::Release, ReleaseError>;
 
     /// The same into memory that is there already. Default: what [`release`](Self::release) returns takes its place.
     ///
     /// # Errors
     ///
     /// As [`release`](Self::release); `out` may then hold anything.
-    fn release_into(
-        &self,
-        input: &Self::Input,
-        rng: &mut ChaCha8Rng,
-        out: &mut Self::Release,
-    ) -> Result<(), ReleaseError> {
+    fn release_into(&self, input: &Self::Input, rng: &mut SimRng, out: &mut Self::Release) -> Result<(), ReleaseError> {
         *out = self.release(input, rng)?;
         Ok(())
     }
@@ -155,7 +150,7 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
     type Release = T::Owned;
 
     /// Draws nothing.
-    fn release(&self, input: &T, _rng: &mut ChaCha8Rng) -> Result<T::Owned, ReleaseError> {
+    fn release(&self, input: &T, _rng: &mut SimRng) -> Result<T::Owned, ReleaseError> {
         Ok(input.to_owned())
     }
 
@@ -167,11 +162,11 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::{Rng, SeedableRng};
+    use folkmoot_draws::{Rng, SeedableRng};
 
     #[test]
     fn no_privacy_gives_the_input_and_draws_nothing() {
-        let (mut rng, mut twin) = (ChaCha8Rng::seed_from_u64(1), ChaCha8Rng::seed_from_u64(1));
+        let (mut rng, mut twin) = (SimRng::seed_from_u64(1), SimRng::seed_from_u64(1));
         let none = NoPrivacy::<[f64]>::new();
         assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
         assert_eq!(rng.next_u64(), twin.next_u64());

@@ -12,10 +12,9 @@
 //! The paper draws `m` positions from the whole matrix in its algorithm and `m` from each row in its proof: [`Entries`]
 //! has both readings. Not modelled: the sparse layout on the wire, which belongs to the strategy that sends it.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use folkmoot_draws::unit;
 
 /// The budget at which one sampled entry more pays: `m* = max(1, min(width, floor(epsilon / 2.18)))`.
 const EPSILON_PER_ENTRY: f64 = 2.18;
@@ -171,7 +170,7 @@ impl Mechanism for MultiBit {
 
     /// Goes through the entries in index order: one `u64` decides whether an entry is sampled, a second one the sign of
     /// a sampled entry. Takes `n_rows × width + (number of sampled entries)` values.
-    fn release(&self, input: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<i8>, ReleaseError> {
+    fn release(&self, input: &[f64], rng: &mut SimRng) -> Result<Vec<i8>, ReleaseError> {
         let expected = self.n_rows.saturating_mul(self.width);
         if input.len() != expected {
             let got = input.len();
@@ -211,8 +210,8 @@ impl Mechanism for MultiBit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use proptest::prelude::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     fn encoder(entries: Entries, epsilon: f64, n_rows: usize, width: usize) -> MultiBit {
         MultiBit::new(entries, epsilon, n_rows, width).unwrap()
@@ -222,7 +221,7 @@ mod tests {
     fn value_stability() {
         let mechanism = encoder(Entries::Row, 6.0, 4, 3);
         let input: Vec<f64> = (0..12).map(|i| f64::from(i) / 11.0).collect();
-        let release = mechanism.release(&input, &mut ChaCha8Rng::seed_from_u64(7)).unwrap();
+        let release = mechanism.release(&input, &mut SimRng::seed_from_u64(7)).unwrap();
         assert_eq!(release, STABLE);
     }
 
@@ -237,7 +236,7 @@ mod tests {
             .enumerate()
         {
             let mechanism = encoder(entries, 6.0, 2, 3);
-            let mut rng = ChaCha8Rng::seed_from_u64(seed as u64);
+            let mut rng = SimRng::seed_from_u64(seed as u64);
             let n = 40_000;
             let mut counts = [[0u32; 2]; 6];
             for _ in 0..n {
@@ -265,7 +264,7 @@ mod tests {
     #[test]
     fn all_subsets_are_equally_likely() {
         let mechanism = encoder(Entries::Row, 6.0, 1, 4);
-        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let mut rng = SimRng::seed_from_u64(9);
         let n = 30_000;
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..n {
@@ -288,9 +287,7 @@ mod tests {
             let mechanism = encoder(entries, 5.0, 3, 4).with_range(-1.0, 3.0).unwrap();
             let per_entry = libm::log(mechanism.probability(3.0) / mechanism.probability(-1.0));
             assert!((per_entry - mechanism.entry_budget()).abs() < 1e-12);
-            let release = mechanism
-                .release(&[0.0; 12], &mut ChaCha8Rng::seed_from_u64(1))
-                .unwrap();
+            let release = mechanism.release(&[0.0; 12], &mut SimRng::seed_from_u64(1)).unwrap();
             let n_sampled = release.iter().filter(|sign| **sign != 0).count();
             let worst = per_entry * n_sampled as f64;
             assert!((worst - mechanism.cost().epsilon).abs() < 1e-12, "{entries:?}");
@@ -327,7 +324,7 @@ mod tests {
         ] {
             assert!(refused.is_err(), "{refused:?}");
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         let error = mechanism.release(&[0.0; 3], &mut rng).unwrap_err();
         assert_eq!(error, ReleaseError::Length { expected: 4, got: 3 });
         for bad in [f64::NAN, 1.5, -0.1] {
@@ -339,7 +336,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_row_has_its_number_of_signs(n_rows in 1usize..6, width in 1usize..6, epsilon in 0.1f64..20.0, seed: u64) {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut rng = SimRng::seed_from_u64(seed);
             let row = encoder(Entries::Row, epsilon, n_rows, width);
             for signs in row.release(&vec![0.5; n_rows * width], &mut rng).unwrap().chunks(width) {
                 prop_assert_eq!(signs.iter().filter(|sign| **sign != 0).count(), row.n_sampled());

@@ -1,6 +1,6 @@
 //! Counts with Laplace noise (Dwork et al. 2006): what a FedWalk device says of its neighbours per bin.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
 use crate::{Laplace, Law};
@@ -45,7 +45,7 @@ impl Mechanism for NoisyCounts {
     type Release = Vec<f64>;
 
     /// Draws one `u64` for each count, in index order. Counts must be finite.
-    fn release(&self, counts: &[f64], rng: &mut ChaCha8Rng) -> Result<Vec<f64>, ReleaseError> {
+    fn release(&self, counts: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(counts)?;
         Ok(counts.iter().map(|count| count + self.noise.sample(rng)).collect())
     }
@@ -67,14 +67,12 @@ impl Mechanism for NoisyCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     #[test]
     fn value_stability() {
         let mechanism = NoisyCounts::new(2.0, 1.0, "one neighbour").unwrap();
-        let release = mechanism
-            .release(&[3.0, 0.0], &mut ChaCha8Rng::seed_from_u64(7))
-            .unwrap();
+        let release = mechanism.release(&[3.0, 0.0], &mut SimRng::seed_from_u64(7)).unwrap();
         assert_eq!(release.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), STABLE);
     }
 
@@ -84,7 +82,7 @@ mod tests {
     #[test]
     fn releases_spread_around_the_counts() {
         let mechanism = NoisyCounts::new(0.5, 1.0, "one neighbour").unwrap();
-        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let mut rng = SimRng::seed_from_u64(2);
         let n = 50_000;
         let mut sums = [0.0; 4];
         for _ in 0..n {
@@ -127,7 +125,7 @@ mod tests {
         assert!(NoisyCounts::new(1e-300, 1e300, "").is_err());
         let mechanism = NoisyCounts::new(1.0, 1.0, "").unwrap();
         let error = mechanism
-            .release(&[1.0, f64::NAN], &mut ChaCha8Rng::seed_from_u64(1))
+            .release(&[1.0, f64::NAN], &mut SimRng::seed_from_u64(1))
             .unwrap_err();
         assert!(matches!(error, ReleaseError::Value { index: 1, .. }));
     }

@@ -7,11 +7,10 @@
 //! Of `n` values, the true one is released with probability `e^ε / (e^ε + n - 1)` and each other one with
 //! `1 / (e^ε + n - 1)`; the log ratio of two inputs for one release is therefore ε, or 0.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, bernoulli, index};
 
 use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
-use folkmoot_draws::{bernoulli, index};
 
 /// Randomised response over the values `0..n_values`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +76,7 @@ impl Mechanism for RandomisedResponse {
 
     /// One `u64` decides whether the value is kept and, if it is not, a second one which other takes its place. Either
     /// takes a further `u64` where the first leaves the decision open, which is rarer than once in 2^32.
-    fn release(&self, &value: &u32, rng: &mut ChaCha8Rng) -> Result<u32, ReleaseError> {
+    fn release(&self, &value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
         if value >= self.n_values {
             return Err(ReleaseError::Value {
                 index: 0,
@@ -110,8 +109,8 @@ impl Mechanism for RandomisedResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use proptest::prelude::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     fn response(epsilon: f64, n_values: u32) -> RandomisedResponse {
         RandomisedResponse::new(epsilon, n_values, "one label").unwrap()
@@ -120,7 +119,7 @@ mod tests {
     #[test]
     fn value_stability() {
         let mechanism = response(1.0, 5);
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut rng = SimRng::seed_from_u64(7);
         let draws: Vec<u32> = (0..12).map(|_| mechanism.release(&2, &mut rng).unwrap()).collect();
         assert_eq!(draws, STABLE);
     }
@@ -141,7 +140,7 @@ mod tests {
         for (epsilon, n_values) in [(0.2, 2), (1.0, 5), (3.0, 3)] {
             let mechanism = response(epsilon, n_values);
             for value in 0..n_values {
-                let mut rng = ChaCha8Rng::seed_from_u64(u64::from(value));
+                let mut rng = SimRng::seed_from_u64(u64::from(value));
                 let n = 50_000;
                 let mut counts = vec![0u32; n_values as usize];
                 for _ in 0..n {
@@ -180,7 +179,7 @@ mod tests {
 
     #[test]
     fn huge_parameters_neither_overflow_nor_vanish() {
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         let certain = response(1e300, u32::MAX);
         assert_eq!((certain.keep_probability(), certain.other_probability()), (1.0, 0.0));
         assert_eq!(certain.release(&(u32::MAX - 1), &mut rng), Ok(u32::MAX - 1));
@@ -199,7 +198,7 @@ mod tests {
         }
         let error = RandomisedResponse::new(1.0, 1, "").unwrap_err();
         assert_eq!(error.to_string(), "n_values: must be at least 2, got 1");
-        let error = response(1.0, 3).release(&3, &mut ChaCha8Rng::seed_from_u64(1));
+        let error = response(1.0, 3).release(&3, &mut SimRng::seed_from_u64(1));
         assert_eq!(error, Err(ReleaseError::Value { index: 0, value: 3.0 }));
     }
 
@@ -207,7 +206,7 @@ mod tests {
         #[test]
         fn a_release_is_a_value(epsilon in 1e-6f64..50.0, n_values in 2u32.., at in 0.0f64..1.0, seed: u64) {
             let value = (at * f64::from(n_values)) as u32;
-            let release = response(epsilon, n_values).release(&value, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+            let release = response(epsilon, n_values).release(&value, &mut SimRng::seed_from_u64(seed)).unwrap();
             prop_assert!(release < n_values);
         }
     }

@@ -6,16 +6,16 @@
 //! AVX-512, both cores busy with other work: the ratio, 21, counts).
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const K: usize = 9;
 const N: usize = 512;
 
 fn sample() -> Sequences {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let matrices: Vec<Vec<f32>> = (0..N)
         .map(|_| {
             let len = (4.0 / rng.random_range(0.01f32..1.0)) as usize;

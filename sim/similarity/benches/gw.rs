@@ -5,17 +5,17 @@
 //! against the library POT.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::gw::{Fused, Options, Solver, Space};
 use folkmoot_similarity::transport::exact;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::hint::black_box;
 
 const N: usize = 24;
 
 /// A tree whose nodes hang on one of the three before them, and a ring for every eight nodes.
-fn molecule(n: u32, rng: &mut ChaCha8Rng) -> Space {
+fn molecule(n: u32, rng: &mut SimRng) -> Space {
     let mut edges: Vec<(u32, u32)> = (1..n).map(|u| (u, rng.random_range(u.saturating_sub(3)..u))).collect();
     for _ in 0..n / 8 {
         let u = rng.random_range(5..n);
@@ -28,7 +28,7 @@ fn molecule(n: u32, rng: &mut ChaCha8Rng) -> Space {
 }
 
 fn pairs(c: &mut Criterion) {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let mut small = Vec::new();
     for _ in 0..N {
         let n = rng.random_range(10..=26);
@@ -77,7 +77,7 @@ fn all(spaces: &[Space], mut value: impl FnMut(&Space, &Space) -> f64) -> f64 {
 }
 
 fn transport(c: &mut Criterion) {
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut rng = SimRng::seed_from_u64(2);
     let mut group = c.benchmark_group("similarity/transport");
     for n in [5usize, 18, 29, 100] {
         let cost: Vec<f64> = (0..n * n).map(|_| rng.random_range(0.0..1.0)).collect();

@@ -3,18 +3,18 @@
 //! `cargo bench -p folkmoot-similarity --bench tree`; throughput is in pairs, vertices and queries. Vectors are uniform, of 9 bins.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
 use folkmoot_similarity::tree::hybrid;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const K: usize = 9;
 const QUERIES: u32 = 1000;
 
 fn vectors(n: usize) -> Vec<f32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     (0..n * K).map(|_| rng.random_range(0.0..30.0)).collect()
 }
 

@@ -9,13 +9,13 @@
     reason = "an example that measures and prints"
 )]
 
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_graphs::{DataDirs, DatasetSpec};
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
 use folkmoot_similarity::tree::Tree;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::error::Error;
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let every: usize = args.get(1).map_or(Ok(1), |text| text.parse())?;
     let threads: usize = args.get(2).map_or(Ok(0), |text| text.parse())?;
 
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let dataset = DatasetSpec::BlogCatalog.load(&DataDirs::new().with("data", data), &mut rng)?;
     let graph = dataset.graph();
     let bins: Vec<usize> = (0..graph.n_nodes()).map(|_| rng.random_range(0..K)).collect();
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A value of the Laplace law of scale 1/2: the difference of two exponential ones.
-fn laplace(rng: &mut ChaCha8Rng) -> f32 {
+fn laplace(rng: &mut SimRng) -> f32 {
     let mut exponential = || -libm::log(1.0 - rng.random_range(0.0f64..1.0)) / 2.0;
     (exponential() - exponential()) as f32
 }

@@ -11,10 +11,10 @@
     reason = "an example that measures and prints"
 )]
 
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_graphs::{DataDirs, DatasetSpec};
 use folkmoot_similarity::gw::{Options, Solver, Space};
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::error::Error;
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let metric = args.get(3).map_or("hops", String::as_str);
     let restarts: u32 = args.get(4).map_or(Ok(0), |text| text.parse())?;
 
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let spec = DatasetSpec::TuDataset {
         name: name.to_owned(),
         label_features: true,
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// One random sign in one of two columns for each row.
-fn signs(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn signs(n: usize, rng: &mut SimRng) -> Vec<f64> {
     let mut rows = vec![0.0; 2 * n];
     for row in rows.chunks_exact_mut(2) {
         row[rng.random_range(0..2)] = if rng.random_range(0..2) == 0 { -1.0 } else { 1.0 };

@@ -8,12 +8,12 @@
     reason = "an example that measures and prints"
 )]
 
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::Linkage;
 use folkmoot_similarity::tree::hybrid;
 use rand::RngExt;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::error::Error;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arg = |i: usize, default: usize| args.get(i).copied().unwrap_or(default);
     let (n, part_size, threads) = (arg(0, 1_000_000), arg(1, 1024), arg(2, 0));
 
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let mut vectors = Vec::with_capacity(n * K);
     for _ in 0..n {
         let degree = 1.0 / rng.random_range(0.01f32..1.0);

@@ -16,13 +16,12 @@
 
 use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, VertexOwners, Walked};
 use crate::settings::{Settings, Shared, Source};
-use folkmoot_draws::{index, shuffle};
+use folkmoot_draws::{Rng, SeedableRng, index, shuffle};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_parts::part;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -1,9 +1,8 @@
 //! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
 
-use folkmoot_draws::{Purpose, Streams, exponential, unit};
+use folkmoot_draws::{Purpose, Rng, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::part;
-use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 const PURPOSE: Purpose = Purpose(*b"presence");

@@ -1,7 +1,7 @@
 //! Splits of graphs by class: all graphs of a class train, validate or test together.
 
+use folkmoot_draws::SimRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use super::{Dataset, Splits};
@@ -63,7 +63,7 @@ impl Dataset {
     ///
     /// # Determinism
     /// Shuffles `0..n_classes` once with `rng`.
-    pub fn split_by_class(&self, rng: &mut ChaCha8Rng) -> Result<Splits, SplitError> {
+    pub fn split_by_class(&self, rng: &mut SimRng) -> Result<Splits, SplitError> {
         let labels = self.graph_labels.as_ref().ok_or(SplitError::NoClasses)?;
         let mut order: Vec<u32> = (0..self.n_classes as u32).collect();
         order.shuffle(rng);
@@ -143,7 +143,7 @@ mod tests {
                 n_classes: 10
             })
         );
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         let error = set(vec![0; 9], 9).split_by_class(&mut rng).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -158,7 +158,7 @@ mod tests {
         fn every_item_is_in_one_part_and_every_class_in_one(n_classes in 10_u32..60, seed in any::<u64>()) {
             let labels: Vec<u32> = (0..3 * n_classes).map(|item| item % n_classes).collect();
             let set = set(labels.clone(), n_classes as usize);
-            let splits = set.split_by_class(&mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+            let splits = set.split_by_class(&mut SimRng::seed_from_u64(seed)).unwrap();
             let part = |item: usize| [splits.train[item], splits.val[item], splits.test[item]];
             for (item, &class) in labels.iter().enumerate() {
                 prop_assert_eq!(part(item).iter().filter(|set| **set).count(), 1);

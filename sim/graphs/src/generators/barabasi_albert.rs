@@ -3,8 +3,8 @@
 //! A.-L. Barabási, R. Albert. Emergence of Scaling in Random Networks. Science 286 (1999). The first `edges_per_node + 1` nodes
 //! form a clique, so no node has a degree below `edges_per_node`.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::key;
 
@@ -15,7 +15,7 @@ const MAX_ATTEMPTS: u32 = 64;
 ///
 /// # Determinism
 /// Draws one value for each attempt; at most 64 for each edge.
-pub(crate) fn barabasi_albert(n_nodes: u32, edges_per_node: u32, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn barabasi_albert(n_nodes: u32, edges_per_node: u32, rng: &mut SimRng) -> Vec<u64> {
     let n_edges = edges_per_node as usize * n_nodes as usize;
     let mut edges = Vec::with_capacity(n_edges);
     // Every edge puts both its ends here, so a uniform draw is a draw in proportion to degree.

@@ -6,9 +6,9 @@
 //! depends on compiler and level as far as `property_effect` says. With effect 0 variants tell nothing of their property:
 //! an attack that still succeeds is wrong.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 /// Checked parameters; `DatasetSpec::ControlFlow` documents them.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Variant {
 }
 
 /// Draws the variants of all functions, function after function, each in ascending order of properties; at least one each.
-pub(crate) fn control_flow(parameters: &ControlFlow, rng: &mut ChaCha8Rng) -> Vec<Variant> {
+pub(crate) fn control_flow(parameters: &ControlFlow, rng: &mut SimRng) -> Vec<Variant> {
     let n_properties = parameters.n_compilers * parameters.n_levels;
     let mut variants = Vec::new();
     for function in 0..parameters.n_functions {
@@ -78,7 +78,7 @@ enum Statement {
 
 impl Statement {
     /// One in twenty is a loop of one block, and so on: chosen so that there are about 1.5 arcs a node, as in the published sets.
-    fn draw(rng: &mut ChaCha8Rng) -> Statement {
+    fn draw(rng: &mut SimRng) -> Statement {
         match rng.random_range(0..20_u32) {
             0..4 => Statement::Sequence,
             4..11 => Statement::Branch,
@@ -101,7 +101,7 @@ impl Statement {
 
 impl Program {
     /// A function of `n_blocks` blocks, at least 2.
-    fn grow(n_blocks: u32, rng: &mut ChaCha8Rng) -> Program {
+    fn grow(n_blocks: u32, rng: &mut SimRng) -> Program {
         let mut next: Vec<Vec<u32>> = vec![vec![1], vec![]];
         while (next.len() as u32) < n_blocks {
             let room = n_blocks - next.len() as u32;
@@ -121,7 +121,7 @@ impl Program {
             .iter()
             .map(|successors| {
                 let n_instructions = 1 + geometric(0.88, rng);
-                let some = |share: f64, rng: &mut ChaCha8Rng| {
+                let some = |share: f64, rng: &mut SimRng| {
                     (0..n_instructions).filter(|_| rng.random_bool(share)).count() as u32
                 };
                 [
@@ -138,7 +138,7 @@ impl Program {
     }
 
     /// A variant: each block gives rise to one more at most, so it has at most twice as many.
-    fn compile(&self, marks: &Marks, rng: &mut ChaCha8Rng) -> Program {
+    fn compile(&self, marks: &Marks, rng: &mut SimRng) -> Program {
         let mut variant = self.clone();
         let mut n_predecessors = vec![0_u32; self.next.len()];
         for &to in self.next.iter().flatten() {
@@ -176,7 +176,7 @@ impl Program {
     }
 
     /// One of the blocks before `block` gets a copy of it for itself.
-    fn copy(&mut self, block: usize, rng: &mut ChaCha8Rng) {
+    fn copy(&mut self, block: usize, rng: &mut SimRng) {
         let mut arcs: Vec<(usize, usize)> = Vec::new();
         for (from, successors) in self.next.iter().enumerate() {
             let here = successors.iter().enumerate().filter(|(_, to)| **to as usize == block);
@@ -253,7 +253,7 @@ impl Marks {
         }
     }
 
-    fn imprint(&self, counts: &mut [u32; N_COUNTS], rng: &mut ChaCha8Rng) {
+    fn imprint(&self, counts: &mut [u32; N_COUNTS], rng: &mut SimRng) {
         let n_instructions = counts[4];
         counts[4] += (0..n_instructions).filter(|_| rng.random_bool(self.extra_prob)).count() as u32;
         counts[1] += u32::from(rng.random_bool(self.constant_prob));
@@ -261,7 +261,7 @@ impl Marks {
 }
 
 /// Failures before a success with probability `1 - again`, at most 200.
-fn geometric(again: f64, rng: &mut ChaCha8Rng) -> u32 {
+fn geometric(again: f64, rng: &mut SimRng) -> u32 {
     (0..200).take_while(|_| rng.random_bool(again)).count() as u32
 }
 

@@ -4,9 +4,9 @@
 //! share `assortativity` of all edges joins nodes of one class, the rest ignores classes; within both, nodes are drawn in
 //! proportion to their propensities. Deviation: the number of edges is fixed, and no edge is drawn twice.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
@@ -38,7 +38,7 @@ impl Urn {
         Urn { members, law }
     }
 
-    fn draw(&self, rng: &mut ChaCha8Rng) -> u32 {
+    fn draw(&self, rng: &mut SimRng) -> u32 {
         self.members[self.law.sample(rng)]
     }
 }
@@ -52,7 +52,7 @@ pub(crate) struct Model {
 }
 
 /// Draws classes, propensities and then `n_nodes × mean_degree / 2` distinct edges, as far as the model yields them.
-pub(crate) fn dc_sbm(parameters: &DcSbm, rng: &mut ChaCha8Rng) -> (Vec<u64>, Model) {
+pub(crate) fn dc_sbm(parameters: &DcSbm, rng: &mut SimRng) -> (Vec<u64>, Model) {
     let labels = labels(parameters, rng);
     let propensities = propensities(parameters, rng);
     let members = |class: u32| {
@@ -80,7 +80,7 @@ pub(crate) fn dc_sbm(parameters: &DcSbm, rng: &mut ChaCha8Rng) -> (Vec<u64>, Mod
 
 impl Model {
     /// The other end of an edge at `node`, by the model's law.
-    pub(crate) fn partner(&self, node: u32, rng: &mut ChaCha8Rng) -> u32 {
+    pub(crate) fn partner(&self, node: u32, rng: &mut SimRng) -> u32 {
         if rng.random::<f64>() >= self.parameters.assortativity {
             return self.everyone.draw(rng);
         }
@@ -99,7 +99,7 @@ impl Model {
 }
 
 /// Classes of equal size, give or take one, in random order; with some probability a second class each.
-fn labels(parameters: &DcSbm, rng: &mut ChaCha8Rng) -> Labels {
+fn labels(parameters: &DcSbm, rng: &mut SimRng) -> Labels {
     let n_classes = parameters.n_classes;
     let mut classes: Vec<u32> = (0..parameters.n_nodes).map(|node| node % n_classes).collect();
     classes.shuffle(rng);
@@ -120,7 +120,7 @@ const CAP_PASSES: u32 = 16;
 
 /// Pareto propensities, at least 1, with tail exponent `degree_exponent`, capped so that the largest expected degree is about
 /// `max_degree_share × n_nodes`.
-fn propensities(parameters: &DcSbm, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn propensities(parameters: &DcSbm, rng: &mut SimRng) -> Vec<f64> {
     let n_nodes = f64::from(parameters.n_nodes);
     let power = -1.0 / (parameters.degree_exponent - 1.0);
     let mut drawn: Vec<f64> = (0..parameters.n_nodes)

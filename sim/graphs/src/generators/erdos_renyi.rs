@@ -1,7 +1,7 @@
 //! Erdős–Rényi graphs G(n, p): every pair is an edge with the same probability, independently.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::key;
 
@@ -12,7 +12,7 @@ use super::key;
 ///
 /// # Determinism
 /// Draws one value for each edge and one more; none if p is 0 or 1.
-pub(crate) fn erdos_renyi(n_nodes: u32, mean_degree: f64, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn erdos_renyi(n_nodes: u32, mean_degree: f64, rng: &mut SimRng) -> Vec<u64> {
     let p = mean_degree / (f64::from(n_nodes) - 1.0);
     let n_pairs = u64::from(n_nodes) * (u64::from(n_nodes) - 1) / 2;
     let mut edges = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! All models have a mean degree near 4, so that a classifier must look at how degrees are spread and where edges lead.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::{barabasi_albert, erdos_renyi, watts_strogatz};
 
@@ -15,7 +15,7 @@ pub(crate) const N_MODELS: u32 = 3;
 ///
 /// # Determinism
 /// As the models draw.
-pub(crate) fn graph_of_class(class: u32, n_nodes: u32, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn graph_of_class(class: u32, n_nodes: u32, rng: &mut SimRng) -> Vec<u64> {
     match class {
         0 => watts_strogatz(n_nodes, 4, 0.1, rng),
         1 => barabasi_albert(n_nodes, 2, rng),
@@ -24,6 +24,6 @@ pub(crate) fn graph_of_class(class: u32, n_nodes: u32, rng: &mut ChaCha8Rng) -> 
 }
 
 /// The number of nodes of one graph.
-pub(crate) fn n_nodes_between(least: u32, most: u32, rng: &mut ChaCha8Rng) -> u32 {
+pub(crate) fn n_nodes_between(least: u32, most: u32, rng: &mut SimRng) -> u32 {
     rng.random_range(least..=most)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use super::key;
 
@@ -17,8 +17,8 @@ pub(crate) fn lift(
     n_nodes: u32,
     edges: &mut Vec<u64>,
     min_degree: u32,
-    rng: &mut ChaCha8Rng,
-    mut propose: impl FnMut(u32, &mut ChaCha8Rng) -> u32,
+    rng: &mut SimRng,
+    mut propose: impl FnMut(u32, &mut SimRng) -> u32,
 ) -> usize {
     let mut degrees = vec![0_u32; n_nodes as usize];
     for &edge in edges.iter() {

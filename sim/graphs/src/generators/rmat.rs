@@ -3,9 +3,9 @@
 //! D. Chakrabarti, Y. Zhan, C. Faloutsos. R-MAT: A Recursive Model for Graph Mining. SDM 2004. Node ids are shuffled afterwards,
 //! because the model gives small ids large degrees.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::{distinct_edges, key, pair};
 
@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: u32 = 64;
 ///
 /// # Complexity
 /// O(n_edges log n_nodes) time, 8 bytes an edge and 4 a node.
-pub(crate) fn rmat(parameters: &Rmat, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn rmat(parameters: &Rmat, rng: &mut SimRng) -> Vec<u64> {
     let n_nodes = parameters.n_nodes;
     let levels = n_nodes.next_power_of_two().trailing_zeros();
     // One 32-bit draw decides a level; quarters are compared as integers.
@@ -34,7 +34,7 @@ pub(crate) fn rmat(parameters: &Rmat, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let to_a = scale(parameters.a);
     let to_b = scale(parameters.a + parameters.b);
     let to_c = scale(parameters.a + parameters.b + parameters.c);
-    let cell = |rng: &mut ChaCha8Rng| {
+    let cell = |rng: &mut SimRng| {
         let (mut row, mut column) = (0_u32, 0_u32);
         for _ in 0..levels {
             let draw = rng.random::<u32>();

@@ -5,8 +5,8 @@ use crate::Graph;
 use crate::measures::degree_stats;
 use proptest::prelude::*;
 
-fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
+fn rng(seed: u64) -> SimRng {
+    SimRng::seed_from_u64(seed)
 }
 
 fn block_model(n_nodes: u32) -> DcSbm {

@@ -3,8 +3,8 @@
 //! D. J. Watts, S. H. Strogatz. Collective Dynamics of 'Small-World' Networks. Nature 393 (1998). A node keeps its end of the
 //! `neighbours / 2` edges it owns, so no degree falls below that.
 
+use folkmoot_draws::SimRng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::{key, node};
 
@@ -15,7 +15,7 @@ const MAX_ATTEMPTS: u32 = 64;
 ///
 /// # Determinism
 /// Draws one value for each edge, and one for each attempt to rewire it; at most 64.
-pub(crate) fn watts_strogatz(n_nodes: u32, neighbours: u32, rewire_prob: f64, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn watts_strogatz(n_nodes: u32, neighbours: u32, rewire_prob: f64, rng: &mut SimRng) -> Vec<u64> {
     let reach = neighbours / 2;
     let mut adjacent: Vec<Vec<u32>> = (0..n_nodes)
         .map(|u| {

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use folkmoot_draws::dirichlet;
+use folkmoot_draws::{SimRng, dirichlet};
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use crate::Dataset;
 
@@ -43,7 +42,7 @@ pub(super) fn skewed_sizes(
     n_clients: usize,
     alpha: f64,
     min_size: usize,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Vec<usize> {
     let mut sizes = apportion(&dirichlet(rng, alpha, n_clients), n_items);
     fill_up(&mut sizes, min_size, |_, _| {});
@@ -51,7 +50,7 @@ pub(super) fn skewed_sizes(
 }
 
 /// Shuffles the items and deals them out in runs of the given sizes.
-pub(super) fn by_sizes(n_items: usize, sizes: &[usize], rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
+pub(super) fn by_sizes(n_items: usize, sizes: &[usize], rng: &mut SimRng) -> Vec<Vec<u32>> {
     let mut items: Vec<u32> = (0..n_items as u32).collect();
     items.shuffle(rng);
     let mut rest = items.as_slice();
@@ -64,7 +63,7 @@ pub(super) fn by_sizes(n_items: usize, sizes: &[usize], rng: &mut ChaCha8Rng) ->
 }
 
 /// The items of each class, unlabelled ones last; `None` if the set has no labels at all.
-pub(super) fn items_by_class(dataset: &Dataset, rng: &mut ChaCha8Rng) -> Option<Vec<Vec<u32>>> {
+pub(super) fn items_by_class(dataset: &Dataset, rng: &mut SimRng) -> Option<Vec<Vec<u32>>> {
     let mut by_class;
     if dataset.is_graph_level() {
         let labels = dataset.graph_labels.as_ref()?;
@@ -94,7 +93,7 @@ pub(super) fn by_class(
     n_clients: usize,
     alpha: f64,
     min_size: usize,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Vec<Vec<u32>> {
     let mut shards = vec![Vec::new(); n_clients];
     for mut items in classes {

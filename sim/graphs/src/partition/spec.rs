@@ -1,8 +1,8 @@
 //! What a card's field `partition:` may say.
 
+use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, Value, part};
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::{Partition, PartitionError, Partitioner, deal};
 use crate::Dataset;
@@ -92,7 +92,7 @@ impl PartitionSpec {
     ///
     /// # Errors
     /// [`PartitionError`] if a rule is broken, or if the rule does not fit the data set.
-    pub fn partition(&self, dataset: &Dataset, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
+    pub fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError> {
         let problems = self.broken();
         if !problems.is_empty() {
             return Err(PartitionError::Spec(problems));
@@ -138,7 +138,7 @@ impl PartitionSpec {
 }
 
 impl Partitioner for PartitionSpec {
-    fn partition(&self, dataset: &Dataset, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
+    fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError> {
         PartitionSpec::partition(self, dataset, rng)
     }
 }
@@ -157,7 +157,7 @@ fn enough(n_items: usize, n_clients: u32, min_size: u32) -> Result<(), Partition
     }
 }
 
-fn k_hop(dataset: &Dataset, hops: u32, centres: &Centres, rng: &mut ChaCha8Rng) -> Result<Partition, PartitionError> {
+fn k_hop(dataset: &Dataset, hops: u32, centres: &Centres, rng: &mut SimRng) -> Result<Partition, PartitionError> {
     if dataset.is_graph_level() {
         return Err(PartitionError::Needs {
             rule: "KHop",

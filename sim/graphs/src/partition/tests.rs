@@ -6,8 +6,8 @@ use crate::measures::ego;
 use crate::{DataDirs, DatasetSpec, Features, Graph, Labels, Splits};
 use proptest::prelude::*;
 
-fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
+fn rng(seed: u64) -> SimRng {
+    SimRng::seed_from_u64(seed)
 }
 
 /// A ring whose nodes have the classes 0 to 4 in turn; every seventh has none, every eleventh two.

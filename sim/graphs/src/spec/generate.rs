@@ -1,15 +1,15 @@
 //! From a generator's parameters to a data set with notes.
 
+use folkmoot_draws::SimRng;
 use ndarray::Array2;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::DatasetSpec;
 use crate::generators::{self, ControlFlow, DcSbm, N_COUNTS, Rmat};
 use crate::{CountScaling, DataError, Dataset, Features, Graph, GraphBuilder, Labels, Properties};
 
 /// Draws the graph of a generated data set; for any other there is nothing to draw, and the graph is empty.
-pub(super) fn generate(spec: &DatasetSpec, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+pub(super) fn generate(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Dataset, DataError> {
     match *spec {
         DatasetSpec::ErdosRenyi {
             n_nodes,
@@ -125,7 +125,7 @@ fn generate_rmat(
     spec: &DatasetSpec,
     parameters: &Rmat,
     min_degree: u32,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Result<Dataset, DataError> {
     let n_nodes = parameters.n_nodes;
     let mut edges = generators::rmat(parameters, rng);
@@ -149,7 +149,7 @@ fn generate_dc_sbm(
     spec: &DatasetSpec,
     parameters: &DcSbm,
     min_degree: u32,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Result<Dataset, DataError> {
     let n_nodes = parameters.n_nodes;
     let (mut edges, model) = generators::dc_sbm(parameters, rng);
@@ -167,7 +167,7 @@ fn generate_control_flow(
     spec: &DatasetSpec,
     parameters: &ControlFlow,
     scaling: CountScaling,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Result<Dataset, DataError> {
     let variants = generators::control_flow(parameters, rng);
     let properties = variants.iter().map(|variant| variant.property).collect();

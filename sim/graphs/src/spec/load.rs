@@ -3,7 +3,7 @@
 use folkmoot_parts::Value;
 use std::path::Path;
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::SimRng;
 
 use super::{DatasetSpec, Isolated, generate, molecules};
 use crate::readers::{self, EdgeListOptions, MatOptions};
@@ -22,7 +22,7 @@ impl DatasetSpec {
     ///
     /// # Determinism
     /// Draws from `rng` only if [`is_generated`](Self::is_generated).
-    pub fn load(&self, dirs: &DataDirs, rng: &mut ChaCha8Rng) -> Result<Dataset, DataError> {
+    pub fn load(&self, dirs: &DataDirs, rng: &mut SimRng) -> Result<Dataset, DataError> {
         let problems = self.broken();
         if !problems.is_empty() {
             return Err(DataError::Spec(problems));

@@ -1,14 +1,14 @@
+use folkmoot_draws::SimRng;
 use folkmoot_parts::Value;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::measures::degree_stats;
 use crate::readers::test_files::{Folder, real_data};
 use crate::{DataDirs, Graph};
 
-fn rng() -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(11)
+fn rng() -> SimRng {
+    SimRng::seed_from_u64(11)
 }
 
 fn card(text: &str) -> Result<DatasetSpec, ron::error::SpannedError> {

@@ -134,7 +134,13 @@ fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut Row
         panel!(32, 8);
         panel!(16, 8);
     } else {
-        panel!(16, 4);
+        // Twelve sums of the sixteen registers, but for one row, which has as many as its columns fill.
+        if shape.m <= 2 {
+            panel!(64, 1);
+            panel!(32, 2);
+        }
+        panel!(24, 4);
+        panel!(16, 6);
     }
     panel!(8, 8);
     panel!(4, 8);
@@ -153,6 +159,9 @@ fn blocks<const W: usize, const MOST: usize>(shape: Shape, a: impl Left, b: Rows
                 i += $r;
             }
         };
+    }
+    if MOST == 6 {
+        block!(6);
     }
     block!(8);
     block!(4);

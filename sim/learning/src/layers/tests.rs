@@ -1,12 +1,11 @@
 //! What the golden vectors of layers do not say: norms, dense against sparse, batches against single graphs, training.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 
 use super::*;
 use crate::{Adam, Adjacency, Average, Batch, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Tape, Var};
 
-fn drawn(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
+fn drawn(rng: &mut SimRng, n: usize) -> Vec<f32> {
     (0..n)
         .map(|_| (rng.next_u32() >> 8) as f32 / 8_388_608.0 - 1.0)
         .collect()
@@ -57,7 +56,7 @@ fn batch_norm_learns_the_statistics_that_it_evaluates_with() {
     let norm = BatchNorm::new(&mut layout, "norm", 2);
     assert_eq!((layout.len(), layout.n_trainable()), (8, 4));
     let mut tape = Tape::new();
-    tape.load(&layout, &layout.initialise(&mut ChaCha8Rng::seed_from_u64(0)));
+    tape.load(&layout, &layout.initialise(&mut SimRng::seed_from_u64(0)));
     let data = [1.0, -4.0, 3.0, 2.0, 5.0, -1.0];
     let mut trained = Vec::new();
     for _ in 0..200 {
@@ -85,7 +84,7 @@ fn dense_and_sparse_adjacencies_agree() {
     let gcn = Gcn::new(&mut layout, "gcn", 5, 3);
     let conv = GraphConv::new(&mut layout, "conv", 3, 4);
     let tag = Tag::new(&mut layout, "tag", 4, 3, 2);
-    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let mut rng = SimRng::seed_from_u64(4);
     let (model, csr) = (layout.initialise(&mut rng), ring(7));
     let looped = csr.with_self_loops();
     let (s, normal) = (
@@ -151,7 +150,7 @@ fn a_graph_has_the_same_bits_alone_and_in_a_batch() {
     let mut layout = Layout::new();
     let gin = Gin::new(&mut layout, "gin", 5, 16, 16).with_epsilon(&mut layout, "gin");
     let sage = Sage::new(&mut layout, "sage", 16, 9);
-    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut rng = SimRng::seed_from_u64(6);
     let model = layout.initialise(&mut rng);
     let graphs: Vec<(Csr, Vec<f32>)> = [6, 9, 20].map(|n| (ring(n), drawn(&mut rng, n as usize * 5))).into();
     let means: Vec<Csr> = graphs.iter().map(|graph| graph.0.row_means()).collect();
@@ -188,7 +187,7 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
     let mut layout = Layout::new();
     let gcn = Gcn::new(&mut layout, "gcn", 7, 16);
     assert!(Gcn::sums_first(7, 16) && !Gcn::sums_first(16, 7));
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut rng = SimRng::seed_from_u64(9);
     let model = layout.initialise(&mut rng);
     let mut batch = Batch::new(7);
     for n in [6, 9] {
@@ -231,7 +230,7 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
 fn sequences_side_by_side_do_not_meet() {
     let mut layout = Layout::new();
     let lstm = Lstm::bidirectional(&mut layout, "lstm", 3, 4);
-    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let mut rng = SimRng::seed_from_u64(8);
     let (model, data) = (layout.initialise(&mut rng), drawn(&mut rng, 5 * 2 * 3));
     let last = |data: &[f32]| {
         let mut tape = Tape::new();
@@ -262,7 +261,7 @@ fn graphs_of_no_and_of_one_node_pass_through_every_layer() {
     let gat = Gat::new(&mut layout, "gat", 8, 4, 2, Heads::Concat);
     let codes = layout.weight("codes", 2, 8, Init::Normal(1.0));
     let attention = MultiHeadAttention::new(&mut layout, "attention", 8, 2);
-    let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(2));
+    let model = layout.initialise(&mut SimRng::seed_from_u64(2));
     for n in [0, 1] {
         let csr = Csr::from_arcs(n, &[], None).unwrap();
         let looped = csr.with_self_loops();
@@ -305,7 +304,7 @@ fn attention_gives_few_queries_and_many_the_same() {
     let (d, n_heads, n_keys) = (12, 3, 7);
     let mut layout = Layout::new();
     let attention = MultiHeadAttention::new(&mut layout, "attention", d, n_heads);
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rng = SimRng::seed_from_u64(5);
     let model = drawn(&mut rng, layout.len());
     let (queries, memory) = (drawn(&mut rng, 8 * d), drawn(&mut rng, n_keys * d));
     // A cotangent for the first four queries alone.
@@ -344,7 +343,7 @@ fn attention_over_several_memories_is_that_over_each() {
     let (d, n_heads) = (16, 4);
     let mut layout = Layout::new();
     let attention = MultiHeadAttention::new(&mut layout, "attention", d, n_heads);
-    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut rng = SimRng::seed_from_u64(6);
     let model = drawn(&mut rng, layout.len());
     for n_queries in [3, 9] {
         let queries = drawn(&mut rng, 2 * n_queries * d);
@@ -378,13 +377,13 @@ fn federated(n_threads: usize) -> Vec<u32> {
     let attention = MultiHeadAttention::new(&mut layout, "attention", 16, 4);
     let lstm = Lstm::new(&mut layout, "lstm", 16, 7);
     let head = Linear::new(&mut layout, "head", 7, 2);
-    let model = layout.initialise(&mut ChaCha8Rng::seed_from_u64(1));
+    let model = layout.initialise(&mut SimRng::seed_from_u64(1));
     let adam = Optimiser::Adam(Adam {
         rate: 0.01,
         ..Adam::default()
     });
     let train = |client: u64| {
-        let mut rng = ChaCha8Rng::seed_from_u64(client);
+        let mut rng = SimRng::seed_from_u64(client);
         let csr = ring(6 + client as u32);
         let looped = csr.with_self_loops();
         let s = looped.normalised(DegreeRule::Masked);

@@ -1,15 +1,13 @@
 //! Rounds: units in parallel against the same parameters, then their changes, row by row in the order of units.
 
+use folkmoot_draws::{Alias, Rng, SeedableRng, SimRng, unit_f32};
 use folkmoot_parts::Value;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use super::huffman::Huffman;
 use super::unit::{Piece, Shared, Unit};
 use super::{Corpus, OutputLayer, SkipGram, TrainError};
 use crate::kernels;
-use folkmoot_draws::{Alias, unit_f32};
 use folkmoot_graphs::Embeddings;
 
 /// The most centres of a unit.
@@ -33,7 +31,7 @@ pub(super) struct Model {
 
 impl Model {
     /// Inputs uniform in ±0.5 / dim, outputs 0; a row is padded by zeros, which no step moves.
-    fn new(dim: usize, n_vertices: usize, n_rows: usize, mut rng: ChaCha8Rng) -> Model {
+    fn new(dim: usize, n_vertices: usize, n_rows: usize, mut rng: SimRng) -> Model {
         let stride = dim.next_multiple_of(kernels::LANES);
         let mut rows = vec![0.0; n_rows * stride];
         for row in rows.chunks_exact_mut(stride).take(n_vertices) {
@@ -83,7 +81,7 @@ pub(super) fn train(
     settings: &SkipGram,
     corpus: &Corpus,
     n_vertices: u32,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Result<Model, TrainError> {
     let problems = settings.broken();
     if !problems.is_empty() {
@@ -102,7 +100,7 @@ pub(super) fn train(
     let tree = (settings.output != OutputLayer::Negative).then(|| Huffman::new(&counts));
     let n_outputs = if negatives.is_some() { n } else { 0 };
     let n_inner = if tree.is_some() { n - 1 } else { 0 };
-    let mut model = Model::new(settings.dim, n, n + n_outputs + n_inner, ChaCha8Rng::from_seed(keys[0]));
+    let mut model = Model::new(settings.dim, n, n + n_outputs + n_inner, SimRng::from_seed(keys[0]));
     let round_centres = round_centres(&counts, tree.is_some());
     let shared = Shared {
         settings,
@@ -134,7 +132,7 @@ pub(super) fn train(
                 let piece = &round[i];
                 let done = (seen + piece.centres.start) as f64 / total;
                 let rate = f64::from(settings.rate) - f64::from(settings.rate - settings.min_rate) * done;
-                let mut rng = ChaCha8Rng::from_seed(keys[1]);
+                let mut rng = SimRng::from_seed(keys[1]);
                 rng.set_stream(stream + i as u64);
                 unit.work(&shared, &model.rows, piece, rate as f32, &mut rng);
             };

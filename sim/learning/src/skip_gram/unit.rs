@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{Alias, SimRng, index_by_word};
 
 use super::SkipGram;
 use super::huffman::Huffman;
 use crate::kernels::{self, MAX_OUTPUTS, Output, Scratch, Step};
-use folkmoot_draws::{Alias, index_by_word};
 
 /// What all units read.
 pub(super) struct Shared<'a> {
@@ -56,14 +55,7 @@ impl Unit {
     }
 
     /// Learns from `piece` at `rate`; all draws come from `rng`.
-    pub(super) fn work(
-        &mut self,
-        shared: &Shared<'_>,
-        parameters: &[f32],
-        piece: &Piece,
-        rate: f32,
-        rng: &mut ChaCha8Rng,
-    ) {
+    pub(super) fn work(&mut self, shared: &Shared<'_>, parameters: &[f32], piece: &Piece, rate: f32, rng: &mut SimRng) {
         let (stride, window) = (shared.stride, shared.settings.window);
         self.slots.clear();
         self.ids.clear();

@@ -1,7 +1,6 @@
 //! Operations element by element, and of every row with one row.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
+use folkmoot_draws::{Rng, SimRng};
 
 use super::backward::Back;
 use super::op::Op;
@@ -145,7 +144,7 @@ impl Tape<'_> {
     ///
     /// # Determinism
     /// Draws a `u32` for each element, in order; none if `drop_prob` is 0.
-    pub fn dropout(&mut self, x: Var, drop_prob: f32, rng: &mut ChaCha8Rng) -> Var {
+    pub fn dropout(&mut self, x: Var, drop_prob: f32, rng: &mut SimRng) -> Var {
         assert!(
             (0.0..1.0).contains(&drop_prob),
             "drop_prob must lie in 0..1, got {drop_prob}"

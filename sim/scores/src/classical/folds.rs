@@ -1,7 +1,6 @@
 //! Folds for cross-validation.
 
-use folkmoot_draws::shuffle_by_words;
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, shuffle_by_words};
 
 use crate::evaluation::{EvaluationError, require};
 
@@ -24,7 +23,7 @@ pub struct Split {
 ///
 /// # Determinism
 /// Draws `y.len() − 1` 32-bit words.
-pub fn stratified_folds(y: &[u32], n_folds: usize, rng: &mut ChaCha8Rng) -> Result<Vec<u32>, EvaluationError> {
+pub fn stratified_folds(y: &[u32], n_folds: usize, rng: &mut SimRng) -> Result<Vec<u32>, EvaluationError> {
     require((2..=y.len()).contains(&n_folds), "n_folds", || {
         format!("must lie in 2..={} (items), got {n_folds}", y.len())
     })?;
@@ -52,13 +51,13 @@ pub fn splits(folds: &[u32]) -> Vec<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     #[test]
     fn folds_are_even_in_all_and_within_every_class() {
         for (n_items, n_folds) in [(23, 5), (10, 10), (40, 3), (7, 2)] {
             let y: Vec<u32> = (0..n_items).map(|item| [4, 0, 4, 9, 4][item % 5]).collect();
-            let folds = stratified_folds(&y, n_folds, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+            let folds = stratified_folds(&y, n_folds, &mut SimRng::seed_from_u64(1)).unwrap();
             let spread = |counted: &dyn Fn(u32) -> bool| {
                 let size = |fold| (0..n_items).filter(|&i| folds[i] == fold && counted(y[i])).count();
                 let sizes: Vec<usize> = (0..n_folds as u32).map(size).collect();
@@ -90,9 +89,9 @@ mod tests {
     #[test]
     fn value_stability_and_limits() {
         let y = [0, 0, 0, 0, 1, 1, 1, 1, 1];
-        let folds = stratified_folds(&y, 3, &mut ChaCha8Rng::seed_from_u64(7)).unwrap();
+        let folds = stratified_folds(&y, 3, &mut SimRng::seed_from_u64(7)).unwrap();
         assert_eq!(folds, STABLE);
-        let error = stratified_folds(&y, 10, &mut ChaCha8Rng::seed_from_u64(7)).unwrap_err();
+        let error = stratified_folds(&y, 10, &mut SimRng::seed_from_u64(7)).unwrap_err();
         assert_eq!(error.to_string(), "n_folds: must lie in 2..=9 (items), got 10");
     }
 

@@ -3,8 +3,7 @@
 //! S. P. Lloyd. Least Squares Quantization in PCM. 1982; D. Arthur and S. Vassilvitskii. k-means++: The Advantages of Careful Seeding.
 //! SODA 2007.
 
-use folkmoot_draws::unit;
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, unit};
 use serde::{Deserialize, Serialize};
 
 use super::finite;
@@ -58,7 +57,7 @@ impl KMeans {
     ///
     /// # Complexity
     /// O(n `n_clusters` `dim`) a round.
-    pub fn fit(&self, x: &[f64], dim: usize, rng: &mut ChaCha8Rng) -> Result<Clusters, EvaluationError> {
+    pub fn fit(&self, x: &[f64], dim: usize, rng: &mut SimRng) -> Result<Clusters, EvaluationError> {
         let points = self.check(x, dim)?;
         let mut best: Option<Clusters> = None;
         for _ in 0..self.n_starts {
@@ -124,7 +123,7 @@ impl Points<'_> {
     }
 
     /// Centres that are points, each new one with a chance in proportion to its squared distance to the nearest so far.
-    fn plus_plus(&self, n_clusters: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    fn plus_plus(&self, n_clusters: usize, rng: &mut SimRng) -> Vec<f64> {
         let mut centres = Vec::with_capacity(n_clusters * self.dim);
         let mut nearest = vec![1.0; self.n()];
         for rank in 0..n_clusters {
@@ -235,7 +234,7 @@ fn square_distance(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     const SQUARE: [f64; 8] = [0.0, 0.0, 0.0, 1.0, 9.0, 0.0, 9.0, 1.0];
 
@@ -262,7 +261,7 @@ mod tests {
         let stuck = settings(2).fit_from(&SQUARE, 2, &[4.5, 0.0, 4.5, 1.0]).unwrap();
         assert_eq!((stuck.labels, stuck.inertia), (vec![0, 1, 0, 1], 81.0));
         for seed in 0..20 {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut rng = SimRng::seed_from_u64(seed);
             assert_eq!(settings(2).fit(&SQUARE, 2, &mut rng).unwrap().inertia, 1.0);
         }
     }
@@ -281,9 +280,7 @@ mod tests {
         let found = settings(2).fit_from(&[3.0; 4], 1, &[1.0, 9.0]).unwrap();
         assert_eq!(found.labels[1..], [0, 0, 0].map(|_| found.labels[1]));
         assert!(found.converged && found.inertia == 0.0);
-        let drawn = settings(3)
-            .fit(&[3.0; 4], 1, &mut ChaCha8Rng::seed_from_u64(1))
-            .unwrap();
+        let drawn = settings(3).fit(&[3.0; 4], 1, &mut SimRng::seed_from_u64(1)).unwrap();
         assert_eq!((drawn.centres, drawn.inertia), (vec![3.0; 3], 0.0));
     }
 
@@ -292,7 +289,7 @@ mod tests {
     fn starts_are_drawn_by_squared_distance() {
         let x = [0.0, 1.0, 3.0];
         let points = Points { x: &x, dim: 1 };
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut rng = SimRng::seed_from_u64(3);
         let mut counts = [[0u32; 3]; 3];
         let n = 30_000;
         for _ in 0..n {
@@ -312,7 +309,7 @@ mod tests {
     #[test]
     fn what_cannot_be_clustered_is_an_error() {
         let text = |result: Result<Clusters, EvaluationError>| result.unwrap_err().to_string();
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         assert_eq!(
             text(settings(0).fit(&SQUARE, 2, &mut rng)),
             "n_clusters: must be at least 1, got 0"

@@ -1,8 +1,8 @@
 //! The choice of an SVM's `C` and kernel width by cross-validation on a matrix of distances.
 
+use folkmoot_draws::SimRng;
 use folkmoot_metrics::Spread;
 use folkmoot_parts::{Rules, part};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::{Split, Svm, clip_negative, finite, splits, stratified_folds};
@@ -166,7 +166,7 @@ impl SvmGrid {
         distances: &[f64],
         y: &[u32],
         n_folds: usize,
-        rng: &mut ChaCha8Rng,
+        rng: &mut SimRng,
     ) -> Result<CrossValidated, EvaluationError> {
         self.check(distances, y, false)?;
         let outer = splits(&stratified_folds(y, n_folds, rng)?);

@@ -5,8 +5,7 @@
 //!
 //! Exact: all pairs of points act on each other, for up to a few thousand points. Left out: the approximations by trees and grids.
 
-use folkmoot_draws::normal_polar;
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, normal_polar};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +73,7 @@ impl Tsne {
     ///
     /// # Complexity
     /// O(n²) a step, in parallel over the points; `8 n²` bytes.
-    pub fn fit(&self, squared: &[f64], n_points: usize, rng: &mut ChaCha8Rng) -> Result<TsneMap, EvaluationError> {
+    pub fn fit(&self, squared: &[f64], n_points: usize, rng: &mut SimRng) -> Result<TsneMap, EvaluationError> {
         self.check()?;
         let p = joint_probabilities(squared, n_points, self.perplexity)?;
         let mut map = Map::new(&start(n_points, rng));
@@ -107,7 +106,7 @@ impl Tsne {
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and if `dim` is 0.
-    pub fn fit_points(&self, x: &[f64], dim: usize, rng: &mut ChaCha8Rng) -> Result<TsneMap, EvaluationError> {
+    pub fn fit_points(&self, x: &[f64], dim: usize, rng: &mut SimRng) -> Result<TsneMap, EvaluationError> {
         require(dim > 0, "dim", || "must be at least 1, got 0".to_string())?;
         same_length("x", x.len().next_multiple_of(dim), x.len())?;
         finite("x", x)?;
@@ -234,7 +233,7 @@ fn padded_rows(p: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// Points normally distributed around 0, of shape `(n_points, 2)`.
-fn start(n_points: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn start(n_points: usize, rng: &mut SimRng) -> Vec<f64> {
     let mut places = Vec::with_capacity(2 * n_points);
     for _ in 0..n_points {
         let (radius, angle) = normal_polar(rng);

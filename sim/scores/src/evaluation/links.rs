@@ -1,11 +1,10 @@
 //! Link prediction: held-out links against pairs without one.
 
-use rand_chacha::ChaCha8Rng;
+use folkmoot_draws::{SimRng, index_by_word, shuffle_by_words};
 
 use super::knn::{direction, dot};
 use super::{EvaluationError, require};
 use crate::auc::rank_auc;
-use folkmoot_draws::{index_by_word, shuffle_by_words};
 use folkmoot_graphs::Embeddings;
 
 /// Links of a graph, divided for link prediction.
@@ -34,7 +33,7 @@ pub fn hold_out_links(
     n_vertices: u32,
     links: &[(u32, u32)],
     share: f64,
-    rng: &mut ChaCha8Rng,
+    rng: &mut SimRng,
 ) -> Result<LinkSplit, EvaluationError> {
     require(share > 0.0 && share < 1.0, "share", || {
         format!("must be greater than 0 and less than 1, got {share}")
@@ -123,7 +122,7 @@ fn ascending((a, b): (u32, u32)) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     use super::*;
 
@@ -138,7 +137,7 @@ mod tests {
     #[test]
     fn a_split_is_an_exact_cover_and_non_links_are_none() {
         let links: Vec<(u32, u32)> = (0..99).map(|v| (v + 1, v)).collect();
-        let split = hold_out_links(100, &links, 0.2, &mut ChaCha8Rng::seed_from_u64(4)).unwrap();
+        let split = hold_out_links(100, &links, 0.2, &mut SimRng::seed_from_u64(4)).unwrap();
         assert_eq!(
             (split.train.len(), split.held_out.len(), split.non_links.len()),
             (80, 19, 19)
@@ -151,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_divided_is_an_error() {
-        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let mut rng = SimRng::seed_from_u64(4);
         let mut text = |n: u32, links: &[(u32, u32)], share: f64| {
             hold_out_links(n, links, share, &mut rng).unwrap_err().to_string()
         };

@@ -1,10 +1,9 @@
 //! Node classification: shuffles, training ratios, decisions and F1.
 
-use folkmoot_draws::shuffle_by_words;
+use folkmoot_draws::{SimRng, shuffle_by_words};
 use folkmoot_graphs::{Embeddings, Labels};
 use folkmoot_metrics::Spread;
 use folkmoot_parts::part;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::logistic::Rows;
@@ -30,11 +29,11 @@ pub enum Decision {
 /// ```
 /// use folkmoot_graphs::{Embeddings, Labels};
 /// use folkmoot_scores::evaluation::NodeClassification;
-/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+/// use folkmoot_draws::{SeedableRng, SimRng};
 ///
 /// let labels = Labels::from_single(2, &(0..40).map(|v| Some(v % 2)).collect::<Vec<_>>())?;
 /// let vectors = Embeddings::new(1, (0..40).map(|v| (v % 2) as f32).collect());
-/// let scores = NodeClassification::default().evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let scores = NodeClassification::default().evaluate(&vectors, &labels, &mut SimRng::seed_from_u64(1))?;
 /// assert_eq!(scores[8].micro.mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -87,7 +86,7 @@ impl NodeClassification {
         &self,
         vectors: &Embeddings,
         labels: &Labels,
-        rng: &mut ChaCha8Rng,
+        rng: &mut SimRng,
     ) -> Result<Vec<RatioScores>, EvaluationError> {
         let nodes: Vec<u32> = (0..labels.n_nodes() as u32)
             .filter(|&v| !labels.of(v).is_empty())
@@ -191,7 +190,7 @@ fn n_train(ratio: f64, n_nodes: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::rand_core::SeedableRng;
+    use folkmoot_draws::SeedableRng;
 
     use super::*;
 
@@ -207,8 +206,7 @@ mod tests {
 
     fn evaluate(task: &NodeClassification) -> Vec<RatioScores> {
         let (vectors, labels) = three_classes();
-        task.evaluate(&vectors, &labels, &mut ChaCha8Rng::seed_from_u64(2))
-            .unwrap()
+        task.evaluate(&vectors, &labels, &mut SimRng::seed_from_u64(2)).unwrap()
     }
 
     #[test]
@@ -264,7 +262,7 @@ mod tests {
     fn what_cannot_be_scored_is_an_error() {
         let (vectors, labels) = three_classes();
         let text = |task: NodeClassification, vectors: &Embeddings| {
-            let mut rng = ChaCha8Rng::seed_from_u64(2);
+            let mut rng = SimRng::seed_from_u64(2);
             task.evaluate(vectors, &labels, &mut rng).unwrap_err().to_string()
         };
         let task = NodeClassification::default();

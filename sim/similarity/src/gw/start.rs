@@ -2,8 +2,7 @@
 
 use super::space::Space;
 use crate::transport::kernels::{columns_times, rows_times};
-use folkmoot_draws::unit;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use folkmoot_draws::{SeedableRng, SimRng, unit};
 
 /// Sums this close to the weights are right.
 const BALANCED: f64 = 1e-15;
@@ -47,10 +46,10 @@ pub(super) fn disturbed(a: &Space, b: &Space, jitter: f64, seed: u64, attempt: u
 }
 
 /// The stream of one start; its key is what names it.
-fn stream(seed: u64, attempt: u32) -> ChaCha8Rng {
+fn stream(seed: u64, attempt: u32) -> SimRng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(b"gw-start");
     key[16..20].copy_from_slice(&attempt.to_le_bytes());
-    ChaCha8Rng::from_seed(key)
+    SimRng::from_seed(key)
 }

@@ -3,22 +3,22 @@
 use super::*;
 use crate::transport::tests::permutations;
 use crate::transport::{Plan, exact};
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use proptest::prelude::*;
-use rand_chacha::{ChaCha8Rng, rand_core::Rng, rand_core::SeedableRng};
 
 /// A number in `0..1`.
-fn uniform(rng: &mut ChaCha8Rng) -> f64 {
+fn uniform(rng: &mut SimRng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Points in the plane.
-pub(super) fn points(n: usize, rng: &mut ChaCha8Rng) -> Space {
+pub(super) fn points(n: usize, rng: &mut SimRng) -> Space {
     let rows: Vec<f64> = (0..2 * n).map(|_| uniform(rng)).collect();
     Space::euclidean(&rows, 2).unwrap()
 }
 
 /// Hops along a random tree, which is full of ties.
-pub(super) fn tree(n: usize, rng: &mut ChaCha8Rng) -> Space {
+pub(super) fn tree(n: usize, rng: &mut SimRng) -> Space {
     let mut hops = vec![0.0; n * n];
     for u in 1..n {
         let parent = (rng.next_u64() % u as u64) as usize;
@@ -31,7 +31,7 @@ pub(super) fn tree(n: usize, rng: &mut ChaCha8Rng) -> Space {
 }
 
 /// Any symmetric matrix, of either sign and with a diagonal, and any weights.
-fn any_space(n: usize, rng: &mut ChaCha8Rng) -> Space {
+fn any_space(n: usize, rng: &mut SimRng) -> Space {
     let mut matrix = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..=i {
@@ -44,7 +44,7 @@ fn any_space(n: usize, rng: &mut ChaCha8Rng) -> Space {
     Space::new(&matrix, &weights.iter().map(|weight| weight / sum).collect::<Vec<_>>()).unwrap()
 }
 
-fn some_space(kind: u32, n: usize, rng: &mut ChaCha8Rng) -> Space {
+fn some_space(kind: u32, n: usize, rng: &mut SimRng) -> Space {
     match kind {
         0 => points(n, rng),
         1 => tree(n, rng),
@@ -102,7 +102,7 @@ proptest! {
     fn a_plan_has_the_weights_as_its_sums_and_the_value_it_claims(
         seed: u64, kinds in (0u32..3, 0u32..3), n in 1usize..12, m in 1usize..12, exchange: bool,
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (some_space(kinds.0, n, &mut rng), some_space(kinds.1, m, &mut rng));
         let mut solver = Solver::new(Options { exchange, ..Options::default() }).unwrap();
         let coupling = solver.couple(&a, &b);
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn exchanges_and_restarts_never_worsen_a_value(seed: u64, kind in 0u32..3, n in 2usize..14, m in 2usize..14) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (some_space(kind, n, &mut rng), some_space(kind, m, &mut rng));
         let plain = gw(&a, &b, &PLAIN).unwrap();
         let value = gw(&a, &b, &Options::default()).unwrap();
@@ -135,7 +135,7 @@ proptest! {
     /// Without ties every step is unique, so the names of the points cannot matter.
     #[test]
     fn relabelling_moves_no_value_of_the_plain_method(seed: u64, n in 2usize..9, m in 2usize..9) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (any_space(n, &mut rng), any_space(m, &mut rng));
         let turn = |space: &Space| {
             let matrix: Vec<f64> = space.to_matrix().into_iter().rev().collect();
@@ -148,7 +148,7 @@ proptest! {
 
     #[test]
     fn fused_values_run_from_transport_to_gromov_wasserstein(seed: u64, n in 1usize..9, m in 1usize..9) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (points(n, &mut rng), any_space(m, &mut rng));
         let [x, y] = [n, m].map(|n| (0..3 * n).map(|_| uniform(&mut rng)).collect::<Vec<f64>>());
         let cost = feature_cost(&x, &y, 3);
@@ -172,7 +172,7 @@ proptest! {
 
     #[test]
     fn the_gradient_is_that_of_the_value(seed: u64, n in 1usize..5, m in 1usize..5) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (any_space(n, &mut rng), any_space(m, &mut rng));
         let values: Vec<f64> = (0..n * m).map(|_| uniform(&mut rng)).collect();
         let slope = gradient(&a, &b, &Plan::new(m, values.clone())).unwrap();
@@ -191,7 +191,7 @@ proptest! {
 #[test]
 fn a_value_is_no_less_than_brute_force_and_with_restarts_hits_it() {
     for seed in 0..60 {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let n = 2 + seed as usize % 5;
         let (a, b) = (points(n, &mut rng), points(n, &mut rng));
         let best = best_permutation(&a, &b);
@@ -204,7 +204,7 @@ fn a_value_is_no_less_than_brute_force_and_with_restarts_hits_it() {
 #[test]
 fn the_root_of_the_least_value_obeys_the_triangle_inequality() {
     for seed in 0..40 {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = SimRng::seed_from_u64(seed);
         let [a, b, c] = [3, 4, 5].map(|n| points(n, &mut rng));
         let root = |a: &Space, b: &Space| gw(a, b, &with_restarts(30)).unwrap().sqrt();
         assert!(root(&a, &c) <= root(&a, &b) + root(&b, &c) + 1e-9, "{seed}");
@@ -213,7 +213,7 @@ fn the_root_of_the_least_value_obeys_the_triangle_inequality() {
 
 #[test]
 fn no_value_depends_on_threads_or_on_the_pairs_before() {
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rng = SimRng::seed_from_u64(5);
     let spaces: Vec<Space> = (0..24)
         .map(|i| some_space(i % 3, 2 + 3 * i as usize % 17, &mut rng))
         .collect();
@@ -247,7 +247,7 @@ fn a_symmetry_does_not_hold_the_method_at_its_start() {
 /// The first draws of a disturbed start and the value it leads to.
 #[test]
 fn value_stability() {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SimRng::seed_from_u64(1);
     let (a, b) = (points(7, &mut rng), tree(9, &mut rng));
     let mut start = Vec::new();
     super::start::disturbed(&a, &b, 0.5, 1, 0, &mut start);
@@ -322,7 +322,7 @@ fn mistakes_are_named() {
 
 #[test]
 fn an_entropic_plan_nears_the_sharp_one_as_the_entropy_goes() {
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut rng = SimRng::seed_from_u64(2);
     let (a, b) = (points(6, &mut rng), points(6, &mut rng));
     let sharp = gw(&a, &b, &with_restarts(30)).unwrap();
     let values = [1.0, 0.1, 0.002].map(|epsilon| {
@@ -351,7 +351,7 @@ fn hops_reach_as_far_as_paths_and_beyond_them_the_number_of_nodes() {
 /// From its own optimum nothing moves; from the worse of two plans the value is no better than that plan's. Both ways round alike.
 #[test]
 fn a_given_start_is_gone_on_from() {
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut rng = SimRng::seed_from_u64(9);
     let (a, b) = (any_space(6, &mut rng), any_space(9, &mut rng));
     let mut solver = Solver::new(Options::default()).unwrap();
     let coupling = solver.couple(&a, &b);

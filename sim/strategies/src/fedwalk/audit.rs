@@ -145,8 +145,8 @@ pub fn dissimilarity_gap(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::SeedableRng;
     use folkmoot_privacy::Laplace;
-    use rand_chacha::rand_core::SeedableRng;
 
     /// A path of four vertices.
     fn path() -> Graph {

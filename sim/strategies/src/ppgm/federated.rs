@@ -14,10 +14,10 @@ use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
 use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
+use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
 use folkmoot_parts::part;
-use rand_chacha::rand_core::Rng;
 use std::sync::Arc;
 
 /// The parameters of [`Federated`].

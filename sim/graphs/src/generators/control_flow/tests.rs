@@ -3,8 +3,8 @@ use rand::SeedableRng;
 
 use super::*;
 
-fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
+fn rng(seed: u64) -> SimRng {
+    SimRng::seed_from_u64(seed)
 }
 
 fn parameters(property_effect: f64) -> ControlFlow {

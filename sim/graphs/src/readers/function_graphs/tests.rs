@@ -234,7 +234,7 @@ fn the_published_order_is_used_only_where_it_fits() {
 fn real(name: Functions, n_nodes: (u32, u32), scaling: CountScaling) -> Option<Dataset> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", real_data()?);
     let spec = DatasetSpec::FunctionGraphs { name, n_nodes, scaling };
-    let mut rng = rand_chacha::rand_core::SeedableRng::seed_from_u64(0);
+    let mut rng = folkmoot_draws::SeedableRng::seed_from_u64(0);
     Some(spec.load(&dirs, &mut rng).unwrap())
 }
 
@@ -272,7 +272,7 @@ fn published_open_ssl_sets_have_the_counts_of_the_paper() {
     let level = small.graph_properties.as_ref().unwrap().facet("level").unwrap();
     assert_eq!((level.n_classes(), level.name(3)), (4, "O3".to_string()));
     assert!(small.splits.is_none(), "no order of its functions was published");
-    let mut rng = rand_chacha::rand_core::SeedableRng::seed_from_u64(1);
+    let mut rng = folkmoot_draws::SeedableRng::seed_from_u64(1);
     let (train, val, test) = small.split_by_class(&mut rng).unwrap().sizes();
     assert_eq!(train + val + test, 4_308);
 

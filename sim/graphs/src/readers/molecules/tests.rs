@@ -1,6 +1,6 @@
+use folkmoot_draws::SimRng;
 use proptest::prelude::*;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::readers::test_files::{Folder, real_data};
@@ -135,7 +135,7 @@ fn damaged_tables_are_refused_with_line_and_column() {
 fn real(card: &str) -> Option<Dataset> {
     let spec: DatasetSpec = ron::from_str(card).unwrap();
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", real_data()?);
-    Some(spec.load(&dirs, &mut ChaCha8Rng::seed_from_u64(0)).unwrap())
+    Some(spec.load(&dirs, &mut SimRng::seed_from_u64(0)).unwrap())
 }
 
 /// Graphs, atoms, bonds, tasks and missing labels, as RDKit counts them.

@@ -1,11 +1,11 @@
 //! The grid against single fits, and what nested folds may know.
 
 use super::*;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use folkmoot_draws::{Rng, SeedableRng};
 
 /// Distances on a line of which class 1 is the part beyond 0; every tenth item has the wrong class.
 fn line(n: usize) -> (Vec<f64>, Vec<u32>) {
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rng = SimRng::seed_from_u64(5);
     let x: Vec<f64> = (0..n)
         .map(|_| f64::from(rng.next_u32() >> 8) / f64::from(1 << 22) - 2.0)
         .collect();
@@ -44,7 +44,7 @@ fn the_default_grid_is_that_of_the_paper() {
 #[test]
 fn a_grid_counts_what_single_fits_predict() {
     let (distances, y) = line(30);
-    let folds = splits(&stratified_folds(&y, 3, &mut ChaCha8Rng::seed_from_u64(1)).unwrap());
+    let folds = splits(&stratified_folds(&y, 3, &mut SimRng::seed_from_u64(1)).unwrap());
     let grid = small();
     let choice = grid.select(&distances, &y, &folds).unwrap();
     let block = |rows: &[u32], columns: &[u32], gamma: f64| -> Vec<f64> {
@@ -89,7 +89,7 @@ fn of_equal_points_the_first_c_and_then_the_first_gamma_is_chosen() {
     let distances: Vec<f64> = (0..144)
         .map(|at| f64::from(u8::from(at / 12 / 6 != at % 12 / 6)))
         .collect();
-    let folds = splits(&stratified_folds(&y, 3, &mut ChaCha8Rng::seed_from_u64(1)).unwrap());
+    let folds = splits(&stratified_folds(&y, 3, &mut SimRng::seed_from_u64(1)).unwrap());
     let choice = small().select(&distances, &y, &folds).unwrap();
     assert_eq!((choice.c, choice.gamma, choice.n_correct), (1e-3, 1e-3, vec![12; 9]));
 }
@@ -99,7 +99,7 @@ fn nested_folds_predict_every_item_and_do_not_depend_on_threads() {
     let (distances, y) = line(60);
     let run = |n_threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let mut rng = SimRng::seed_from_u64(2);
         pool.install(|| small().cross_validate(&distances, &y, 5, &mut rng).unwrap())
     };
     let found = run(1);
@@ -119,10 +119,10 @@ fn nested_folds_predict_every_item_and_do_not_depend_on_threads() {
 fn a_fold_is_chosen_without_its_test_items() {
     let (mut distances, y) = line(40);
     let cross = |distances: &[f64]| {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut rng = SimRng::seed_from_u64(3);
         small().cross_validate(distances, &y, 4, &mut rng).unwrap().choices
     };
-    let folds = stratified_folds(&y, 4, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
+    let folds = stratified_folds(&y, 4, &mut SimRng::seed_from_u64(3)).unwrap();
     let before = cross(&distances);
     for (at, distance) in distances.iter_mut().enumerate() {
         if folds[at / 40] == 2 || folds[at % 40] == 2 {
@@ -173,7 +173,7 @@ fn what_cannot_be_chosen_is_an_error() {
         ..small()
     };
     let error = many
-        .cross_validate(&distances, &y, 3, &mut ChaCha8Rng::seed_from_u64(1))
+        .cross_validate(&distances, &y, 3, &mut SimRng::seed_from_u64(1))
         .unwrap_err();
     assert_eq!(error.to_string(), "n_inner_folds: must lie in 2..=8 (items), got 9");
 }
@@ -187,7 +187,7 @@ fn a_clipped_grid_fits_clipped_kernels() {
         let (low, high) = ((at / 30).min(at % 30), (at / 30).max(at % 30));
         *distance *= 0.2 + 1.6 * f64::from(u8::from((low * 7 + high * 3) % 5 < 2));
     }
-    let folds = splits(&stratified_folds(&y, 3, &mut ChaCha8Rng::seed_from_u64(1)).unwrap());
+    let folds = splits(&stratified_folds(&y, 3, &mut SimRng::seed_from_u64(1)).unwrap());
     let grid = SvmGrid {
         c: vec![10.0],
         gamma: vec![0.5],
@@ -227,7 +227,7 @@ fn fits_that_stop_early_are_counted() {
         ..small()
     };
     let found = grid
-        .cross_validate(&distances, &y, 3, &mut ChaCha8Rng::seed_from_u64(4))
+        .cross_validate(&distances, &y, 3, &mut SimRng::seed_from_u64(4))
         .unwrap();
     assert_eq!(found.n_stopped, 3);
     assert!(
@@ -235,7 +235,7 @@ fn fits_that_stop_early_are_counted() {
         "nine points of three splits each"
     );
     let full = small()
-        .cross_validate(&distances, &y, 3, &mut ChaCha8Rng::seed_from_u64(4))
+        .cross_validate(&distances, &y, 3, &mut SimRng::seed_from_u64(4))
         .unwrap();
     assert!(full.n_stopped == 0 && full.choices.iter().all(|choice| choice.n_stopped == 0));
 }

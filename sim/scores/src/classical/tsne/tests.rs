@@ -1,11 +1,11 @@
 //! The pieces against their definitions, and whole maps.
 
 use super::*;
+use folkmoot_draws::SeedableRng;
 use proptest::prelude::*;
-use rand_chacha::rand_core::SeedableRng;
 
-fn rng() -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(7)
+fn rng() -> SimRng {
+    SimRng::seed_from_u64(7)
 }
 
 /// Two heaps of `half` points each in three dimensions, far apart.

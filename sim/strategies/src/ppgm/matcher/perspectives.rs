@@ -64,8 +64,7 @@ fn of_length_one(tape: &mut Tape<'_>, rows: Var) -> Var {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::{Rng, SeedableRng};
+    use folkmoot_draws::{Rng, SeedableRng, SimRng};
 
     fn cosine(a: &[f64], b: &[f64]) -> f64 {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -76,7 +75,7 @@ mod tests {
     #[test]
     fn rows_are_compared_from_each_perspective_with_what_they_attend_to() {
         let (d, n, n_others, n_perspectives) = (5, 3, 6, 2);
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = SimRng::seed_from_u64(1);
         let mut draw = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.next_u32() as f32 / 2f32.powi(31) - 1.0).collect() };
         let (own, theirs) = (draw(n * d), draw(n_others * d));
         let mut layout = Layout::new();

@@ -1,8 +1,7 @@
 //! Masks, and what takes them off again.
 
 use super::field::{self, Lagrange};
-use folkmoot_draws::SimRng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use serde::{Deserialize, Serialize};
 
 /// Bits behind the point.

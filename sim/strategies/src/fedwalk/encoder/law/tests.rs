@@ -4,12 +4,12 @@ use super::super::super::dictionary::Dictionary;
 use super::super::super::scores::DegreeIndex;
 use super::super::{AsPrinted, Calibrated, Encoder, Entries, Normalised};
 use super::*;
+use folkmoot_draws::SeedableRng;
 use folkmoot_privacy::Exponential;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
 use folkmoot_similarity::tree::{Tree, hybrid};
-use rand_chacha::rand_core::SeedableRng;
 
 /// Forty vertices with vectors of two entries, close together in fours; every fourth pair is alike.
 fn world() -> (Tree, Condensed, Dictionary) {
