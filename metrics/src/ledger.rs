@@ -109,18 +109,23 @@ impl Ledger {
     /// # Panics
     ///
     /// When `kind` is not an index into the kinds given to [`Ledger::new`]: the strategy's bug.
+    #[inline]
     pub fn cell(&mut self, round: Round, kind: usize, direction: Direction) -> &mut Cell {
+        let (round, n_kinds) = (round.0 as usize, self.kinds.len());
         assert!(
-            kind < self.kinds.len(),
-            "kind {kind} is not one of the strategy's {} kinds",
-            self.kinds.len()
+            kind < n_kinds,
+            "kind {kind} is not one of the strategy's {n_kinds} kinds"
         );
-        let round = round.0 as usize;
         if round >= self.rounds.len() {
-            let width = self.kinds.len() * Direction::ALL.len();
-            self.rounds.resize_with(round + 1, || vec![Cell::default(); width]);
+            self.grow(round + 1);
         }
         &mut self.rounds[round][kind * Direction::ALL.len() + direction as usize]
+    }
+
+    #[cold]
+    fn grow(&mut self, n_rounds: usize) {
+        let width = self.kinds.len() * Direction::ALL.len();
+        self.rounds.resize_with(n_rounds, || vec![Cell::default(); width]);
     }
 
     /// Adds another ledger of the same kinds.

@@ -148,8 +148,28 @@ pub struct ClientContext<'a, S: Strategy> {
     pub(crate) handling: Handling<'a, S>,
     pub(crate) spent: &'a mut Spent,
     pub(crate) me: ClientId,
-    /// The streams of this event's releases, which go on from one to the next.
-    pub(crate) noise: Vec<(Purpose, SimRng)>,
+    pub(crate) noise: Noise,
+}
+
+/// The streams of an event's releases, which go on from one to the next. Most events need one, which costs no allocation.
+#[derive(Default)]
+pub(crate) struct Noise {
+    first: Option<(Purpose, SimRng)>,
+    more: Vec<(Purpose, SimRng)>,
+}
+
+impl Noise {
+    fn stream(&mut self, purpose: Purpose, open: impl FnOnce() -> SimRng) -> &mut SimRng {
+        if self.first.as_ref().is_none_or(|(first, _)| *first == purpose) {
+            return &mut self.first.get_or_insert_with(|| (purpose, open())).1;
+        }
+        let at = self.more.iter().position(|(known, _)| *known == purpose);
+        let at = at.unwrap_or_else(|| {
+            self.more.push((purpose, open()));
+            self.more.len() - 1
+        });
+        &mut self.more[at].1
+    }
 }
 
 impl<S: Strategy> ClientContext<'_, S> {
@@ -198,17 +218,14 @@ impl<S: Strategy> ClientContext<'_, S> {
         mechanism: &M,
         input: &M::Input,
     ) -> Result<M::Release, StrategyError> {
-        let at = self.noise.iter().position(|(purpose, _)| *purpose == channel.purpose);
-        let at = at.unwrap_or_else(|| {
+        let Handling { env, account, .. } = &self.handling;
+        let stream = self.noise.stream(channel.purpose, || {
             // By the event's own round, whatever round is continued in it.
-            let Handling { env, account, .. } = &self.handling;
             let (me, round) = (Party::Client(self.me), self.handling.event_round);
             let streams = env.ground.streams;
-            let stream = streams.counted(channel.purpose, me, round, account.handled);
-            self.noise.push((channel.purpose, stream));
-            self.noise.len() - 1
+            streams.counted(channel.purpose, me, round, account.handled)
         });
-        let release = mechanism.release(input, &mut self.noise[at].1).map_err(|error| {
+        let release = mechanism.release(input, stream).map_err(|error| {
             let name = &self.handling.env.mechanisms[channel.mechanism].mechanism;
             StrategyError(format!("{name}: cannot release: {error}"))
         })?;

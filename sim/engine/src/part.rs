@@ -1,6 +1,6 @@
 //! The parts of the population: the server, and shares of the clients.
 
-use crate::context::{ClientContext, Handling, Record, ServerContext};
+use crate::context::{ClientContext, Handling, Noise, Record, ServerContext};
 use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, Ground};
 use crate::job::Helpers;
 use crate::privacy::Spent;
@@ -372,7 +372,7 @@ impl<S: Strategy> ClientPart<S> {
             },
             spent: &mut self.spent[local],
             me,
-            noise: Vec::new(),
+            noise: Noise::default(),
         };
         let Ground { strategy, shards, .. } = env.ground;
         let result = strategy.on_client(shards.shard(me), &mut self.states[local], event, &mut cx);

@@ -41,6 +41,7 @@ use crate::kernels::moments;
 use crate::layout::Parameter;
 use arena::{Entry, Place};
 use op::Op;
+use products::Turned;
 
 /// A value on a tape, until its [`reset`](Tape::reset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +90,7 @@ pub struct Tape<'g> {
     /// The operands of operations that have any number of them.
     operands: Vec<Var>,
     scratch: Vec<f32>,
+    turned: Turned,
 }
 
 impl<'g> Tape<'g> {
@@ -152,6 +154,7 @@ impl<'g> Tape<'g> {
             n_trainable: self.n_trainable,
             operands: self.operands,
             scratch: self.scratch,
+            turned: self.turned,
         }
     }
 

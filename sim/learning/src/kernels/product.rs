@@ -30,6 +30,13 @@ pub(crate) struct RowsMut<'a> {
     pub(crate) add: bool,
 }
 
+impl RowsMut<'_> {
+    pub(crate) fn as_rows(&self) -> Rows<'_> {
+        let (data, stride) = (&*self.data, self.stride);
+        Rows { data, stride }
+    }
+}
+
 /// `c = a b`, or `c += a b`.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn product(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: RowsMut<'_>) {
@@ -48,9 +55,9 @@ pub(crate) fn product_transposed(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: 
     }
 }
 
-/// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`.
+/// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`, whatever its `add` says.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
-pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: &mut [f32]) {
+pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: RowsMut<'_>) {
     const BLOCK: usize = 8;
     for i in (0..rows).step_by(BLOCK) {
         for j in (0..columns).step_by(BLOCK) {
@@ -61,12 +68,12 @@ pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: &mut [f
                 }
                 for c in 0..BLOCK {
                     let column: [f32; BLOCK] = std::array::from_fn(|r| block[r][c]);
-                    to[(j + c) * rows + i..][..BLOCK].copy_from_slice(&column);
+                    to.data[(j + c) * to.stride + i..][..BLOCK].copy_from_slice(&column);
                 }
             } else {
                 for r in i..rows.min(i + BLOCK) {
                     for c in j..columns.min(j + BLOCK) {
-                        to[c * rows + r] = from.data[r * from.stride + c];
+                        to.data[c * to.stride + r] = from.data[r * from.stride + c];
                     }
                 }
             }
@@ -238,7 +245,12 @@ mod tests {
             let shape = Shape { m, k, n };
             let (a, b, start) = (values(m * k, 1), values(k * (n + 3), 2), values(m * n, 3));
             let mut turned = vec![0.0; m * k];
-            transpose(Rows { data: &a, stride: k }, m, k, &mut turned);
+            let to = RowsMut {
+                data: &mut turned,
+                stride: m,
+                add: false,
+            };
+            transpose(Rows { data: &a, stride: k }, m, k, to);
             for add in [false, true] {
                 let mut plain = if add { start.clone() } else { vec![0.0; m * n] };
                 for i in 0..m {

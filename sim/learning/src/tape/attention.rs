@@ -5,7 +5,7 @@
 
 use super::backward::Back;
 use super::op::Op;
-use super::products::turn;
+use super::products::product_by_rows;
 use super::{Tape, Var};
 use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed};
 
@@ -87,17 +87,13 @@ impl Tape<'_> {
         let to = self.open(var);
         let (query, key) = (to.operand(query), to.operand(key));
         for head in heads(n_queries, n_keys, d, n_heads) {
-            let turned = turn(head.block(key), n_keys, head.width, to.scratch);
             let shape = Shape {
                 m: n_queries,
                 k: head.width,
                 n: n_keys,
             };
-            let turned = Rows {
-                data: turned,
-                stride: n_keys,
-            };
-            product(shape, head.block(query), turned, head.weights_mut(to.y, false));
+            let weights = head.weights_mut(to.y, false);
+            product_by_rows(shape, head.block(query), head.block(key), weights, to.scratch);
         }
         let scale = scale(d, n_heads);
         to.y.iter_mut().for_each(|y| *y *= scale);
@@ -187,17 +183,13 @@ pub(super) fn mix_back(back: &mut Back<'_, '_>, weights: Var, value: Var, n_head
     let mut scratch = std::mem::take(back.scratch);
     for head in heads(n_queries, n_keys, d, n_heads as usize) {
         if let Some(gradient) = back.gradient(weights) {
-            let turned = turn(head.block(value_value), n_keys, head.width, &mut scratch);
             let shape = Shape {
                 m: n_queries,
                 k: head.width,
                 n: n_keys,
             };
-            let turned = Rows {
-                data: turned,
-                stride: n_keys,
-            };
-            product(shape, head.block(gy), turned, head.weights_mut(gradient, true));
+            let weights = head.weights_mut(gradient, true);
+            product_by_rows(shape, head.block(gy), head.block(value_value), weights, &mut scratch);
         }
         if let Some(gradient) = back.gradient(value) {
             let shape = Shape {

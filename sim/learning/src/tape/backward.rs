@@ -1,6 +1,7 @@
 //! The way back: every operation that matters, in reverse order, adds to the gradients of its operands.
 
 use super::op::Op;
+use super::products::Turned;
 use super::{Entry, Place, Tape, Var};
 use super::{
     attention, degrees, edges, losses, normal, pointwise, products, propagation, recurrent, reductions, rows, shapes,
@@ -15,6 +16,8 @@ pub(super) struct Back<'a, 'g> {
     operands: &'a [Var],
     /// Room for intermediate results; its length and content mean nothing.
     pub(super) scratch: &'a mut Vec<f32>,
+    pub(super) turned: &'a mut Turned,
+    n_parameters: usize,
     result: Entry<'g>,
 }
 
@@ -25,6 +28,14 @@ impl<'a, 'g> Back<'a, 'g> {
         match entry.place {
             Place::Arena(at) => &self.values[at..][..entry.len()],
             Place::Borrowed(data) => data,
+        }
+    }
+
+    /// Where a parameter lies.
+    pub(super) fn parameter_place(&self, var: Var) -> Option<usize> {
+        match self.entries[var.0 as usize].place {
+            Place::Arena(at) if (var.0 as usize) < self.n_parameters => Some(at),
+            _ => None,
         }
     }
 
@@ -108,6 +119,7 @@ impl<'g> Tape<'g> {
         for entry in &mut self.entries {
             entry.touched = false;
         }
+        self.turned.begin(self.n_parameters);
         if let Some((seed, _)) = claim(&mut self.entries, &mut self.gradients, loss, false) {
             seed[0] = 1.0;
         }
@@ -125,6 +137,8 @@ impl<'g> Tape<'g> {
                 below,
                 operands: &self.operands,
                 scratch: &mut self.scratch,
+                turned: &mut self.turned,
+                n_parameters: self.n_parameters,
                 result: entry,
             };
             dispatch(&mut back, entry.op, &mut above[..entry.len()]);

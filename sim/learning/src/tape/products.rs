@@ -32,9 +32,8 @@ impl Tape<'_> {
         let needs = self.needs_gradient(a) || self.needs_gradient(b);
         let var = self.push(Op::MatmulTransposed(a, b), m, n, needs);
         let to = self.open(var);
-        let (a, b) = (to.operand(a), to.operand(b));
-        let turned = turn(view(b, k), n, k, to.scratch);
-        product(Shape { m, k, n }, view(a, k), view(turned, n), whole(to.y, n, false));
+        let (a, b) = (view(to.operand(a), k), view(to.operand(b), k));
+        product_by_rows(Shape { m, k, n }, a, b, whole(to.y, n, false), to.scratch);
         var
     }
 
@@ -73,14 +72,78 @@ fn whole(data: &mut [f32], stride: usize, add: bool) -> RowsMut<'_> {
     RowsMut { data, stride, add }
 }
 
-/// The transpose of `from`, of shape `(rows, columns)`, in `scratch`.
-pub(super) fn turn<'s>(from: Rows<'_>, rows: usize, columns: usize, scratch: &'s mut Vec<f32>) -> &'s [f32] {
-    if scratch.len() < rows * columns {
-        scratch.resize(rows * columns, 0.0);
+/// `c = a bᵀ`, or `c += a bᵀ`, with `b` of shape `(n, k)`.
+///
+/// A product runs along the rows of its right factor, so that one factor has to be turned round: `b`, or else `a` and then the result,
+/// whichever are fewer numbers. Every element is the same ascending chain either way.
+pub(super) fn product_by_rows(shape: Shape, a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, scratch: &mut Vec<f32>) {
+    let Shape { m, k, n } = shape;
+    let times = if c.add { 2 } else { 1 };
+    if n * k <= m * (k + times * n) {
+        let turned = room(scratch, n * k);
+        transpose(b, n, k, whole(turned, n, false));
+        return product(shape, a, view(turned, n), c);
     }
-    let to = &mut scratch[..rows * columns];
-    transpose(from, rows, columns, to);
-    to
+    let (turned, result) = room(scratch, m * (k + n)).split_at_mut(m * k);
+    transpose(a, m, k, whole(turned, m, false));
+    if c.add {
+        transpose(c.as_rows(), m, n, whole(result, m, false));
+    }
+    let other_way = Shape { m: n, k, n: m };
+    product(other_way, b, view(turned, m), whole(result, m, c.add));
+    transpose(view(result, m), n, m, c);
+}
+
+/// The first `len` floats of `scratch`, whatever they are.
+pub(super) fn room(scratch: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if scratch.len() < len {
+        scratch.resize(len, 0.0);
+    }
+    &mut scratch[..len]
+}
+
+/// The parameters turned round, each where it lies in the arena, once it is asked for on a way back: many operations share one.
+#[derive(Debug, Default)]
+pub(super) struct Turned {
+    values: Vec<f32>,
+    known: Vec<bool>,
+}
+
+impl Turned {
+    /// Forgets what it knows; there are `n` parameters.
+    pub(super) fn begin(&mut self, n: usize) {
+        self.known.clear();
+        self.known.resize(n, false);
+    }
+
+    fn parameter(&mut self, var: Var, at: usize, value: Rows<'_>, rows: usize, columns: usize) -> &[f32] {
+        let end = at + rows * columns;
+        if self.values.len() < end {
+            self.values.resize(end, 0.0);
+        }
+        let to = &mut self.values[at..end];
+        if !std::mem::replace(&mut self.known[var.0 as usize], true) {
+            transpose(value, rows, columns, whole(to, rows, false));
+        }
+        to
+    }
+}
+
+impl Back<'_, '_> {
+    /// Hands `work` this, and the transpose of an operand if it is a parameter.
+    pub(super) fn with_turned<R>(&mut self, var: Var, work: impl FnOnce(&mut Self, Option<&[f32]>) -> R) -> R {
+        let Some(at) = self.parameter_place(var) else {
+            return work(self, None);
+        };
+        let ((rows, columns), value) = (self.shape(var), self.value(var));
+        let mut turned = std::mem::take(self.turned);
+        let result = work(
+            self,
+            Some(turned.parameter(var, at, view(value, columns), rows, columns)),
+        );
+        *self.turned = turned;
+        result
+    }
 }
 
 /// `ga += gy bᵀ` and `gb += aᵀ gy`.
@@ -92,11 +155,15 @@ pub(super) fn matmul_back(back: &mut Back<'_, '_>, a: Var, b: Var, gy: &[f32]) {
         product_transposed(shape, view(a_value, k), view(gy, n), whole(gb, n, add));
     }
     if back.needs(a) {
+        let shape = Shape { m, k: n, n: k };
         let mut scratch = std::mem::take(back.scratch);
-        let turned = turn(view(b_value, n), k, n, &mut scratch);
-        if let Some((ga, add)) = back.gradient_to_write(a) {
-            product(Shape { m, k: n, n: k }, view(gy, n), view(turned, k), whole(ga, k, add));
-        }
+        back.with_turned(b, |back, turned| match (back.gradient_to_write(a), turned) {
+            (Some((ga, add)), Some(turned)) => product(shape, view(gy, n), view(turned, k), whole(ga, k, add)),
+            (Some((ga, add)), None) => {
+                product_by_rows(shape, view(gy, n), view(b_value, n), whole(ga, k, add), &mut scratch);
+            }
+            (None, _) => {}
+        });
         *back.scratch = scratch;
     }
 }

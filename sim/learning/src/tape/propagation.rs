@@ -2,7 +2,7 @@
 
 use super::backward::Back;
 use super::op::Op;
-use super::products::turn;
+use super::products::product_by_rows;
 use super::{Tape, Var};
 use crate::csr::Csr;
 use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed};
@@ -205,15 +205,10 @@ pub(super) fn dense_back(back: &mut Back<'_, '_>, a: Var, x: Var, bounds: Option
         for (block, nodes) in blocks(bounds, rows) {
             let n = nodes.len();
             let range = nodes.start * columns..nodes.end * columns;
-            let turned = turn(
-                Rows {
-                    data: &x_value[range.clone()],
-                    stride: columns,
-                },
-                n,
-                columns,
-                &mut scratch,
-            );
+            let x = Rows {
+                data: &x_value[range.clone()],
+                stride: columns,
+            };
             let ga = RowsMut {
                 data: &mut ga[block],
                 stride: n,
@@ -223,15 +218,7 @@ pub(super) fn dense_back(back: &mut Back<'_, '_>, a: Var, x: Var, bounds: Option
                 data: &gy[range],
                 stride: columns,
             };
-            product(
-                Shape { m: n, k: columns, n },
-                gy,
-                Rows {
-                    data: turned,
-                    stride: n,
-                },
-                ga,
-            );
+            product_by_rows(Shape { m: n, k: columns, n }, gy, x, ga, &mut scratch);
         }
     }
     *back.scratch = scratch;

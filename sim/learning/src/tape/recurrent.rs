@@ -2,9 +2,9 @@
 
 use super::backward::Back;
 use super::op::Op;
-use super::products::turn;
+use super::products::room;
 use super::{Tape, Var};
-use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed};
+use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed, transpose};
 use crate::kernels::{elementwise, recurrent};
 
 /// The steps in the order of the recurrence, each with the one before it.
@@ -101,20 +101,17 @@ pub(super) fn lstm_back(back: &mut Back<'_, '_>, gates: Var, w: Var, n_steps: u3
     let (open, rest) = aux.split_at(rows * 4 * h);
     let (cells, bent) = rest.split_at(rows * h);
     let mut scratch = std::mem::take(back.scratch);
-    turn(
-        Rows {
-            data: w_value,
-            stride: 4 * h,
-        },
-        h,
-        4 * h,
-        &mut scratch,
-    );
-    let needed = (4 * h + 4 * rows + n) * h;
-    if scratch.len() < needed {
-        scratch.resize(needed, 0.0);
-    }
-    let (turned, rest) = scratch.split_at_mut(4 * h * h);
+    let (turned, rest) = room(&mut scratch, (4 * h + 4 * rows + n) * h).split_at_mut(4 * h * h);
+    let w_rows = Rows {
+        data: w_value,
+        stride: 4 * h,
+    };
+    let to = RowsMut {
+        data: turned,
+        stride: h,
+        add: false,
+    };
+    transpose(w_rows, h, 4 * h, to);
     let (slopes, by_cell) = rest.split_at_mut(4 * rows * h);
     let by_cell = &mut by_cell[..n * h];
     by_cell.fill(0.0);
