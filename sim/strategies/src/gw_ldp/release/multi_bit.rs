@@ -10,7 +10,7 @@ use folkmoot_privacy::{self as privacy, Entries, ParameterError};
 /// The multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0. Needs values in 0..=1.
 #[part(
     name = "MultiBit",
-    about = "the multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0. Needs values in 0..=1"
+    about = "the multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0; needs values in 0..=1"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultiBit {

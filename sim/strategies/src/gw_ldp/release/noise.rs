@@ -14,7 +14,7 @@ pub struct Plain {}
 /// Uniform noise within `radius` on every value: what the paper's figures show. It protects nothing.
 #[part(
     name = "Additive",
-    about = "uniform noise within a radius on every value, as the paper's figures have it. It protects nothing"
+    about = "uniform noise within a radius on every value, as the paper's figures have it; it protects nothing"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Additive {
@@ -26,7 +26,7 @@ pub struct Additive {
 /// Normal noise on every value, as the authors' code has it, without a sensitivity: it guarantees nothing.
 #[part(
     name = "Gaussian",
-    about = "normal noise on every value, as the authors' code has it. Without a sensitivity it guarantees nothing"
+    about = "normal noise on every value, as the authors' code has it; without a sensitivity it guarantees nothing"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
