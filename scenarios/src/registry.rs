@@ -10,6 +10,7 @@ use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
 use folkmoot_strategies::fedwalk::Encoder;
+use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Settings, Source as Given};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
@@ -118,7 +119,11 @@ impl Registry {
         self.add_encoder::<fedwalk::encoder::Calibrated>()?;
         self.add_encoder::<fedwalk::encoder::Normalised>()?;
         self.add_encoder::<fedwalk::encoder::RandomisedResponse>()?;
-        self.add_encoder::<fedwalk::encoder::Identity>()
+        self.add_encoder::<fedwalk::encoder::Identity>()?;
+        self.add_mechanism::<gw_ldp::release::Plain>()?;
+        self.add_mechanism::<gw_ldp::release::MultiBit>()?;
+        self.add_mechanism::<gw_ldp::release::Additive>()?;
+        self.add_mechanism::<gw_ldp::release::Gaussian>()
     }
 
     /// Adds a card by its name and text, as `include_str!` gives it.
@@ -173,6 +178,8 @@ impl Registry {
         add_server_optimiser: ServerOptimiser;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
+        /// Adds a mechanism by which an embedding of GW-LDP leaves its client.
+        add_mechanism: Release;
     }
 
     /// Adds a part of any kind that settings name, one's own kinds among them; for shipped ones there are shorter names.

@@ -212,7 +212,7 @@ impl<S: Strategy> ClientContext<'_, S> {
     ///
     /// When the input lies outside the mechanism's domain. Nothing is charged then, and the run cannot go on: what was to be sent
     /// is private.
-    pub fn release<M: Mechanism>(
+    pub fn release<M: Mechanism + ?Sized>(
         &mut self,
         channel: Channel,
         mechanism: &M,

@@ -65,7 +65,7 @@ impl<'a> Releases<'a> {
     /// # Errors
     ///
     /// When the input lies outside the mechanism's domain; nothing is spent then.
-    pub fn release<M: Mechanism>(
+    pub fn release<M: Mechanism + ?Sized>(
         &mut self,
         channel: Channel,
         item: u32,
@@ -85,7 +85,7 @@ impl<'a> Releases<'a> {
     /// # Errors
     ///
     /// As [`Releases::release`].
-    pub fn release_into<M: Mechanism>(
+    pub fn release_into<M: Mechanism + ?Sized>(
         &mut self,
         channel: Channel,
         item: u32,
@@ -103,7 +103,7 @@ impl<'a> Releases<'a> {
         Ok(())
     }
 
-    fn note(&mut self, channel: Channel, item: u32, mechanism: &impl Mechanism) {
+    fn note(&mut self, channel: Channel, item: u32, mechanism: &(impl Mechanism + ?Sized)) {
         self.notes.push((channel, mechanism.law(), item));
     }
 

@@ -1,6 +1,8 @@
 //! The engine on a strategy that uses all of it: relays between clients, jobs, timers, counters, absences and retries.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "engine/contexts.rs"]
+mod contexts;
 #[path = "engine/silence.rs"]
 mod silence;
 

@@ -135,11 +135,8 @@ impl Accountant {
         if sum.epsilon.is_infinite() {
             return Totals::default();
         }
-        let slack = self.delta - sum.delta;
-        let advanced = match slack > 0.0 {
-            true => composition::advanced_mixed(costs(), slack).ok(),
-            false => None,
-        };
+        // No delta left is an illegal slack, and proves nothing.
+        let advanced = composition::advanced_mixed(costs(), self.delta - sum.delta).ok();
         let curves = releases.iter().map(|(law, times)| (&self.curves[*law], *times));
         let renyi = RenyiCurve::compose(curves).expect("all curves have the same orders");
         let renyi = renyi.epsilon(self.delta).expect("delta is a share").cost.epsilon;
@@ -171,6 +168,12 @@ mod tests {
     fn the_least_total_is_found_by_its_own_composition() {
         let all = totals(1e-5, [(view(0.1), 50), (view(0.1), 50)]);
         assert_eq!(all, totals(1e-5, [(view(0.1), 100)]));
+        let mut accountant = Accountant::new(0.25).unwrap();
+        assert_eq!([0.1, 8.0, 0.1].map(|epsilon| accountant.law(view(epsilon))), [0, 1, 0]);
+        assert_eq!(
+            (accountant.laws(), accountant.delta()),
+            (&[view(0.1), view(8.0)][..], 0.25)
+        );
         let [basic, advanced, renyi] = [all.basic, all.advanced, all.renyi].map(Option::unwrap);
         assert!((basic - 10.0).abs() < 1e-12 && (advanced - 5.85).abs() < 0.005 && (renyi - 4.533).abs() < 0.005);
         assert_eq!(all.least(), (Composition::Renyi, renyi));

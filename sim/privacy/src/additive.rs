@@ -24,11 +24,6 @@ impl Additive {
         let radius = positive("radius", radius)?;
         Ok(Additive { radius })
     }
-
-    /// The largest size of the noise.
-    pub fn radius(&self) -> f64 {
-        self.radius
-    }
 }
 
 impl Mechanism for Additive {

@@ -5,7 +5,7 @@
 //!
 //! | exchange | direction | payload | bytes |
 //! |---|---|---|---|
-//! | `model` | downlink | whether embeddings are wanted and how they are released, then the weights | 1 to 17 + 4 × n_params |
+//! | `model` | downlink | whether embeddings are wanted and released how, then the weights | 1 and more, see `message`, + 4 × n_params |
 //! | `update` | uplink | training samples, then the weights | 4 + 4 × n_params |
 //! | `embeddings` | uplink | for each graph its id, nodes, columns and H* | 11 and more a graph, see `message` |
 //!
@@ -13,9 +13,9 @@
 //! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
 //! freshly trained weights. What the paper leaves open or has wrong, and what is done about it:
 //!
-//! - **m entries** are sampled in every row or in the whole ([`Sampled`]); a larger epsilon is less noise, and no noise is
-//!   [`Release::Plain`].
-//! - **Additive noise** ([`Release::Additive`]) is what the paper's figures show; it protects nothing.
+//! - **m entries** are sampled in every row or in the whole ([`Sampled`](release::Sampled)); a larger epsilon is less noise, and no
+//!   noise is [`Plain`](release::Plain).
+//! - **Additive noise** ([`Additive`](release::Additive)) is what the paper's figures show; it protects nothing.
 //! - **Distances** are computed when embeddings are there, after the last round, from the latest of each graph: a client that left
 //!   stays with what it gave before, one that never gave anything is missing.
 //! - **Composition**: each collection spends epsilon again; the weights are not protected, and the ledger says so.
@@ -29,16 +29,16 @@ mod distances;
 mod message;
 mod options;
 mod params;
-mod release;
+pub mod release;
 mod study;
 mod subjects;
 mod tasks;
 
 pub use collected::Collected;
-pub use message::{Embeddings, Wish};
+pub use message::{Embeddings, Request, Wish};
 pub use options::{ChooseBy, Collect, Evaluation, Method, Metric, RowDistance, SvmChoice, Variant};
 pub use params::Params;
-pub use release::{Embedding, Epsilon, Release, Sampled, Sent};
+pub use release::{Embedding, Release, Sent, Table};
 
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
 use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
@@ -56,6 +56,8 @@ const EMBEDDINGS: Channel = Channel::new(0, Purpose(*b"gl-relea"));
 pub struct GwLdp {
     params: Params,
     classifier: Classifier,
+    /// Embeddings, by the mechanism of the settings.
+    wish: Wish,
 }
 
 /// What everybody knows.
@@ -129,25 +131,19 @@ impl GwLdp {
                 "a row of {width} values does not fit a message; lower model.hidden"
             )));
         }
-        if let Release::MultiBit {
-            entries: Sampled::Row,
-            n_sampled: Some(n_sampled),
-            ..
-        } = params.release
-            && n_sampled as usize > width
-        {
-            return Err(StrategyError(format!(
-                "release.n_sampled: must be at most {width} (values in a row), got {n_sampled}"
-            )));
+        let of_release = |StrategyError(why)| StrategyError(format!("release.{why}"));
+        if let Some(settled) = params.release.settled(width, facts).map_err(of_release)? {
+            params.release = settled;
         }
-        if let Release::Gaussian { std: std @ None } = &mut params.release {
-            *std = Some(1.0 / f64::from(facts.first_graph_nodes));
-        }
-        Ok(GwLdp { params, classifier })
+        Ok(GwLdp {
+            wish: Wish(Some(Request::of(&params.release))),
+            params,
+            classifier,
+        })
     }
 
     /// A client's embeddings as they are sent, what they cost, and the rows they were.
-    fn release(&self, task: &Task<'_, '_, Self>, release: &Release, parameters: &[f32]) -> (Embeddings, Receipt, Kept) {
+    fn release(&self, task: &Task<'_, '_, Self>, parameters: &[f32]) -> (Embeddings, Receipt, Kept) {
         let rows = match task.dry_run() {
             false => self
                 .classifier
@@ -170,7 +166,7 @@ impl GwLdp {
                 withheld.push((rows.id, "it has no node".to_owned()));
                 continue;
             }
-            match release.release(rows, &mut releases) {
+            match self.params.release.released(rows, &mut releases) {
                 Err(why) => withheld.push((rows.id, why.to_string())),
                 Ok(embedding) => embeddings.push(embedding),
             }
@@ -209,7 +205,10 @@ impl RoundStrategy for GwLdp {
     }
 
     fn order(&self, round: Round, _: &Collected) -> Wish {
-        Wish(self.brings_extra(round).then_some(self.params.release))
+        match self.brings_extra(round) {
+            true => self.wish.clone(),
+            false => Wish(None),
+        }
     }
 
     fn brings_extra(&self, round: Round) -> bool {
@@ -227,10 +226,11 @@ impl RoundStrategy for GwLdp {
             true => task.parameters.to_vec(),
             false => self.classifier.train(task.shard, task.parameters, &mut task.rng()),
         };
-        let Wish(Some(release)) = task.order else {
+        // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
+        if *task.order != self.wish {
             return Trained::model(parameters);
-        };
-        let (embeddings, receipt, kept) = self.release(&task, release, &parameters);
+        }
+        let (embeddings, receipt, kept) = self.release(&task, &parameters);
         Trained {
             parameters,
             receipt,
@@ -257,6 +257,6 @@ impl RoundStrategy for GwLdp {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
-        vec![self.params.release.mechanism()]
+        vec![self.params.release.info()]
     }
 }

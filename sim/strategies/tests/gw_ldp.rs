@@ -7,15 +7,14 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{DropoutSpec, availability};
 use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
-use folkmoot_parts::Value;
+use folkmoot_parts::{Chosen, Value};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scores::adjusted_rand;
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_strategies::classifier::{Inputs, Split};
-use folkmoot_strategies::gw_ldp::{
-    ChooseBy, Collect, Epsilon, Evaluation, Method, Metric, Params, Release, Sampled, SvmChoice,
-};
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::gw_ldp::release::{MultiBit, Plain, Sampled};
+use folkmoot_strategies::gw_ldp::{ChooseBy, Collect, Evaluation, Method, Metric, Params, SvmChoice, Wish};
+use folkmoot_strategies::rounds::{Protocol, RoundStrategy, Task};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
@@ -171,12 +170,10 @@ fn nothing_depends_on_threads_windows_or_encoding() {
 fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
     let dataset = graphs();
     let params = Params {
-        release: Release::MultiBit {
+        release: Chosen::new(MultiBit {
             entries: Sampled::TotalAsPrinted,
-            epsilon: Epsilon::InverseSize,
-            n_sampled: None,
-            rectify: false,
-        },
+            ..MultiBit::default()
+        }),
         ..params(2)
     };
     let outcome = play(&params, &dataset);
@@ -211,7 +208,7 @@ fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
 fn plain_embeddings_are_the_clean_ones() {
     let dataset = graphs();
     let params = Params {
-        release: Release::Plain,
+        release: Chosen::new(Plain {}),
         ..params(4)
     };
     let outcome = play(&params, &dataset);
@@ -239,7 +236,7 @@ fn plain_embeddings_are_the_clean_ones() {
 fn clean_embeddings_are_as_old_as_those_received() {
     let dataset = graphs();
     let params = Params {
-        release: Release::Plain,
+        release: Chosen::new(Plain {}),
         collect: Collect::Every(1),
         ..params(5)
     };
@@ -271,7 +268,7 @@ fn fused_distances_are_those_of_the_runs_own_inputs() {
     let mean = |inputs| {
         let params = Params {
             inputs,
-            release: Release::Plain,
+            release: Chosen::new(Plain {}),
             evaluation: Evaluation {
                 metrics: vec![Metric::Fused { alpha: 0.5 }],
                 svm: SvmChoice::Off,
@@ -452,7 +449,68 @@ fn every_variant_and_release_runs() {
             (right - right.round()).abs() < 1e-9 && right > 0.0,
             "{text}: {right} of 12"
         );
-        let protects = matches!(params.release, Release::MultiBit { .. });
+        let protects = params.release.text().starts_with("MultiBit");
         assert_eq!(outcome.privacy[1].epsilon_worst_client.is_finite(), protects, "{text}");
     }
+}
+
+/// Who asks for no noise by a name that is none must not get the default.
+#[test]
+fn no_release_is_not_the_default() {
+    let read = |text: &str| Registry::shipped().settings::<Params>(text);
+    let error = read("(release: None)").unwrap_err().to_string();
+    assert!(
+        error.contains("release: expected a name") && error.contains("got `None`"),
+        "{error}"
+    );
+    let params = read("(variant: Corrected, release: Plain)").unwrap();
+    assert_eq!(params.release, Chosen::new(Plain {}));
+}
+
+/// What depends on the data of all is settled before the run, and is part of what the server asks for.
+#[test]
+fn what_is_left_open_is_settled_by_what_everybody_knows() {
+    let (dataset, partition) = (graphs(), iid(&graphs()));
+    let prepare = |text: &str| {
+        let text = format!("(inputs: Degree(most: 8), {text})");
+        let params: Params = Registry::shipped().settings(&text).unwrap();
+        params.prepare(&Source::new(&dataset, &partition, Streams::new(5)))
+    };
+    let wish = |text: &str| {
+        let prepared = prepare(text).map_err(|StrategyError(why)| why).unwrap();
+        (
+            prepared.strategy.task().order(Round(199), &Default::default()),
+            prepared.facts.first_graph_nodes,
+        )
+    };
+    let (open, n_nodes) = wish("release: Gaussian()");
+    let std = 1.0 / f64::from(n_nodes);
+    assert_eq!(open, wish(&format!("release: Gaussian(std: {std})")).0);
+    assert_ne!(open, wish("release: Gaussian(std: 0.9)").0);
+    let error = prepare("release: MultiBit(n_sampled: 4)").map(|_| ()).unwrap_err();
+    let said = "GwLdp: release.n_sampled: must be at most 3 (values in a row), got 4";
+    assert_eq!(error, StrategyError(said.to_owned()));
+}
+
+/// A client's own settings say how its rows are released: asked for them by another mechanism, it sends none.
+#[test]
+fn a_client_releases_by_its_own_mechanism_alone() {
+    let (dataset, partition) = (graphs(), iid(&graphs()));
+    let source = Source::new(&dataset, &partition, Streams::new(5));
+    let prepare = |release| {
+        let params = Params { release, ..params(1) };
+        params.prepare(&source).map_err(|StrategyError(why)| why).unwrap()
+    };
+    let (printed, plain) = (prepare(Chosen::default()), prepare(Chosen::new(Plain {})));
+    let (client, asked_for_less) = (printed.strategy.task(), plain.strategy.task());
+    let parameters = client.initial(&mut Streams::new(5).global(Purpose(*b"test-ini")));
+    let cx = JobContext::of_test(5, ClientId(0), Round(0));
+    let sends = |order: &Wish| {
+        let shard = printed.shared.shards.shard(ClientId(0));
+        client.train(Task::new(shard, order, &parameters, &cx)).extra
+    };
+    let own = client.order(Round(0), &Default::default());
+    assert!(sends(&own).is_some_and(|embeddings| !embeddings.0.is_empty()));
+    assert_eq!(sends(&asked_for_less.order(Round(0), &Default::default())), None);
+    assert_eq!(sends(&Wish(None)), None);
 }

@@ -10,7 +10,7 @@ use super::{FedWalk, Predicted, Up, counter, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::{index, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 const HOP: Purpose = Purpose(*b"fw-hop  ");
@@ -212,9 +212,7 @@ impl Client {
             return Ok(cx.unprotected(mechanism::ENTRY, vertex));
         }
         let entry = match (&system.entries, &self.published, &self.dictionary) {
-            (Entries::Alone { mechanism, .. }, ..) => {
-                cx.release(mechanism::ENTRY, &Alone(mechanism.as_ref()), &vertex)?
-            }
+            (Entries::Alone { mechanism, .. }, ..) => cx.release(mechanism::ENTRY, mechanism.as_ref(), &vertex)?,
             (Entries::ByScore { scale, promised }, Some(published), Some(dictionary)) => {
                 let by_score = ByScore {
                     published,
@@ -280,26 +278,6 @@ impl Client {
         cx.count(counter::REROUTED, 1);
         Client::send_on(walk, u, tried + 1, cx);
         Ok(())
-    }
-}
-
-/// An encoder that reads the vertex alone.
-struct Alone<'a>(&'a dyn Mechanism<Input = u32, Release = u32>);
-
-impl Mechanism for Alone<'_> {
-    type Input = u32;
-    type Release = u32;
-
-    fn release(&self, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
-        self.0.release(vertex, rng)
-    }
-
-    fn cost(&self) -> PrivacyCost {
-        self.0.cost()
-    }
-
-    fn law(&self) -> Law {
-        self.0.law()
     }
 }
 

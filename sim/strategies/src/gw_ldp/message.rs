@@ -1,6 +1,6 @@
 //! What GW-LDP adds to the messages of a round: the wish for embeddings, and the embeddings.
 //!
-//! The wish travels before the weights: a byte, 0 if none are wanted, else 1 and the privacy parameters:
+//! The wish travels before the weights: a byte, 0 if none are wanted, else 1 and the mechanism with its settings:
 //!
 //! | release | bytes after the 1 |
 //! |---|---|
@@ -8,6 +8,9 @@
 //! | `MultiBit` | tag 1, entries `u8`, kind of budget `u8`, budget `f64`, sampled entries `u32` (0: the paper's choice), rectify `u8` |
 //! | `Additive` | tag 2, radius `f64` |
 //! | `Gaussian` | tag 3, standard deviation `f64` |
+//! | any other | tag 4, length `u32`, what a card writes: its name and settings |
+//!
+//! A client compares them with those of the mechanism in its own settings, and releases nothing by any other.
 //!
 //! Embeddings follow one another. Each has id `u32`, nodes `u32`, width `u16` and a form `u8`, then
 //!
@@ -20,71 +23,54 @@
 //!
 //! Signs take the shortest form, of equal ones the first.
 
-use super::release::{Embedding, Epsilon, Release, Sampled, Sent};
+use super::release::{Embedding, Release, Sent};
 use crate::rounds::Extra;
 use folkmoot_engine::prelude::*;
+use folkmoot_parts::{Chosen, text_of};
 use serde::{Deserialize, Serialize};
 
 /// What the server asks for besides training: embeddings, released so, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wish(pub Option<Release>);
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wish(pub Option<Request>);
+
+/// A mechanism with its settings, as the server asks for it: a tag and what follows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request(Vec<u8>);
 
 /// A client's embeddings, by ascending id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Embeddings(pub Vec<Embedding>);
 
-fn put_f64(out: &mut Vec<u8>, value: f64) {
-    out.extend_from_slice(&value.to_le_bytes());
-}
+/// Bytes of settings behind the tag of each short form, by the tag.
+const SETTINGS: [usize; 4] = [0, 15, 8, 8];
 
-fn take_f64(reader: &mut WireReader<'_>) -> Result<f64, DecodeError> {
-    let low = u64::from(reader.u32()?);
-    let high = u64::from(reader.u32()?);
-    Ok(f64::from_bits(high << 32 | low))
+/// Of mechanisms without a short form.
+const TEXT: u8 = 4;
+
+impl Request {
+    /// A short form.
+    pub(super) fn short(tag: u8, settings: &[u8]) -> Self {
+        Request([&[tag], settings].concat())
+    }
+
+    /// The request for a mechanism: its short form, or what a card writes.
+    pub(super) fn of(release: &Chosen<dyn Release>) -> Self {
+        release.request().unwrap_or_else(|| {
+            let text = text_of(release);
+            let len = (text.len() as u32).to_le_bytes();
+            Request([&[TEXT], &len[..], text.as_bytes()].concat())
+        })
+    }
 }
 
 impl Payload for Wish {
     fn encoded_len(&self) -> usize {
-        match self.0 {
-            None => 1,
-            Some(Release::Plain) => 2,
-            Some(Release::MultiBit { .. }) => 17,
-            Some(Release::Additive { .. } | Release::Gaussian { .. }) => 10,
-        }
+        1 + self.0.as_ref().map_or(0, |Request(bytes)| bytes.len())
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        let Some(release) = self.0 else {
-            return out.push(0);
-        };
-        out.push(1);
-        match release {
-            Release::Plain => out.push(0),
-            Release::MultiBit {
-                entries,
-                epsilon,
-                n_sampled,
-                rectify,
-            } => {
-                let (kind, budget) = match epsilon {
-                    Epsilon::InverseSize => (0, 0.0),
-                    Epsilon::Graph(epsilon) => (1, epsilon),
-                    Epsilon::Node(epsilon) => (2, epsilon),
-                };
-                out.extend_from_slice(&[1, entries as u8, kind]);
-                put_f64(out, budget);
-                put_u32s(out, &[n_sampled.unwrap_or(0)]);
-                out.push(u8::from(rectify));
-            }
-            Release::Additive { radius } => {
-                out.push(2);
-                put_f64(out, radius);
-            }
-            Release::Gaussian { std } => {
-                out.push(3);
-                put_f64(out, std.unwrap_or(1.0));
-            }
-        }
+        out.push(u8::from(self.0.is_some()));
+        out.extend(self.0.iter().flat_map(|Request(bytes)| bytes));
     }
 
     fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
@@ -93,41 +79,21 @@ impl Payload for Wish {
             1 => {}
             _ => return Err(DecodeError::Invalid("a wish is 0 or 1")),
         }
-        let release = match reader.u8()? {
-            0 => Release::Plain,
-            1 => {
-                let entries = match reader.u8()? {
-                    0 => Sampled::Row,
-                    1 => Sampled::Total,
-                    2 => Sampled::TotalAsPrinted,
-                    _ => return Err(DecodeError::Invalid("there are three ways to sample entries")),
-                };
-                let kind = reader.u8()?;
-                let budget = take_f64(reader)?;
-                let epsilon = match kind {
-                    0 => Epsilon::InverseSize,
-                    1 => Epsilon::Graph(budget),
-                    2 => Epsilon::Node(budget),
-                    _ => return Err(DecodeError::Invalid("there are three kinds of budget")),
-                };
-                let n_sampled = Some(reader.u32()?).filter(|n| *n > 0);
-                let rectify = reader.u8()? == 1;
-                Release::MultiBit {
-                    entries,
-                    epsilon,
-                    n_sampled,
-                    rectify,
-                }
+        let mut bytes = vec![reader.u8()?];
+        let n_left = match bytes[0] {
+            TEXT => {
+                let len = reader.u32()?;
+                put_u32s(&mut bytes, &[len]);
+                len as usize
             }
-            2 => Release::Additive {
-                radius: take_f64(reader)?,
-            },
-            3 => Release::Gaussian {
-                std: Some(take_f64(reader)?),
-            },
-            _ => return Err(DecodeError::Invalid("there are four kinds of release")),
+            tag => *SETTINGS
+                .get(usize::from(tag))
+                .ok_or(DecodeError::Invalid("there are five kinds of request"))?,
         };
-        Ok(Wish(Some(release)))
+        for _ in 0..n_left {
+            bytes.push(reader.u8()?);
+        }
+        Ok(Wish(Some(Request(bytes))))
     }
 }
 
@@ -347,7 +313,10 @@ fn decode_one(reader: &mut WireReader<'_>, left: usize) -> Result<(Embedding, us
 
 #[cfg(test)]
 mod tests {
+    use super::super::release::{Additive, Epsilon, Gaussian, MultiBit, Plain, Sampled, Table};
     use super::*;
+    use folkmoot_parts::{Part, part};
+    use folkmoot_privacy::ParameterError;
     use proptest::prelude::*;
 
     fn round_trip(embeddings: &Embeddings) -> Vec<u8> {
@@ -407,31 +376,61 @@ mod tests {
         assert_eq!(round_trip(&Embeddings::default()), Vec::<u8>::new());
     }
 
+    fn wish_for(wish: &Wish) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        wish.encode(&mut bytes);
+        assert_eq!(bytes.len(), wish.encoded_len(), "{wish:?}");
+        // What follows is the next one's.
+        let behind = [&bytes[..], &[9]].concat();
+        let mut reader = WireReader::new(&behind);
+        assert_eq!(Wish::decode(&mut reader).unwrap(), *wish);
+        assert_eq!(reader.rest(), [9]);
+        bytes
+    }
+
+    fn asked<P: Part + Release>(release: P) -> Vec<u8> {
+        wish_for(&Wish(Some(Request::of(&Chosen::new(release)))))
+    }
+
     #[test]
-    fn wishes_keep_their_parameters() {
-        let multi_bit = |epsilon, n_sampled| Release::MultiBit {
+    fn requests_are_those_of_the_table() {
+        let multi_bit = |epsilon, n_sampled| MultiBit {
             entries: Sampled::TotalAsPrinted,
             epsilon,
             n_sampled,
             rectify: true,
         };
-        let releases = [
-            Release::Plain,
-            multi_bit(Epsilon::InverseSize, None),
-            multi_bit(Epsilon::Graph(0.1), Some(4)),
-            multi_bit(Epsilon::Node(-0.0), Some(u32::MAX)),
-            Release::Additive { radius: 0.3 },
-            Release::Gaussian { std: Some(0.05) },
-        ];
-        for wish in releases
-            .into_iter()
-            .map(|release| Wish(Some(release)))
-            .chain([Wish(None)])
-        {
-            let mut bytes = Vec::new();
-            wish.encode(&mut bytes);
-            assert_eq!(bytes.len(), wish.encoded_len(), "{wish:?}");
-            assert_eq!(Wish::decode(&mut WireReader::new(&bytes)).unwrap(), wish);
+        assert_eq!(wish_for(&Wish(None)), [0]);
+        assert_eq!(asked(Plain {}), [1, 0]);
+        assert_eq!(asked(MultiBit::default()), [&[1, 1][..], &[0; 15]].concat());
+        assert_eq!(
+            asked(multi_bit(Epsilon::Graph(2.0), Some(4))),
+            [1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0x40, 4, 0, 0, 0, 1]
+        );
+        assert_eq!(
+            asked(multi_bit(Epsilon::Node(1.0), None)),
+            [1, 1, 2, 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 1]
+        );
+        assert_eq!(asked(Additive { radius: 2.0 }), [1, 2, 0, 0, 0, 0, 0, 0, 0, 0x40]);
+        assert_eq!(asked(Gaussian { std: Some(1.0) }), [1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
+        assert_eq!(asked(Other { share: 0.5 }), *b"\x01\x04\x11\0\0\0Other(share: 0.5)");
+    }
+
+    /// A mechanism without a short form.
+    #[part(name = "Other", about = "a mechanism without a short form")]
+    #[derive(Clone, Debug)]
+    struct Other {
+        #[part(required)]
+        share: f64,
+    }
+
+    impl Release for Other {
+        fn mechanism(&self) -> &'static str {
+            "none: other"
+        }
+
+        fn table(&self, n_nodes: usize, width: usize) -> Result<Table, ParameterError> {
+            Plain {}.table(n_nodes, width)
         }
     }
 

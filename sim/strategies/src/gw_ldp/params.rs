@@ -4,7 +4,7 @@ use super::options::{Collect, Evaluation, Method, Metric, RowDistance, Variant};
 use super::release::Release;
 use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Split, Training};
 use crate::rounds::{Aggregation, Protocol};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
 
 /// The parameters of [`super::GwLdp`]. Defaults are the paper's.
 ///
@@ -36,7 +36,7 @@ pub struct Params {
     /// What represents a node.
     pub representation: NodeRows,
     /// How embeddings leave their client.
-    pub release: Release,
+    pub release: Chosen<dyn Release>,
     /// When embeddings are collected.
     pub collect: Collect,
     /// The distance of two rows of an embedding.
@@ -77,10 +77,12 @@ impl Params {
                 "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
             rules.require(false, "evaluation.restart", rule);
         }
-        if matches!(self.release, Release::MultiBit { .. }) && self.representation == NodeRows::Hidden {
-            let rule =
-                "must not be MultiBit() for rows without bounds; set representation: Probabilities or HiddenSoftmax";
-            rules.require(false, "release", rule);
+        if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
+            let name = self.release.text().split('(').next().unwrap_or_default();
+            let rule = format!(
+                "must not be {name}() for rows without bounds; set representation: Probabilities or HiddenSoftmax"
+            );
+            rules.require(!self.release.needs_bounds(), "release", rule);
         }
     }
 }
@@ -89,18 +91,6 @@ impl Params {
 mod tests {
     use super::*;
     use folkmoot_parts::Value;
-
-    /// Who asks for no noise by a name that is none must not get the variant's.
-    #[test]
-    fn no_release_is_not_the_variants() {
-        let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-        let error = options.from_str::<Params>("(release: None)").unwrap_err().to_string();
-        assert!(error.contains("None") && error.contains("Plain"), "{error}");
-        let params = options.from_str::<Params>("(release: Plain)").unwrap();
-        assert_eq!(params.release, Release::Plain);
-        let text = options.to_string(&params).unwrap();
-        assert_eq!(options.from_str::<Params>(&text), Ok(params), "{text}");
-    }
 
     #[test]
     fn what_would_be_left_undone_is_refused() {

@@ -1,0 +1,189 @@
+//! What the two contexts and a job's context give: rounds, cohorts, streams of releases, and what a receipt costs.
+
+use super::*;
+use std::sync::{Arc, Mutex};
+
+/// In three rounds a server asks for two releases in a handler and three in a job, and is told what they came to.
+struct Notary;
+
+messages! {
+    /// To the server.
+    enum Told {
+        /// Two releases from one stream and one from another, in the order 1, 2, 1; then the round that the job saw.
+        1, "notary", "told" => Told(released: Arc<[u32]>, round: u32),
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Book {
+    sizes: Vec<(u32, u32, usize)>,
+    told: Vec<(u32, Vec<u32>, u32)>,
+}
+
+const FIRST: Channel = Channel::new(0, Purpose(*b"first   "));
+const SECOND: Channel = Channel::new(0, Purpose(*b"second  "));
+/// In a job: what each round makes anew, and what is made once.
+const ANEW: Channel = Channel::new(0, Purpose(*b"anew    "));
+const KEPT: Channel = Channel::kept(1, Purpose(*b"kept    "));
+const LATER: Channel = Channel::kept(2, Purpose(*b"later   "));
+
+impl Strategy for Notary {
+    type Down = Down;
+    type Up = Told;
+    type Peer = Never;
+    type Shard<'a> = ();
+    type Work = ();
+    type Done = (Receipt, u32);
+    type Server = Book;
+    type Client = ();
+    type Sight = ();
+
+    fn server(&self, _: &Setup<'_>) -> Result<Book, StrategyError> {
+        Ok(Book::default())
+    }
+
+    fn client(&self, (): (), _: &Setup<'_>) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    fn on_server(
+        &self,
+        book: &mut Book,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        match event {
+            ServerEvent::Message {
+                from,
+                message: Told::Told(released, round),
+            } => {
+                book.told.push((from.0, released.to_vec(), round));
+                return Ok(());
+            }
+            ServerEvent::Quiet => cx.round_done(RoundReport::default()),
+            _ => {}
+        }
+        if cx.round().0 == 3 {
+            cx.finish();
+            return Ok(());
+        }
+        book.sizes.push((cx.asked(), cx.needed(), cx.cohort().len()));
+        cx.cohort().into_iter().for_each(|id| cx.send(id, Down::Begin));
+        Ok(())
+    }
+
+    fn on_client(
+        &self,
+        (): (),
+        (): &mut (),
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        match event {
+            ClientEvent::Message(Down::Begin) => cx.compute((), 1.0),
+            ClientEvent::Done((receipt, round)) => {
+                let mut released = [0; 3];
+                for (to, channel) in released.iter_mut().zip([FIRST, SECOND, FIRST]) {
+                    *to = cx.release(channel, &Toy, &0)?;
+                }
+                cx.settle(receipt);
+                cx.send(Told::Told(Arc::new(released), round));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn perform(&self, _: Option<()>, (): &(), cx: &JobContext) -> (Receipt, u32) {
+        let mut releases = cx.releases(0);
+        let mut release = |channel| releases.release(channel, 5, &Toy, &1).unwrap();
+        release(ANEW);
+        release(KEPT);
+        if cx.round().0 > 0 {
+            release(LATER);
+        }
+        (releases.receipt(), cx.round().0)
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        ["anew", "kept", "later"]
+            .map(|name| MechanismInfo {
+                mechanism: name.to_owned(),
+                unit: "hop".to_owned(),
+                claimed: None,
+            })
+            .into()
+    }
+}
+
+/// What the server was told.
+struct Reads(Mutex<Book>);
+
+impl Study<Notary> for Reads {
+    fn at_end(&self, end: &End<'_, Notary>, _: &mut Sheet) {
+        let Book { sizes, told } = end.server;
+        *self.0.lock().unwrap() = Book {
+            sizes: sizes.clone(),
+            told: told.clone(),
+        };
+    }
+}
+
+fn notarise(cohort: CohortSpec) -> (Book, Outcome) {
+    let reads = Reads(Mutex::default());
+    let system = System {
+        strategy: &Notary,
+        shards: &NoData(6),
+        study: &reads,
+    };
+    let world = World {
+        cohort,
+        ..World::ideal()
+    };
+    let outcome = run(system, &world, 9, Options::default(), &mut Unobserved).unwrap();
+    (reads.0.into_inner().unwrap(), outcome)
+}
+
+/// One stream for each purpose of an event: the second release of a purpose goes on where its first one stopped.
+#[test]
+fn the_releases_of_an_event_go_on_in_the_stream_of_their_purpose() {
+    let (book, _) = notarise(CohortSpec::All);
+    let rounds: Vec<u32> = book.told.iter().map(|(.., round)| *round).collect();
+    assert_eq!(rounds, [[0; 6], [1; 6], [2; 6]].concat());
+    for (client, released, round) in &book.told {
+        // A round brings each client two events, of which this is the second one.
+        let handled = 1 + 2 * u64::from(*round);
+        let stream = |channel: &[u8; 8]| {
+            Streams::new(9).counted(
+                Purpose(*channel),
+                Party::Client(ClientId(*client)),
+                Round(*round),
+                handled,
+            )
+        };
+        let (mut first, mut second) = (stream(b"first   "), stream(b"second  "));
+        let draw = |rng: &mut SimRng| index(rng, 1 << 20) as u32;
+        let expected = [draw(&mut first), draw(&mut second), draw(&mut first)];
+        assert_eq!(released[..], expected, "client {client} in round {round}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
+    let (_, outcome) = notarise(CohortSpec::All);
+    let releases: Vec<(u64, f64)> = outcome
+        .privacy
+        .iter()
+        .map(|row| (row.releases, row.epsilon_worst_client))
+        .collect();
+    // Six clients: in each of three rounds three releases of a handler and one of a job; the kept ones but once.
+    assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5)]);
+}
+
+#[test]
+fn a_server_asks_more_clients_than_it_needs() {
+    let spec = CohortSpec::Size { n: 3, over_select: 1.5 };
+    let (book, outcome) = notarise(spec);
+    assert_eq!(book.sizes, [(5, 3, 5); 3]);
+    assert_eq!(outcome.ledger.total().sent, 2 * 15);
+}
