@@ -1,9 +1,10 @@
-//! The one font of all figures: how wide a text is, and how to break or cut it.
+//! The one font of all figures: how wide a text is, how to break or cut it, and its outlines.
 //!
 //! The font comes with the program, because a bare machine has none. Text widths are measured in it; an SVG names it
 //! first among common families, and since it is a wide one, a viewer that lacks it shows narrower text in the same place.
 
-use ab_glyph::{Font, FontRef, Glyph, ScaleFont, point};
+use crate::scene::Point;
+use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
 use std::sync::OnceLock;
 
 /// DejaVu Sans 2.37; its licence lies beside it.
@@ -33,7 +34,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// The glyphs of `text` with their places on a baseline that starts at the origin, and the width of it all.
-pub(crate) fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
+fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
     let font = font().as_scaled(px_scale(size));
     let mut x = 0.0_f32;
     let mut last = None;
@@ -48,13 +49,25 @@ pub(crate) fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
     (glyphs, f64::from(x))
 }
 
-/// Calls `pixel(x, y, coverage)` for each pixel of a glyph, relative to the baseline's origin.
-pub(crate) fn draw_glyph(glyph: Glyph, mut pixel: impl FnMut(i32, i32, f64)) {
-    if let Some(outline) = font().outline_glyph(glyph) {
-        let bounds = outline.px_bounds();
-        let (left, top) = (bounds.min.x as i32, bounds.min.y as i32);
-        outline.draw(|x, y, coverage| pixel(left + x as i32, top + y as i32, f64::from(coverage)));
+/// The outlines of `text` on a baseline that starts at the origin, as quadratic curves with their control points in the
+/// middle, and the width of it all.
+pub(crate) fn outlines(text: &str, size: f64) -> (Vec<[Point; 3]>, f64) {
+    let (glyphs, width) = glyphs(text, size);
+    let mut curves = Vec::new();
+    for glyph in glyphs {
+        let scale = font().as_scaled(glyph.scale).scale_factor();
+        let outline = font().outline(glyph.id).map_or(Vec::new(), |outline| outline.curves);
+        let placed = |point: ab_glyph::Point| {
+            let (x, y) = (point.x * scale.horizontal, point.y * -scale.vertical);
+            (f64::from(glyph.position.x + x), f64::from(y))
+        };
+        curves.extend(outline.into_iter().map(|curve| match curve {
+            OutlineCurve::Quad(from, control, to) => [from, control, to].map(placed),
+            // A TrueType font has no cubic curves.
+            OutlineCurve::Line(from, to) | OutlineCurve::Cubic(from, _, _, to) => [from, from, to].map(placed),
+        }));
     }
+    (curves, width)
 }
 
 /// `text` without signs that no figure can show, cut with an ellipsis where it is wider than `limit`.

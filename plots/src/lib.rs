@@ -4,7 +4,10 @@
 //!   messages, what privacy was spent; maps, matrices and changes where a strategy left them.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
 //!
-//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give equal bytes; a figure
+//! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
+//!
+//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give equal
+//! bytes on every CPU, by any number of threads; a figure
 //! whose data are absent or all zero is not drawn. Curves differ in colour, marker and dash; theory is dashed; intervals
 //! are bands; legends lie off the data. The font comes with the crate, so nothing is asked of the system.
 //!
@@ -20,7 +23,9 @@ mod draw;
 mod figure;
 mod font;
 mod names;
+mod png;
 mod profile;
+mod raster;
 mod render;
 mod run;
 mod scale;
@@ -32,6 +37,7 @@ mod tests;
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -79,33 +85,42 @@ pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
     save(dir, &figures)
 }
 
+/// How many figures are held at a time between drawing and writing.
+const AT_ONCE: usize = 64;
+
 fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
     let mut taken = BTreeSet::new();
-    for figure in figures {
-        let failed = |reason| PlotError::Draw {
-            figure: figure.name.clone(),
-            reason,
-        };
-        // Two metrics may differ only in signs that no file name holds.
-        let names = (2..).map(|n| format!("{}-{n}", figure.name));
-        let name = std::iter::once(figure.name.clone())
-            .chain(names)
-            .find(|name| !taken.contains(name));
-        let name = name.unwrap_or_default();
-        taken.insert(name.clone());
-        let scene = draw::lay_out(figure);
-        let forms = [
-            ("svg", render::svg(&scene).map_err(failed)?),
-            ("png", render::png(&scene).map_err(failed)?),
-        ];
-        for (ending, bytes) in forms {
-            let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
-            write_whole(&path, &bytes)?;
-            files.push(path);
+    for some in figures.chunks(AT_ONCE) {
+        let drawn: Vec<Result<_, PlotError>> = some.par_iter().map(draw_forms).collect();
+        // Written in order, so that what is there after a failure does not depend on threads.
+        for (figure, forms) in some.iter().zip(drawn) {
+            // Two metrics may differ only in signs that no file name holds.
+            let names = (2..).map(|n| format!("{}-{n}", figure.name));
+            let name = std::iter::once(figure.name.clone())
+                .chain(names)
+                .find(|name| !taken.contains(name));
+            let name = name.unwrap_or_default();
+            taken.insert(name.clone());
+            for (ending, bytes) in forms? {
+                let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
+                write_whole(&path, &bytes)?;
+                files.push(path);
+            }
         }
     }
     Ok(files)
+}
+
+/// The bytes of a figure's files, with their endings.
+fn draw_forms(figure: &Figure) -> Result<[(&'static str, Vec<u8>); 2], PlotError> {
+    let scene = draw::lay_out(figure);
+    let (svg, png) = rayon::join(|| render::svg(&scene), || render::png(&scene));
+    let svg = svg.map_err(|reason| PlotError::Draw {
+        figure: figure.name.clone(),
+        reason,
+    })?;
+    Ok([("svg", svg), ("png", png)])
 }
 
 /// A text as part of a file name: what is not a letter or a digit becomes a hyphen.

@@ -1,16 +1,11 @@
-//! A scene as SVG and as PNG, through plotters' two backends.
-//!
-//! The PNG is drawn at twice its size and averaged down, since the bitmap backend has no soft edges. Its text is drawn
-//! from the font's outlines here: the backend's own text ignores side bearings, which spaces letters unevenly.
+//! A scene as SVG, through plotters' backend, and as PNG, through a rasteriser of our own (`raster.rs`).
 
-use crate::font;
+use crate::raster::Page;
 use crate::scene::{Anchor, Color, Point, Scene, Shape};
-use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
+use crate::{font, png};
+use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, IntoFont, RGBAColor, TextStyle};
-
-/// How much larger the PNG is drawn than it is saved.
-const OVERSAMPLING: u32 = 2;
 
 /// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as SVG's `0.5ex`.
 const HALF_X_HEIGHT: f64 = 0.273;
@@ -89,52 +84,34 @@ fn svg_shape(backend: &mut SVGBackend<'_>, shape: &Shape) -> Result<(), String> 
 }
 
 /// The scene as the bytes of a PNG file.
-pub(crate) fn png(scene: &Scene) -> Result<Vec<u8>, String> {
-    let scale = f64::from(OVERSAMPLING);
-    let (width, height) = (scene.width * OVERSAMPLING, scene.height * OVERSAMPLING);
-    let mut large = vec![255_u8; width as usize * height as usize * 3];
-    {
-        let mut backend = BitMapBackend::with_buffer_and_format(&mut large, (width, height)).map_err(told)?;
-        for shape in &scene.shapes {
-            png_shape(&mut backend, shape, scale)?;
-        }
-        backend.present().map_err(told)?;
-    }
-    encode_png(&average(&large, width as usize), (scene.width, scene.height))
+pub(crate) fn png(scene: &Scene) -> Vec<u8> {
+    let mut page = Page::new(scene.width, scene.height);
+    scene.shapes.iter().for_each(|shape| paint(&mut page, shape));
+    png::encode(&page.into_pixels(), scene.width, scene.height)
 }
 
-fn png_shape(backend: &mut BitMapBackend<'_>, shape: &Shape, scale: f64) -> Result<(), String> {
-    let large = |&(x, y): &Point| whole((x * scale, y * scale));
+fn paint(page: &mut Page, shape: &Shape) {
     match shape {
         Shape::Line { points, color, width } => {
-            let style = rgba(*color, 1.0);
-            let half = width * scale / 2.0;
-            for pair in points.windows(2) {
-                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
-                let length = libm::hypot(x1 - x0, y1 - y0);
-                if length > 0.0 {
-                    let (dx, dy) = (-(y1 - y0) / length * half, (x1 - x0) / length * half);
-                    let (x0, y0, x1, y1) = (x0 * scale, y0 * scale, x1 * scale, y1 * scale);
-                    let quad = [
-                        (x0 + dx, y0 + dy),
-                        (x1 + dx, y1 + dy),
-                        (x1 - dx, y1 - dy),
-                        (x0 - dx, y0 - dy),
-                    ];
-                    backend.fill_polygon(quad.map(whole), &style).map_err(told)?;
-                }
+            let points = near(points);
+            // Upright and level lines lie on whole pixels, so that their edges are sharp.
+            if points.windows(2).all(|pair| is_straight(pair[0], pair[1])) {
+                let width = width.round().max(1.0);
+                page.add_stroke(&sharp(&points, width / 2.0), width / 2.0);
+            } else {
+                page.add_stroke(&points, width / 2.0);
             }
-            // Round joints between the straight pieces; the ends stay flat, so that dashes keep their length.
-            let joints = points.iter().skip(1).take(points.len().saturating_sub(2));
-            joints.filter(|_| half >= 1.5).try_for_each(|joint| {
-                backend
-                    .draw_circle(large(joint), half as u32, &style, true)
-                    .map_err(told)
-            })
+            page.paint(*color, 1.0);
         }
-        Shape::Polygon { points, color, alpha } => backend
-            .fill_polygon(points.iter().map(large), &rgba(*color, *alpha))
-            .map_err(told),
+        Shape::Polygon { points, color, alpha } => {
+            let mut points = near(points);
+            let mut sides = points.iter().zip(points.iter().cycle().skip(1));
+            if sides.all(|(&from, &to)| is_straight(from, to)) {
+                points.iter_mut().for_each(|(x, y)| (*x, *y) = (x.round(), y.round()));
+            }
+            page.add_polygon(&points);
+            page.paint(*color, *alpha);
+        }
         Shape::Text {
             at,
             anchor,
@@ -143,65 +120,55 @@ fn png_shape(backend: &mut BitMapBackend<'_>, shape: &Shape, scale: f64) -> Resu
             color,
             text,
         } => {
-            let (glyphs, width) = font::glyphs(text, size * scale);
-            let shift = match anchor {
+            let (curves, width) = font::outlines(text, *size);
+            let along = match anchor {
                 Anchor::Start => 0.0,
                 Anchor::Middle => -width / 2.0,
                 Anchor::End => -width,
             };
-            let (x0, y0) = (at.0 * scale, at.1 * scale);
-            let (along, across) = whole((shift, HALF_X_HEIGHT * size * scale));
-            let (x0, y0) = whole((x0, y0));
-            let (right, bottom) = backend.get_size();
-            let mut outcome = Ok(());
-            for glyph in glyphs {
-                font::draw_glyph(glyph, |x, y, coverage| {
-                    let (x, y) = (along + x, across + y);
-                    let (x, y) = if *upwards { (x0 + y, y0 - x) } else { (x0 + x, y0 + y) };
-                    let inside = x >= 0 && y >= 0 && x < right as i32 && y < bottom as i32;
-                    if inside && coverage > 0.0 && outcome.is_ok() {
-                        let color = plotters::style::Color::to_backend_color(&rgba(*color, coverage.min(1.0)));
-                        outcome = backend.draw_pixel((x, y), color).map_err(told);
-                    }
-                });
+            let across = HALF_X_HEIGHT * size;
+            for (x, y) in near(&[*at]) {
+                // The baseline lies on a whole pixel, so that the feet of letters are sharp.
+                let (x0, y0) = match upwards {
+                    true => ((x + across).round(), y - along),
+                    false => (x + along, (y + across).round()),
+                };
+                let placed = |(x, y): Point| if *upwards { (x0 + y, y0 - x) } else { (x0 + x, y0 + y) };
+                for &[from, control, to] in &curves {
+                    page.add_curve(placed(from), placed(control), placed(to));
+                }
             }
-            outcome
+            page.paint(*color, 1.0);
         }
     }
 }
 
-/// The mean of each square of [`OVERSAMPLING`]² pixels.
-fn average(large: &[u8], width: usize) -> Vec<u8> {
-    let n = OVERSAMPLING as usize;
-    let mut small = Vec::with_capacity(large.len() / (n * n));
-    for rows in large.chunks_exact(width * 3 * n) {
-        for x in 0..width / n {
-            for channel in 0..3 {
-                let pixels = (0..n * n).map(|i| rows[(i / n * width + x * n + i % n) * 3 + channel]);
-                let sum: usize = pixels.map(usize::from).sum();
-                small.push(((sum + n * n / 2) / (n * n)) as u8);
-            }
-        }
+/// The points, those far off any page brought nearer; none where one is no number.
+fn near(points: &[Point]) -> Vec<Point> {
+    const FAR: f64 = 1e6;
+    if points.iter().any(|(x, y)| x.is_nan() || y.is_nan()) {
+        return Vec::new();
     }
-    small
+    let near = |&(x, y): &Point| (x.clamp(-FAR, FAR), y.clamp(-FAR, FAR));
+    points.iter().map(near).collect()
 }
 
-fn encode_png(pixels: &[u8], (width, height): (u32, u32)) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    // Flat areas and few colours: rows compress best as they are.
-    encoder.set_filter(png::FilterType::NoFilter);
-    encoder.set_compression(png::Compression::Default);
-    // 85 mm for 1600 pixels, in pixels a metre: what a page layout takes as the natural size.
-    encoder.set_pixel_dims(Some(png::PixelDimensions {
-        xppu: 18824,
-        yppu: 18824,
-        unit: png::Unit::Meter,
-    }));
-    let mut writer = encoder.write_header().map_err(told)?;
-    writer.write_image_data(pixels).map_err(told)?;
-    writer.finish().map_err(told)?;
-    Ok(out)
+fn is_straight(from: Point, to: Point) -> bool {
+    from.0 == to.0 || from.1 == to.1
 }
+
+/// The points of upright and level pieces, moved so that the edges of a line that reaches `half` to both sides, and its
+/// ends, lie between pixels.
+fn sharp(points: &[Point], half: f64) -> Vec<Point> {
+    let edge = |at: f64, beside: bool| if beside { (at - half).round() + half } else { at.round() };
+    let moved = |i: usize| {
+        let (x, y) = points[i];
+        let ends = [i.checked_sub(1), Some(i + 1)];
+        let near = || ends.iter().flatten().filter_map(|&i| points.get(i));
+        (edge(x, near().any(|to| to.0 == x)), edge(y, near().any(|to| to.1 == y)))
+    };
+    (0..points.len()).map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests;

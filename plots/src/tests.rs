@@ -227,6 +227,20 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
 }
 
 #[test]
+fn any_number_of_threads_draws_the_same_files() {
+    let temp = TempDir::new();
+    let drawn = [1, 3].map(|n_threads| {
+        let dir = temp.join(&n_threads.to_string());
+        synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        let files = pool.install(|| draw_run(&dir)).unwrap();
+        let bytes: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+        (names(&files), bytes)
+    });
+    assert!(drawn[0] == drawn[1]);
+}
+
+#[test]
 fn labels_are_escaped_in_svg() {
     let temp = TempDir::new();
     synthetic::write_run(&temp.join("r"), "a < b & c", &synthetic::twelve_kinds(2)).unwrap();

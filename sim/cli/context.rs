@@ -4,6 +4,7 @@ use crate::args::{CardArgs, DataArgs, EngineArgs};
 use crate::exit::Exit;
 use folkmoot_engine::prelude::Options;
 use folkmoot_graphs::DataDirs;
+use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
@@ -67,13 +68,18 @@ pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
 
 /// How to run.
 pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {
-    let all = || std::thread::available_parallelism().map_or(1, usize::from);
     Options {
-        threads: args.threads.map_or_else(all, usize::from),
+        threads: n_threads(args.threads),
         windows: !args.no_windows,
         wire_check: args.wire_check,
         dry_run,
     }
+}
+
+/// As many threads as asked for, or all there are.
+fn n_threads(threads: Option<u16>) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    threads.map_or_else(all, usize::from)
 }
 
 /// What identifies this program and command in a manifest.
@@ -148,15 +154,10 @@ pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
     (1..).find_map(free).unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
-/// Where the figures of a result are, after drawing them; a failure to draw spoils no result, so it is only a warning.
-pub(crate) fn draw(dir: &Path, is_sweep: bool, quiet: bool) -> Result<usize, Exit> {
-    let drawn = if is_sweep {
-        folkmoot_plots::draw_sweep(dir)
-    } else {
-        folkmoot_plots::draw_run(dir)
-    };
-    let files = drawn.map_err(|error| {
-        Exit::from(error).after(&format!(
+/// Draws the figures of a result; a failure to draw spoils no result, so it is only a warning.
+pub(crate) fn draw(dir: &Path, args: &EngineArgs, quiet: bool) -> Result<usize, Exit> {
+    let files = figures(dir, args.threads).map_err(|error| {
+        error.after(&format!(
             "the results in {} are complete, but not their figures",
             dir.display()
         ))
@@ -165,4 +166,17 @@ pub(crate) fn draw(dir: &Path, is_sweep: bool, quiet: bool) -> Result<usize, Exi
         crate::output::warn("nothing to draw");
     }
     Ok(files.len())
+}
+
+/// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
+pub(crate) fn figures(dir: &Path, threads: Option<u16>) -> Result<Vec<PathBuf>, Exit> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(n_threads(threads))
+        .build()
+        .map_err(|error| Exit::failed(format!("error: cannot start the threads: {error}")))?;
+    let drawn = pool.install(|| match dir.join(SWEEP).is_file() {
+        true => folkmoot_plots::draw_sweep(dir),
+        false => folkmoot_plots::draw_run(dir),
+    });
+    Ok(drawn?)
 }

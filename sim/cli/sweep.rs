@@ -61,7 +61,7 @@ pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
             None => exit,
         }
     })?;
-    let n_figures = context::draw(&dir, true, quiet)?;
+    let n_figures = context::draw(&dir, &args.engine, quiet)?;
     let result = SweepDir::open(&dir)?;
     warn_of_unknown_headlines(&result);
     match args.out.format {

@@ -165,6 +165,27 @@ mod tests {
         );
     }
 
+    /// The best guess cuts half-way: it is wrong where the noise reaches beyond.
+    #[test]
+    fn the_error_of_a_guess_is_a_tail() {
+        for scale in [0.2, 1.0, 7.0] {
+            let law = Laplace::new(scale).unwrap();
+            assert!((law.guess_error() - (1.0 - law.cdf(0.5))).abs() < 1e-15, "{scale}");
+            assert_eq!((law.scale(), law.mean_abs()), (scale, scale));
+        }
+    }
+
+    /// Against the sum that its closed form stands for.
+    #[test]
+    fn the_mean_of_a_rounded_count_adds_up_its_tails() {
+        let law = Laplace::new(1.5).unwrap();
+        for count in [0, 1, 6] {
+            let tail = |j: u32| 1.0 - law.cdf(f64::from(j) - 0.5 - f64::from(count));
+            let sum: f64 = (1..200).map(tail).sum();
+            assert!((law.mean_rounded_count(count) - sum).abs() < 1e-12, "{count}: {sum}");
+        }
+    }
+
     proptest! {
         #[test]
         fn quantile_inverts_the_distribution_function(scale in 0.01f64..100.0, u in 0.001f64..0.999) {

@@ -169,6 +169,9 @@ mod tests {
         let (mut rng, mut twin) = (SimRng::seed_from_u64(1), SimRng::seed_from_u64(1));
         let none = NoPrivacy::<[f64]>::new();
         assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
+        let mut out = vec![7.0];
+        none.release_into(&[1.0, 2.0], &mut rng, &mut out).unwrap();
+        assert_eq!(out, [1.0, 2.0]);
         assert_eq!(rng.next_u64(), twin.next_u64());
         assert_eq!((none.cost().epsilon, none.cost().unit), (f64::INFINITY, "nothing"));
         assert_eq!(none.law().renyi(2.0), f64::INFINITY);

@@ -294,6 +294,20 @@ mod tests {
         }
     }
 
+    /// Whatever the range, the mean of a rectified entry is its value, and a range that is none says what it is.
+    #[test]
+    fn rectified_entries_are_unbiased_in_any_range() {
+        let mechanism = encoder(Entries::Row, 5.0, 3, 4).with_range(-1.0, 3.0).unwrap();
+        for x in [-1.0, 0.25, 3.0] {
+            let (sampled, plus) = (mechanism.selection_probability(), mechanism.probability(x));
+            let by_sign = [(1, sampled * plus), (-1, sampled * (1.0 - plus)), (0, 1.0 - sampled)];
+            let mean: f64 = by_sign.map(|(sign, p)| p * mechanism.rectify(sign)).iter().sum();
+            assert!((mean - x).abs() < 1e-12, "{mean} for {x}");
+        }
+        let error = mechanism.with_range(5.0, 2.0).unwrap_err().to_string();
+        assert_eq!(error, "high - low: must be finite and greater than 0, got -3");
+    }
+
     /// Algorithm 1 at its default epsilon = 1 / n: the sign is a coin that leans by 1 / 4n² (MUTAG: n = 18).
     #[test]
     fn the_default_budget_leaves_a_fair_coin() {

@@ -43,11 +43,6 @@ impl RandomisedResponse {
         }
     }
 
-    /// The number of values.
-    pub fn n_values(&self) -> u32 {
-        self.n_values
-    }
-
     /// The probability that the value is released unchanged, `e^ε / (e^ε + n - 1)`.
     pub fn keep_probability(&self) -> f64 {
         // Divided by e^ε, so that no ε overflows; where e^-ε is 0, so is the chance of another value.

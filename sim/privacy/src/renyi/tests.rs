@@ -177,6 +177,16 @@ fn what_protects_nothing_stays_unprotected() {
     let never = RenyiCurve::compose([(&none, 0)]).unwrap();
     assert_eq!(never.epsilon(0.1).unwrap().cost.epsilon, 0.0);
     assert_eq!(none.epsilon(0.1).unwrap().cost.unit, "nothing");
+    let first = default_orders()[0];
+    let proved_by = (none.epsilon(0.1).unwrap().order, none.delta(5.0).unwrap().order);
+    assert_eq!(proved_by, (first, first), "of orders that prove as little, the first");
+}
+
+/// What is private at an epsilon needs no delta there, and the infinite order proves it.
+#[test]
+fn no_delta_is_needed_at_the_true_epsilon() {
+    let proved = RenyiCurve::of(&counts(0.5)).delta(0.5).unwrap();
+    assert_eq!((proved.cost.delta, proved.order), (0.0, f64::INFINITY));
 }
 
 #[test]
