@@ -66,9 +66,9 @@ pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: RowsMut
                 for (r, row) in block.iter_mut().enumerate() {
                     row.copy_from_slice(&from.data[(i + r) * from.stride + j..][..BLOCK]);
                 }
-                for c in 0..BLOCK {
-                    let column: [f32; BLOCK] = std::array::from_fn(|r| block[r][c]);
-                    to.data[(j + c) * to.stride + i..][..BLOCK].copy_from_slice(&column);
+                let columns: [[f32; BLOCK]; BLOCK] = std::array::from_fn(|c| block.map(|row| row[c]));
+                for (c, column) in columns.iter().enumerate() {
+                    to.data[(j + c) * to.stride + i..][..BLOCK].copy_from_slice(column);
                 }
             } else {
                 for r in i..rows.min(i + BLOCK) {
