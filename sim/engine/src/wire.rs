@@ -480,4 +480,77 @@ mod tests {
         let reader = WireReader::new(&[7]);
         assert_eq!(reader.finish(), Err(DecodeError::TooLong { extra: 1 }));
     }
+
+    fn round_trip<P: Payload + PartialEq + std::fmt::Debug>(value: P, bytes: &[u8]) {
+        let mut out = Vec::new();
+        value.encode(&mut out);
+        assert_eq!((out.as_slice(), value.encoded_len()), (bytes, bytes.len()), "{value:?}");
+        assert_eq!(
+            (value.counted_len(), P::CARRIED),
+            (bytes.len() as u64, true),
+            "{value:?}"
+        );
+        let mut reader = WireReader::new(bytes);
+        assert_eq!(P::decode(&mut reader).as_ref(), Ok(&value));
+        assert!(reader.is_empty() && reader.finish().is_ok());
+    }
+
+    #[test]
+    fn every_payload_is_read_as_it_was_written() {
+        let half = [0, 0, 0, 63];
+        round_trip((), &[]);
+        round_trip(258_u32, &[2, 1, 0, 0]);
+        round_trip(0.5_f32, &half);
+        round_trip(vec![1_u32, 2], &[1, 0, 0, 0, 2, 0, 0, 0]);
+        round_trip(vec![0.5_f32], &half);
+        round_trip(vec![3_u64], &[3, 0, 0, 0, 0, 0, 0, 0]);
+        round_trip(vec![1_u32].into_boxed_slice(), &[1, 0, 0, 0]);
+        round_trip(vec![0.5_f32].into_boxed_slice(), &half);
+        round_trip(Arc::<[u32]>::from([7]), &[7, 0, 0, 0]);
+        round_trip(Arc::<[f32]>::from([0.5]), &half);
+        round_trip(Arc::<[u8]>::from([9, 8]), &[9, 8]);
+        round_trip(Arc::new(9_u32), &[9, 0, 0, 0]);
+        round_trip(Some(9_u32), &[9, 0, 0, 0]);
+        round_trip(None::<u32>, &[]);
+        let mut reader = WireReader::new(&[5, 0, 0, 0, 63, 4, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!((reader.u8(), reader.f32(), reader.is_empty()), (Ok(5), Ok(0.5), false));
+        assert_eq!(reader.u64(), Ok(0x0100_0000_0000_0004));
+        assert_eq!(
+            WireReader::new(&[0; 9]).rest_u64(),
+            Err(DecodeError::TooShort { missing: 7 })
+        );
+    }
+
+    #[test]
+    fn what_is_counted_may_be_more_than_what_is_carried() {
+        let counted = Counted {
+            content: 7_u32,
+            bytes: 1_000,
+        };
+        let mut out = Vec::new();
+        counted.encode(&mut out);
+        assert_eq!((out.as_slice(), counted.encoded_len()), (&[7, 0, 0, 0][..], 4));
+        assert_eq!((counted.counted_len(), Counted::<u32>::CARRIED), (1_000, false));
+        let heard = Counted::<u32>::decode(&mut WireReader::new(&out));
+        assert_eq!(heard, Ok(Counted { content: 7, bytes: 0 }));
+    }
+
+    /// Whoever gets a clone of shared content gets the same key, and nobody else does.
+    #[test]
+    fn shared_content_has_the_key_of_its_place() {
+        let (list, number) = (Arc::<[u32]>::from([1, 2]), Arc::new(3_u32));
+        let (other, twin) = (Arc::<[u32]>::from([1, 2]), Arc::clone(&list));
+        let key = |list: &Arc<[u32]>| Payload::shared_key(list);
+        assert!(key(&list).is_some() && key(&list) == key(&twin) && key(&list) != key(&other));
+        let one = Payload::shared_key(&number);
+        assert!(one.is_some() && one == Payload::shared_key(&Some(Arc::clone(&number))));
+        assert_eq!(
+            one,
+            Payload::shared_key(&Counted {
+                content: number,
+                bytes: 1
+            })
+        );
+        assert_eq!(Payload::shared_key(&vec![1_u32]), None);
+    }
 }

@@ -10,7 +10,9 @@ use folkmoot_draws::{StreamName, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
-use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, availability, devices};
+use folkmoot_engine::world::{
+    Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor, availability, devices,
+};
 use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 

@@ -103,4 +103,15 @@ mod tests {
             1
         );
     }
+
+    #[test]
+    fn a_cohort_is_no_larger_than_the_population() {
+        let broken = |spec: CohortSpec| {
+            let mut rules = Rules::default();
+            spec.check_clients(9, &mut rules);
+            rules.into_broken().len()
+        };
+        let size = |n| CohortSpec::Size { n, over_select: 1.0 };
+        assert_eq!([size(9), size(10), CohortSpec::All].map(broken), [0, 1, 0]);
+    }
 }

@@ -141,4 +141,44 @@ mod tests {
         let dist = Dist::Uniform { low: -1.0, high: -2.0 };
         assert_eq!(broken(dist), ["latency_ms.high", "latency_ms.low"]);
     }
+
+    /// Each rule at its own edge: where it just holds, and where it just does not.
+    #[test]
+    fn every_rule_breaks_where_it_says() {
+        let most = 1e9;
+        let class = |latency_ms| LinkClass {
+            latency_ms,
+            loss_prob: 0.0,
+        };
+        let broken = |dist| {
+            class(dist)
+                .broken()
+                .into_iter()
+                .map(|broken| broken.path)
+                .collect::<Vec<String>>()
+        };
+        let above = |value: f64| f64::from_bits(value.to_bits() + 1);
+        let uniform = |low, high| Dist::Uniform { low, high };
+        let exponential = |mean, min| Dist::Exponential { mean, min };
+        let log_normal = |median, min| Dist::LogNormal {
+            median,
+            sigma: 0.0,
+            min,
+        };
+        assert!(
+            broken(Dist::Constant(most)).is_empty(),
+            "the bound of this test is that of latencies"
+        );
+        assert_eq!(broken(Dist::Constant(above(most))), ["latency_ms"]);
+        assert!(broken(uniform(0.0, most)).is_empty());
+        assert_eq!(broken(uniform(0.0, above(most))), ["latency_ms.high"]);
+        assert_eq!(broken(uniform(1.0, 1.0)), ["latency_ms.high"]);
+        for of in [&exponential as &dyn Fn(f64, f64) -> Dist, &log_normal] {
+            assert!(broken(of(most, 0.0)).is_empty() && broken(of(1.0, 1.0)).is_empty());
+            for (value, min) in [(above(most), 0.0), (0.0, 0.0), (-1.0, 0.0)] {
+                assert!(!broken(of(value, min)).is_empty(), "{value}");
+            }
+            assert_eq!(broken(of(1.0, above(1.0))), ["latency_ms.min"]);
+        }
+    }
 }

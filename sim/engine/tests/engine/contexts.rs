@@ -1,4 +1,4 @@
-//! What the two contexts and a job's context give: rounds, cohorts, streams of releases, and what a receipt costs.
+//! What the two contexts and a job's context give, and what a run's outcome says of it: cohorts, waits, streams of releases, receipts.
 
 use super::*;
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ messages! {
 
 #[derive(Default, Serialize, Deserialize)]
 struct Book {
+    wait: Gather,
     sizes: Vec<(u32, u32, usize)>,
     told: Vec<(u32, Vec<u32>, u32)>,
 }
@@ -24,6 +25,7 @@ const FIRST: Channel = Channel::new(0, Purpose(*b"first   "));
 const SECOND: Channel = Channel::new(0, Purpose(*b"second  "));
 /// In a job: what each round makes anew, and what is made once.
 const ANEW: Channel = Channel::new(0, Purpose(*b"anew    "));
+const AGAIN: Channel = Channel::new(3, Purpose(*b"again   "));
 const KEPT: Channel = Channel::kept(1, Purpose(*b"kept    "));
 const LATER: Channel = Channel::kept(2, Purpose(*b"later   "));
 
@@ -37,6 +39,8 @@ impl Strategy for Notary {
     type Server = Book;
     type Client = ();
     type Sight = ();
+
+    const COUNTERS: &'static [&'static str] = &["told"];
 
     fn server(&self, _: &Setup<'_>) -> Result<Book, StrategyError> {
         Ok(Book::default())
@@ -52,22 +56,39 @@ impl Strategy for Notary {
         event: ServerEvent<Self>,
         cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
-        match event {
+        let begins = matches!(event, ServerEvent::Start);
+        let is_over = match event {
             ServerEvent::Message {
                 from,
                 message: Told::Told(released, round),
             } => {
                 book.told.push((from.0, released.to_vec(), round));
-                return Ok(());
+                if cx.event_round() != cx.round() {
+                    cx.late(cx.event_round());
+                    return Ok(());
+                }
+                book.wait.answered(1)
             }
-            ServerEvent::Quiet => cx.round_done(RoundReport::default()),
-            _ => {}
+            ServerEvent::Timer(id) => id == book.wait.timer(),
+            _ => false,
+        };
+        if is_over {
+            let (cohort, completed) = (book.wait.asked(), book.wait.came());
+            cx.round_done(RoundReport {
+                cohort,
+                completed,
+                dropped: cohort - completed,
+                staleness_mean: 0.0,
+            });
+        } else if !begins {
+            return Ok(());
         }
         if cx.round().0 == 3 {
             cx.finish();
             return Ok(());
         }
         book.sizes.push((cx.asked(), cx.needed(), cx.cohort().len()));
+        book.wait.begin(cx.asked().into(), cx.needed().into(), cx);
         cx.cohort().into_iter().for_each(|id| cx.send(id, Down::Begin));
         Ok(())
     }
@@ -87,6 +108,7 @@ impl Strategy for Notary {
                     *to = cx.release(channel, &Toy, &0)?;
                 }
                 cx.settle(receipt);
+                cx.count(0, 2);
                 cx.send(Told::Told(Arc::new(released), round));
             }
             _ => {}
@@ -96,6 +118,11 @@ impl Strategy for Notary {
 
     fn perform(&self, _: Option<()>, (): &(), cx: &JobContext) -> (Receipt, u32) {
         let mut releases = cx.releases(0);
+        let mut again = 0;
+        releases.release_into(AGAIN, 5, &Toy, &1, &mut again).unwrap();
+        let mut rng = cx.round_rng(Purpose(*b"again   "));
+        let expected = [(); 2].map(|()| 1 ^ index(&mut rng, 1 << 20) as u32);
+        assert_eq!([again, releases.release(AGAIN, 5, &Toy, &1).unwrap()], expected);
         let mut release = |channel| releases.release(channel, 5, &Toy, &1).unwrap();
         release(ANEW);
         release(KEPT);
@@ -106,7 +133,7 @@ impl Strategy for Notary {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
-        ["anew", "kept", "later"]
+        ["anew", "kept", "later", "again"]
             .map(|name| MechanismInfo {
                 mechanism: name.to_owned(),
                 unit: "hop".to_owned(),
@@ -121,26 +148,31 @@ struct Reads(Mutex<Book>);
 
 impl Study<Notary> for Reads {
     fn at_end(&self, end: &End<'_, Notary>, _: &mut Sheet) {
-        let Book { sizes, told } = end.server;
+        let Book { sizes, told, .. } = end.server;
+        assert_eq!((end.clients.len(), end.clients.is_empty()), (6, false));
         *self.0.lock().unwrap() = Book {
             sizes: sizes.clone(),
             told: told.clone(),
+            ..Book::default()
         };
     }
 }
 
 fn notarise(cohort: CohortSpec) -> (Book, Outcome) {
+    notarise_in(&World {
+        cohort,
+        ..World::ideal()
+    })
+}
+
+fn notarise_in(world: &World) -> (Book, Outcome) {
     let reads = Reads(Mutex::default());
     let system = System {
         strategy: &Notary,
         shards: &NoData(6),
         study: &reads,
     };
-    let world = World {
-        cohort,
-        ..World::ideal()
-    };
-    let outcome = run(system, &world, 9, Options::default(), &mut Unobserved).unwrap();
+    let outcome = run(system, world, 9, Options::default(), &mut Unobserved).unwrap();
     (reads.0.into_inner().unwrap(), outcome)
 }
 
@@ -177,7 +209,60 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
         .map(|row| (row.releases, row.epsilon_worst_client))
         .collect();
     // Six clients: in each of three rounds three releases of a handler and one of a job; the kept ones but once.
-    assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5)]);
+    assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5), (6 * 3 * 2, 3.0)]);
+    let scores = outcome
+        .scores
+        .iter()
+        .map(|row| (row.metric.as_str(), row.round, row.value, row.n));
+    let scores: Vec<(&str, u32, f64, u64)> = scores.collect();
+    let by_round = |metric, all: [(f64, u64); 3]| [0, 1, 2].map(|at| (metric, at as u32, all[at].0, all[at].1));
+    let expected = [
+        &by_round("epsilon_mean_anew", [(2.0, 24), (4.0, 48), (6.0, 72)])[..],
+        &by_round("epsilon_mean_kept", [(0.5, 6), (0.5, 6), (0.5, 6)]),
+        &by_round("epsilon_mean_later", [(0.0, 0), (0.5, 6), (0.5, 6)])[1..],
+        &by_round("epsilon_mean_again", [(1.0, 12), (2.0, 24), (3.0, 36)]),
+    ];
+    assert_eq!(scores, expected.concat());
+    assert_eq!(outcome.counters, [("told", vec![12, 12, 12, 0])]);
+    let sent: Vec<(u32, u64, bool)> = outcome
+        .messages
+        .iter()
+        .map(|row| (row.round, row.sent, row.carried))
+        .collect();
+    assert_eq!(sent, [0, 1, 2, 0, 1, 2].map(|round| (round, 6, true)));
+}
+
+/// The share online where rounds end is that of the availability model; where everybody always is, nothing is said.
+#[test]
+fn absence_is_told_by_round() {
+    let attendance = availability::Bernoulli { online_prob: 0.5 };
+    let world = World {
+        availability: Box::new(attendance),
+        deadline: Some(SimSpan::from_millis(50.0)),
+        ..World::ideal()
+    };
+    let (_, outcome) = notarise_in(&world);
+    let (mut some_away, mut before) = (false, 0.0);
+    let shares = outcome.scores.iter().filter(|row| row.metric == "online_share");
+    for (row, ended) in shares.clone().zip(&outcome.rounds) {
+        let at = SimTime::ZERO + SimSpan::from_secs(ended.virtual_s);
+        let is_online = |client: &u32| {
+            let (client, round) = (ClientId(*client), Round(row.round));
+            let presence = attendance.presence(client, round, at, &mut PresenceCursor::default(), Streams::new(9));
+            presence == Presence::Online
+        };
+        let online = (0..6).filter(is_online).count();
+        some_away |= online < 6;
+        assert_eq!((row.value, row.n, row.round), (online as f64 / 6.0, 6, ended.round));
+        // Whoever is away does not answer, and the deadline ends the wait.
+        assert_eq!((ended.cohort, ended.completed), (6, online as u64));
+        assert!(
+            online == 6 || (ended.virtual_s - before - 0.05).abs() < 1e-6,
+            "{ended:?}"
+        );
+        before = ended.virtual_s;
+    }
+    assert!(some_away && shares.count() == 3);
 }
 
 #[test]
@@ -186,4 +271,10 @@ fn a_server_asks_more_clients_than_it_needs() {
     let (book, outcome) = notarise(spec);
     assert_eq!(book.sizes, [(5, 3, 5); 3]);
     assert_eq!(outcome.ledger.total().sent, 2 * 15);
+    let rows = outcome
+        .rounds
+        .iter()
+        .map(|row| (row.cohort, row.completed, row.dropped, row.late));
+    // The last round's other two come after the end.
+    assert_eq!(rows.collect::<Vec<_>>(), [(5, 3, 0, 2), (5, 3, 0, 2), (5, 3, 2, 0)]);
 }
