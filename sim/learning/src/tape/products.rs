@@ -74,12 +74,13 @@ fn whole(data: &mut [f32], stride: usize, add: bool) -> RowsMut<'_> {
 
 /// `c = a bᵀ`, or `c += a bᵀ`, with `b` of shape `(n, k)`.
 ///
-/// A product runs along the rows of its right factor, so that one factor has to be turned round: `b`, or else `a` and then the result,
-/// whichever are fewer numbers. Every element is the same ascending chain either way.
+/// A product runs along the rows of its right factor, so that one factor has to be turned round: `b`, or else, where those are far fewer
+/// numbers, `a` and then the result. Every element is the same ascending chain either way.
 pub(super) fn product_by_rows(shape: Shape, a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, scratch: &mut Vec<f32>) {
     let Shape { m, k, n } = shape;
     let times = if c.add { 2 } else { 1 };
-    if n * k <= m * (k + times * n) {
+    // Small pieces cost more a number.
+    if n * k <= 2 * m * (k + times * n) {
         let turned = room(scratch, n * k);
         transpose(b, n, k, whole(turned, n, false));
         return product(shape, a, view(turned, n), c);
