@@ -222,4 +222,23 @@ mod tests {
         assert_eq!(SimSpan::from_millis(-1.0), SimSpan::ZERO);
         assert_eq!(SimSpan::from_millis(1.5), SimSpan(1_500_000));
     }
+
+    #[test]
+    fn time_adds_up_and_stops_at_its_ends() {
+        let (at, span) = (SimTime(10), SimSpan(4));
+        assert_eq!(
+            (at + span, at - SimTime(3), SimTime(3) - at),
+            (SimTime(14), SimSpan(7), SimSpan::ZERO)
+        );
+        assert_eq!((span + SimSpan(5), span * 3), (SimSpan(9), SimSpan(12)));
+        let mut sum = span;
+        sum += SimSpan(1);
+        assert_eq!(sum, SimSpan(5));
+        assert_eq!(
+            (SimTime::NEVER + span, SimSpan(u64::MAX) * 2),
+            (SimTime::NEVER, SimSpan(u64::MAX))
+        );
+        let names = [Party::Server, Party::Client(ClientId(3))].map(|party| party.to_string());
+        assert_eq!(names, ["server", "client 3"]);
+    }
 }

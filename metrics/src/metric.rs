@@ -68,3 +68,17 @@ impl<'a> From<&'a String> for Metric<'a> {
         Unit::Number.of(name.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_the_units_that_metrics_have() {
+        let of = ["s", "bytes", "bytes/s", "ms"].map(Unit::of_setting);
+        assert_eq!(
+            of,
+            [Some(Unit::Seconds), Some(Unit::Bytes), Some(Unit::BytesPerSecond), None]
+        );
+    }
+}

@@ -243,6 +243,45 @@ mod tests {
         );
     }
 
+    /// Every type, as wide as it is stored, of both signs and both orders, and what does not fit.
+    #[test]
+    fn integers_of_every_width_keep_their_values() {
+        let whole = |descr: &str, data: &[u8]| {
+            let array = parse(&npy(descr, &[1], data))?;
+            assert_eq!(array.n_values(), 1);
+            array.integers("x")
+        };
+        assert_eq!(whole("|i1", &[0x80]), Ok(vec![-128]));
+        assert_eq!(whole("|u1", &[0x80]), Ok(vec![128]));
+        assert_eq!(whole("<i4", &[0xFE, 0xFF, 0xFF, 0xFF]), Ok(vec![-2]));
+        assert_eq!(whole("<u4", &[0xFE, 0xFF, 0xFF, 0xFF]), Ok(vec![4_294_967_294]));
+        assert_eq!(whole("<i8", &(-5_i64).to_le_bytes()), Ok(vec![-5]));
+        assert_eq!(whole(">u8", &7_u64.to_be_bytes()), Ok(vec![7]));
+        let error = whole("<u8", &u64::MAX.to_le_bytes()).unwrap_err();
+        assert_eq!(error, "a value does not fit 63 bits");
+        assert_eq!(whole("<f4", &[0; 4]).unwrap_err(), "`x` must hold integers");
+        assert_eq!(whole("<f2", &[0; 2]).unwrap_err(), "values of type \"<f2\" are not read");
+    }
+
+    /// A header of format 2.0 or 3.0 has four bytes of length; columns first is the same as rows first in one dimension.
+    #[test]
+    fn later_formats_and_single_columns_are_read() {
+        let file = npy("<u2", &[2], &[1, 0, 2, 0]);
+        for version in [2, 3] {
+            let mut later = [MAGIC, &[version, 0], &file[8..10], &[0, 0], &file[10..]].concat();
+            assert_eq!(parse(&later).unwrap().integers("x"), Ok(vec![1, 2]));
+            later[6] = 4;
+            assert!(parse(&later).is_err());
+        }
+        let columns = |shape: &[usize]| {
+            let bytes = npy("|u1", shape, &[1, 2]);
+            let at = bytes.windows(5).position(|word| word == b"False").unwrap();
+            parse(&[&bytes[..at], b"True ", &bytes[at + 5..]].concat())
+        };
+        assert_eq!(columns(&[2]).unwrap().integers("x"), Ok(vec![1, 2]));
+        assert_eq!(columns(&[1, 2]).unwrap_err(), "the values must be stored row by row");
+    }
+
     #[test]
     fn what_is_no_array_is_a_message() {
         let whole = npy_f32(&[0.0; 4], &[2, 2]);

@@ -128,3 +128,72 @@ impl Sheet {
         std::mem::take(&mut self.artifacts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_down_is_taken_once_with_its_units() {
+        let mut sheet = Sheet::new();
+        sheet.stands_at(2, 0.5);
+        sheet.score("test", "auc", 0.75, 9);
+        sheet.score_of((Round(7), 1.5), "all", Unit::Bytes.of("sent"), 3.0, 1);
+        sheet.number("plain", 1.0);
+        sheet.number_if("none", None);
+        sheet.number_if(Unit::Seconds.of("took"), Some(2.0));
+        sheet.reference("plain", "theory", 1.25);
+        sheet.point("plain", ("gamma", 3), 4.0);
+        let row = |round, virtual_s, split: &str, metric: &str, value, n| ScoreRow {
+            round,
+            virtual_s,
+            split: split.to_owned(),
+            metric: metric.to_owned(),
+            value,
+            n,
+        };
+        let scores = [row(2, 0.5, "test", "auc", 0.75, 9), row(7, 1.5, "all", "sent", 3.0, 1)];
+        assert_eq!(sheet.take_scores(), scores);
+        let numbers = [
+            ("plain", 1.0),
+            ("took", 2.0),
+            ("plain@theory", 1.25),
+            ("plain[gamma=3]", 4.0),
+        ];
+        assert_eq!(
+            sheet.take_summary(),
+            numbers.map(|(name, value)| (name.to_owned(), value))
+        );
+        let units = [("sent", Unit::Bytes), ("took", Unit::Seconds)];
+        assert_eq!(
+            sheet.take_units(),
+            units.map(|(name, unit)| (name.to_owned(), unit)).into()
+        );
+        assert_eq!(
+            sheet,
+            Sheet {
+                round: 2,
+                virtual_s: 0.5,
+                ..Sheet::new()
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_missing_becomes_one_file_behind_the_others() {
+        let mut sheet = Sheet::new();
+        sheet.artifact("a.bin", vec![1]);
+        let whole = Artifact {
+            path: "a.bin".to_owned(),
+            bytes: vec![1],
+        };
+        assert_eq!(sheet.clone().take_artifacts(), std::slice::from_ref(&whole));
+        sheet.missing("auc", "one \"class\"");
+        let said = Artifact {
+            path: "not_scored.csv".to_owned(),
+            bytes: b"what,why\nauc,\"one 'class'\"\n".to_vec(),
+        };
+        assert_eq!(sheet.take_artifacts(), [whole, said]);
+        assert!(sheet.take_artifacts().is_empty());
+    }
+}

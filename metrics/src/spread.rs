@@ -64,6 +64,10 @@ mod tests {
     fn deviations_and_interval_are_those_of_the_definitions() {
         let spread = Spread::of(&[1.0, 2.0, 3.0]);
         assert_eq!((spread.mean, spread.sample_std()), (2.0, 1.0));
+        // Numbers whose mean is not in their middle: 4, 1 and 9 from it.
+        let skew = Spread::of(&[1.0, 1.0, 7.0]);
+        assert_eq!((skew.mean, skew.sample_std()), (3.0, 12.0_f64.sqrt()));
+        assert_eq!(Spread::of(&[1.0, f64::INFINITY]).interval_95(), None);
         assert_eq!(spread.population_std(), (2.0f64 / 3.0).sqrt());
         // Three values, s = 1: 4.303 / sqrt(3) = 2.4843 on both sides.
         let (lo, hi) = spread.interval_95().unwrap();

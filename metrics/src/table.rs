@@ -351,6 +351,22 @@ mod tests {
     }
 
     #[test]
+    fn a_count_may_be_blank() {
+        let text = [None, Some(0), Some(7)].map(|count: Option<u64>| count.to_text());
+        assert_eq!(text, ["", "0", "7"]);
+        assert_eq!(
+            ["", "7", "-1"].map(<Option<u64>>::from_text),
+            [Some(None), Some(Some(7)), None]
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_named_by_their_line() {
+        let error = decode_cells(b"a,b\n1,2\n\xff,2\n").unwrap_err();
+        assert_eq!((error.line, error.rule.as_str()), (3, "must be UTF-8 text"));
+    }
+
+    #[test]
     fn an_empty_table_has_its_header() {
         assert_eq!(encode::<ScoreRow>(&[]), b"round,virtual_s,split,metric,value,n\n");
         assert_eq!(decode::<ScoreRow>(&encode::<ScoreRow>(&[])), Ok(Vec::new()));
