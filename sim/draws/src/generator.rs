@@ -100,11 +100,14 @@ impl TryRng for SimRng {
 
     #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let Some(word) = self.block.get(self.used) else {
-            return Ok(self.next());
-        };
-        self.used += 1;
-        Ok(*word)
+        if let Some(word) = self.block.get(self.used) {
+            self.used += 1;
+            return Ok(*word);
+        }
+        match &mut self.rest {
+            Some(rest) => rest.try_next_u32(),
+            None => Ok(self.next()),
+        }
     }
 
     #[inline]
