@@ -260,7 +260,10 @@ mod tests {
         let error = whole("<u8", &u64::MAX.to_le_bytes()).unwrap_err();
         assert_eq!(error, "a value does not fit 63 bits");
         assert_eq!(whole("<f4", &[0; 4]).unwrap_err(), "`x` must hold integers");
-        assert_eq!(whole("<f2", &[0; 2]).unwrap_err(), "values of type \"<f2\" are not read");
+        assert_eq!(
+            whole("<f2", &[0; 2]).unwrap_err(),
+            "values of type \"<f2\" are not read"
+        );
     }
 
     /// A header of format 2.0 or 3.0 has four bytes of length; columns first is the same as rows first in one dimension.

@@ -1,6 +1,8 @@
 //! What the two contexts and a job's context give, and what a run's outcome says of it: cohorts, waits, streams of releases, receipts.
 
 use super::*;
+use folkmoot_engine::run::Observer;
+use folkmoot_metrics::{MessageRow, RoundRow};
 use std::sync::{Arc, Mutex};
 
 /// In three rounds a server asks for two releases in a handler and three in a job, and is told what they came to.
@@ -224,6 +226,8 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     ];
     assert_eq!(scores, expected.concat());
     assert_eq!(outcome.counters, [("told", vec![12, 12, 12, 0])]);
+    // The start, and 18 requests, results and answers.
+    assert_eq!(outcome.handled, 1 + 3 * 18);
     let sent: Vec<(u32, u64, bool)> = outcome
         .messages
         .iter()
@@ -277,4 +281,32 @@ fn a_server_asks_more_clients_than_it_needs() {
         .map(|row| (row.cohort, row.completed, row.dropped, row.late));
     // The last round's other two come after the end.
     assert_eq!(rows.collect::<Vec<_>>(), [(5, 3, 0, 2), (5, 3, 0, 2), (5, 3, 2, 0)]);
+}
+
+/// How many rounds and rows of messages there are whenever rounds have ended.
+#[derive(Default)]
+struct Watches(Vec<(usize, usize)>);
+
+impl Observer for Watches {
+    fn rounds_done(
+        &mut self,
+        rounds: &[RoundRow],
+        messages: &mut dyn FnMut() -> Vec<MessageRow>,
+    ) -> Result<(), String> {
+        self.0.push((rounds.len(), messages().len()));
+        Ok(())
+    }
+}
+
+#[test]
+fn whoever_watches_hears_of_each_round_once_with_its_messages() {
+    let system = System {
+        strategy: &Notary,
+        shards: &NoData(6),
+        study: &NoStudy,
+    };
+    let mut watches = Watches::default();
+    run(system, &World::ideal(), 9, Options::default(), &mut watches).unwrap();
+    // Requests and answers of the rounds so far, and the requests of the next one.
+    assert_eq!(watches.0, [(1, 3), (2, 5), (3, 6)]);
 }
