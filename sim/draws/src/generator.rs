@@ -21,7 +21,7 @@ pub struct SimRng {
     /// Words of `block` that are used; more than there are before it is made.
     used: usize,
     block: [u32; BLOCK],
-    /// What comes after that block.
+    /// What comes after that block, elsewhere, so that the many streams that never get there stay small.
     rest: Option<Box<ChaCha8Rng>>,
 }
 
