@@ -258,14 +258,17 @@ mod tests {
 
     #[test]
     fn one_release_of_many_items_costs_what_the_dearest_does() {
-        const ALL: Channel = Channel::new(0, Purpose(*b"test-all"));
+        const ALL: Channel = Channel::new(1, Purpose(*b"test-all"));
         let cx = context();
-        let mut releases = Releases::new(&cx, 0);
+        let mut releases = Releases::new(&cx, 2);
         for (item, epsilon) in [(0, 0.25), (1, 0.5), (2, 0.125)] {
             releases.release(ALL, item, &counts(epsilon), &[1.0]).unwrap();
         }
         let Receipt(charges) = releases.receipt_as_one();
-        assert_eq!((charges.len(), charges[0].n, charges[0].law.epsilon()), (1, 1, 0.5));
+        let [charge] = charges[..] else {
+            panic!("it is one release")
+        };
+        assert_eq!((charge.mechanism, charge.n, charge.law.epsilon()), (3, 1, 0.5));
         assert_eq!(Releases::new(&cx, 0).receipt_as_one(), Receipt::default());
     }
 }

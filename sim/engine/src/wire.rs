@@ -544,6 +544,7 @@ mod tests {
         assert!(key(&list).is_some() && key(&list) == key(&twin) && key(&list) != key(&other));
         let one = Payload::shared_key(&number);
         assert!(one.is_some() && one == Payload::shared_key(&Some(Arc::clone(&number))));
+        assert_ne!(one, Payload::shared_key(&Arc::new(3_u32)));
         assert_eq!(
             one,
             Payload::shared_key(&Counted {

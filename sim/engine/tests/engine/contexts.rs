@@ -3,6 +3,7 @@
 use super::*;
 use folkmoot_engine::run::Observer;
 use folkmoot_metrics::{MessageRow, RoundRow};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// In three rounds a server asks for two releases in a handler and three in a job, and is told what they came to.
@@ -19,6 +20,8 @@ messages! {
 #[derive(Default, Serialize, Deserialize)]
 struct Book {
     wait: Gather,
+    waits: Vec<TimerId>,
+    draws: Vec<u32>,
     sizes: Vec<(u32, u32, usize)>,
     told: Vec<(u32, Vec<u32>, u32)>,
 }
@@ -59,6 +62,7 @@ impl Strategy for Notary {
         cx: &mut ServerContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         let begins = matches!(event, ServerEvent::Start);
+        book.draws.push(index(&mut cx.rng(HOP), 1 << 30) as u32);
         let is_over = match event {
             ServerEvent::Message {
                 from,
@@ -91,6 +95,7 @@ impl Strategy for Notary {
         }
         book.sizes.push((cx.asked(), cx.needed(), cx.cohort().len()));
         book.wait.begin(cx.asked().into(), cx.needed().into(), cx);
+        book.waits.push(book.wait.timer());
         cx.cohort().into_iter().for_each(|id| cx.send(id, Down::Begin));
         Ok(())
     }
@@ -151,6 +156,13 @@ struct Reads(Mutex<Book>);
 impl Study<Notary> for Reads {
     fn at_end(&self, end: &End<'_, Notary>, _: &mut Sheet) {
         let Book { sizes, told, .. } = end.server;
+        // Each wait has a timer of its own, and each event of the server a stream of its own.
+        let waits: BTreeSet<TimerId> = end.server.waits.iter().copied().collect();
+        let draws: BTreeSet<u32> = end.server.draws.iter().copied().collect();
+        assert_eq!(
+            (waits.len(), draws.len()),
+            (end.server.waits.len(), end.server.draws.len())
+        );
         assert_eq!((end.clients.len(), end.clients.is_empty()), (6, false));
         *self.0.lock().unwrap() = Book {
             sizes: sizes.clone(),
