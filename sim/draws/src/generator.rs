@@ -21,8 +21,8 @@ pub struct SimRng {
     /// Words of `block` that are used; more than there are before it is made.
     used: usize,
     block: [u32; BLOCK],
-    /// What comes after that block, elsewhere, so that the many streams that never get there stay small.
-    rest: Option<Box<ChaCha8Rng>>,
+    /// What comes after that block.
+    rest: Option<ChaCha8Rng>,
 }
 
 /// What `used` is before there is a block.
@@ -82,7 +82,7 @@ impl SimRng {
             let mut rest = ChaCha8Rng::from_seed(seed);
             rest.set_stream(stream);
             rest.set_word_pos(u128::from(number.wrapping_add(1)) * BLOCK as u128);
-            Box::new(rest)
+            rest
         })
     }
 }

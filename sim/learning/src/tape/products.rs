@@ -196,3 +196,49 @@ pub(super) fn linear_back(back: &mut Back<'_, '_>, x: Var, w: Var, bias: Option<
     }
     matmul_back(back, x, w, gy);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whichever factor is turned round, new or added to: the very bits of the plain ascending chain.
+    #[test]
+    fn products_by_rows_have_the_bits_of_the_plain_loop() {
+        let values = |n: usize, shift: usize| -> Vec<f32> {
+            (0..n)
+                .map(|i| ((i * 37 + shift * 11) % 101) as f32 / 47.0 - 1.07)
+                .collect()
+        };
+        let mut scratch = vec![f32::NAN; 3];
+        // The first three turn the left factor round, the others the right one.
+        for (m, k, n) in [
+            (8, 25, 90),
+            (1, 30, 20),
+            (2, 9, 67),
+            (90, 25, 8),
+            (20, 16, 16),
+            (3, 0, 5),
+        ] {
+            let (a, b, start) = (values(m * k, 1), values(n * k, 2), values(m * n, 3));
+            for add in [false, true] {
+                let mut plain = if add { start.clone() } else { vec![0.0; m * n] };
+                for (i, row) in plain.chunks_mut(n).enumerate() {
+                    for (j, sum) in row.iter_mut().enumerate() {
+                        for p in 0..k {
+                            *sum = a[i * k + p].mul_add(b[j * k + p], *sum);
+                        }
+                    }
+                }
+                let mut c = start.clone();
+                product_by_rows(
+                    Shape { m, k, n },
+                    view(&a, k),
+                    view(&b, k),
+                    whole(&mut c, n, add),
+                    &mut scratch,
+                );
+                assert_eq!(c, plain, "{m} {k} {n} {add}");
+            }
+        }
+    }
+}
