@@ -167,6 +167,7 @@ impl Queue {
     }
 
     /// Takes the next event, even one at [`SimTime::NEVER`].
+    #[inline]
     pub fn pop(&mut self) -> Option<QueuedEvent> {
         let next = self.next_key()?;
         self.take(next)

@@ -3,8 +3,11 @@
 //! A tile is a few rows by a few registers of columns. A library would pack its operands into buffers that it allocates; the
 //! matrices here are small enough to stay in the cache as they are, and a step of a small model costs less than such calls.
 
-use multiversion::multiversion;
 use multiversion::target::match_target;
+use multiversion::{multiversion, target};
+
+/// The side of the blocks that a transposition turns.
+const SIDE: usize = 8;
 
 /// Numbers of rows, of terms in a sum, and of columns: `(m, k) · (k, n) = (m, n)`.
 #[derive(Clone, Copy, Debug)]
@@ -58,27 +61,59 @@ pub(crate) fn product_transposed(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: 
 /// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`, whatever its `add` says.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: RowsMut<'_>) {
-    const BLOCK: usize = 8;
-    for i in (0..rows).step_by(BLOCK) {
-        for j in (0..columns).step_by(BLOCK) {
-            if i + BLOCK <= rows && j + BLOCK <= columns {
-                let mut block = [[0.0; BLOCK]; BLOCK];
-                for (r, row) in block.iter_mut().enumerate() {
-                    row.copy_from_slice(&from.data[(i + r) * from.stride + j..][..BLOCK]);
-                }
-                let columns: [[f32; BLOCK]; BLOCK] = std::array::from_fn(|c| block.map(|row| row[c]));
-                for (c, column) in columns.iter().enumerate() {
-                    to.data[(j + c) * to.stride + i..][..BLOCK].copy_from_slice(column);
-                }
-            } else {
-                for r in i..rows.min(i + BLOCK) {
-                    for c in j..columns.min(j + BLOCK) {
-                        to.data[c * to.stride + r] = from.data[r * from.stride + c];
-                    }
-                }
+    if rows < SIDE || columns < SIDE {
+        for (r, row) in from.data.chunks(from.stride.max(1)).take(rows).enumerate() {
+            for (c, x) in row[..columns].iter().enumerate() {
+                to.data[c * to.stride + r] = *x;
+            }
+        }
+        return;
+    }
+    // Where the sides are no multiple of a block's, the last blocks lie over the ones before.
+    for i in (0..rows).step_by(SIDE) {
+        let i = i.min(rows - SIDE);
+        for j in (0..columns).step_by(SIDE) {
+            let j = j.min(columns - SIDE);
+            let mut block = [&[0.0; SIDE]; SIDE];
+            for (r, row) in block.iter_mut().enumerate() {
+                *row = from.data[(i + r) * from.stride + j..]
+                    .first_chunk()
+                    .expect("a block lies inside");
+            }
+            let turned = match_target! {
+                "x86_64+avx2" => turned_in_lanes(block),
+                _ => std::array::from_fn::<[f32; SIDE], SIDE, _>(|c| std::array::from_fn(|r| block[r][c])),
+            };
+            for (c, column) in turned.iter().enumerate() {
+                to.data[(j + c) * to.stride + i..][..SIDE].copy_from_slice(column);
             }
         }
     }
+}
+
+/// The transpose of a block, given as its rows. Each half of a register takes four rows and turns four columns of them; written number
+/// by number, it compiles to as many moves, and given as one array it goes by way of memory.
+#[target("x86_64+avx2")]
+#[inline]
+fn turned_in_lanes(rows: [&[f32; SIDE]; SIDE]) -> [[f32; SIDE]; SIDE] {
+    use std::arch::x86_64::{_mm256_set_m128, _mm256_shuffle_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps};
+    const FIRST: i32 = 0b01_00_01_00;
+    const LAST: i32 = 0b11_10_11_10;
+    let mut columns = [[0.0; SIDE]; SIDE];
+    for side in [0, 1] {
+        let quarter = |row: usize| bytemuck::cast(rows[row].as_chunks::<4>().0[side]);
+        let a = _mm256_set_m128(quarter(4), quarter(0));
+        let b = _mm256_set_m128(quarter(5), quarter(1));
+        let c = _mm256_set_m128(quarter(6), quarter(2));
+        let d = _mm256_set_m128(quarter(7), quarter(3));
+        let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+        columns[4 * side] = bytemuck::cast(_mm256_shuffle_ps::<FIRST>(ab, cd));
+        columns[4 * side + 1] = bytemuck::cast(_mm256_shuffle_ps::<LAST>(ab, cd));
+        let (ab, cd) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+        columns[4 * side + 2] = bytemuck::cast(_mm256_shuffle_ps::<FIRST>(ab, cd));
+        columns[4 * side + 3] = bytemuck::cast(_mm256_shuffle_ps::<LAST>(ab, cd));
+    }
+    columns
 }
 
 /// The left factor, read a few rows at a time.
