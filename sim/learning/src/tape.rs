@@ -165,8 +165,11 @@ impl<'g> Tape<'g> {
         thread_local! {
             static SPARE: Cell<Option<Tape<'static>>> = const { Cell::new(None) };
         }
-        let mut tape = SPARE.take().unwrap_or_default().recycle();
+        let mut tape: Tape<'g> = SPARE.take().unwrap_or_default();
         let result = work(&mut tape);
+        // Only its memory is wanted again.
+        tape.entries.clear();
+        tape.n_parameters = 0;
         SPARE.set(Some(tape.recycle()));
         result
     }

@@ -21,7 +21,12 @@ pub enum Part {
 }
 
 /// All that one client holds.
-pub struct Shard(Kind);
+pub struct Shard {
+    kind: Kind,
+    /// Beside the rest, which is far away: every message is handled with these.
+    n_train: u32,
+    n_train_nodes: u32,
+}
 
 /// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
 pub(super) enum Kind {
@@ -59,12 +64,24 @@ impl View<'_> {
 }
 
 impl Shard {
+    fn new(kind: Kind) -> Shard {
+        let (n_train, batch) = match &kind {
+            Kind::Graphs { parts, .. } => (parts[Part::Train as usize].1.len(), &parts[Part::Train as usize].0),
+            Kind::Nodes { train, batch, .. } => (train.len(), &**batch),
+        };
+        Shard {
+            n_train: n_train as u32,
+            n_train_nodes: batch.csr().n_rows() as u32,
+            kind,
+        }
+    }
+
     pub(super) fn kind(&self) -> &Kind {
-        &self.0
+        &self.kind
     }
 
     pub(super) fn view(&self, part: Part) -> View<'_> {
-        match &self.0 {
+        match &self.kind {
             Kind::Graphs { parts, .. } => {
                 let (batch, labels) = &parts[part as usize];
                 View {
@@ -85,7 +102,7 @@ impl Shard {
 
     /// Lets its batches keep the sums over neighbours that every pass would begin with.
     pub(super) fn keep_neighbour_sums(&mut self) {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_neighbour_sums()),
             Kind::Nodes { batch, .. } => batch.keep_neighbour_sums(),
         }
@@ -93,15 +110,12 @@ impl Shard {
 
     /// How many items it trains on.
     pub fn n_train(&self) -> usize {
-        match &self.0 {
-            Kind::Graphs { parts, .. } => parts[0].1.len(),
-            Kind::Nodes { train, .. } => train.len(),
-        }
+        self.n_train as usize
     }
 
     /// Nodes that take part in a pass over the training items.
     pub(super) fn n_train_nodes(&self) -> usize {
-        self.view(Part::Train).batch.csr().n_rows()
+        self.n_train_nodes as usize
     }
 }
 
@@ -280,7 +294,7 @@ impl Source<'_> {
             batches.push((batch, labels));
         }
         let parts: [(Batch, Vec<u32>); 3] = batches.try_into().expect("there are three parts");
-        Ok(Shard(Kind::Graphs {
+        Ok(Shard::new(Kind::Graphs {
             items: Box::new(items),
             parts: Box::new(parts),
             single,
@@ -299,7 +313,7 @@ impl Source<'_> {
             .iter()
             .map(|item| self.classes[*item as usize].unwrap_or_default())
             .collect();
-        Ok(Shard(Kind::Nodes {
+        Ok(Shard::new(Kind::Nodes {
             client,
             batch: Box::new(batch),
             labels,
