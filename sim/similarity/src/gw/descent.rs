@@ -97,6 +97,8 @@ impl Descent {
         let mut is_solved = start.is_none() && alpha.is_none();
         // Whether the plan is the vertex of the basis.
         let mut is_vertex = false;
+        // Whether all exchanges were tried from the plan.
+        let mut is_exchanged = false;
         let mut n_steps = 0;
         while n_steps < options.max_steps {
             n_steps += 1;
@@ -113,6 +115,7 @@ impl Descent {
                 if decrease > 0.0 {
                     now = self.advance(now, vertex, cross, step, a, b);
                     is_vertex = step == 1.0;
+                    is_exchanged = false;
                     reached = weights.value(now);
                 }
                 is_solved = decrease <= least;
@@ -120,9 +123,11 @@ impl Descent {
             if is_solved {
                 // Rounding must not pass for a decrease.
                 let least = least.max(1e-12 * weights.constant);
-                if !(options.exchange && self.is_sparse && self.exchange(a, b, &weights, least)) {
+                let may_exchange = options.exchange && self.is_sparse && !is_exchanged;
+                if !(may_exchange && self.exchange(a, b, &weights, least)) {
                     break;
                 }
+                is_exchanged = true;
                 now = self.read_flows(a, b);
                 reached = weights.value(now);
                 is_vertex = false;
