@@ -1,10 +1,11 @@
 //! Times Gromov-Wasserstein over all pairs of a set of graphs, or of every so many of them, on one thread.
 //!
-//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every [hops|signs [restarts [values.bin]]]]`
+//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every [hops|signs [starts [values.bin]]]]`
 //!
 //! Distances are hop counts, or those between rows of random signs, as GW-LDP's encoder releases them (one of two columns
-//! a row). The file gets everything for other programs: little-endian `u32` number of graphs and their sizes, then as `f64` all
-//! matrices and the values of all pairs.
+//! a row). `starts` is how many disturbed starts follow the first, or `ends` for those from the ends of the graphs. The file
+//! gets everything for other programs: little-endian `u32` number of graphs and their sizes, then as `f64` all matrices and
+//! the values of all pairs.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_types,
@@ -24,7 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = args.get(1).map_or("MUTAG", String::as_str);
     let every: usize = args.get(2).map_or(Ok(1), |text| text.parse())?;
     let metric = args.get(3).map_or("hops", String::as_str);
-    let restarts: u32 = args.get(4).map_or(Ok(0), |text| text.parse())?;
+    let starts = args.get(4).map_or("0", String::as_str);
+    let end_starts = starts == "ends";
+    let restarts: u32 = if end_starts { 0 } else { starts.parse()? };
 
     let mut rng = SimRng::seed_from_u64(1);
     let spec = DatasetSpec::TuDataset {
@@ -43,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let n = spaces.len();
     let mut solver = Solver::new(Options {
+        end_starts,
         restarts,
         start_jitter: if restarts > 0 { 0.1 } else { 0.0 },
         ..Options::default()

@@ -71,6 +71,13 @@ pub struct Options {
     /// A graph with a symmetry gives `p q'` a gradient with ties, which the order of its nodes then breaks; jitter breaks
     /// them at random.
     pub start_jitter: f64,
+    /// Four starts more follow the first, and the best is kept, so they never worsen a value: the plans that sort both
+    /// spaces by the distance from an end, for two ends of each. The ends are the point of the greatest mean distance and
+    /// the one farthest from it. The default is off.
+    ///
+    /// What a single start misses most is the way in which one space lies along the other. For hop counts of molecules
+    /// these starts find lower values than as many disturbed ones, in less time.
+    pub end_starts: bool,
     /// How many disturbed starts follow a first, undisturbed one; the best is kept, so they never worsen a value. 0, the
     /// default, makes the one start, disturbed if `start_jitter` is not 0. Others need a `start_jitter` above 0.
     pub restarts: u32,
@@ -86,6 +93,7 @@ impl Default for Options {
             max_steps: 10_000,
             exchange: true,
             start_jitter: 0.0,
+            end_starts: false,
             restarts: 0,
             seed: 0,
         }

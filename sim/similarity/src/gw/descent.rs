@@ -35,6 +35,17 @@ pub(super) struct Descent {
     cost: Vec<f64>,
 }
 
+/// Where a descent begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start<'a> {
+    /// At `p q'`.
+    Product,
+    /// At a plan of shape `(n, stride)`.
+    Plan(&'a [f64]),
+    /// At the vertex that matches rows and columns taken in these orders.
+    Sorted(&'a [u32], &'a [u32]),
+}
+
 /// The inner products that make up a value.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
@@ -77,7 +88,7 @@ impl Descent {
         }
     }
 
-    /// Descends from `start`, a plan of shape `(n, stride)`, or from `p q'`; the value reached and the steps made.
+    /// Descends from `start`; the value reached and the steps made.
     ///
     /// Steps go on until a linear step and, at a vertex, all exchanges bring nothing more.
     pub(super) fn run(
@@ -85,18 +96,24 @@ impl Descent {
         a: &Space,
         b: &Space,
         alpha: Option<f64>,
-        start: Option<&[f64]>,
+        start: Start<'_>,
         options: &Options,
     ) -> (f64, u32) {
         let weights = self.weights(a, b, alpha);
-        let mut now = self.set_start(a, b, start);
-        let mut reached = weights.value(now);
         // At p q' the cost is −4 (C p) (D q)' but for the features: the plan that sorts both sides is a good vertex, and
         // the best if there are no features.
-        self.simplex.start(&self.supply, &self.demand, &a.order, &b.order);
-        let mut is_solved = start.is_none() && alpha.is_none();
+        let (rows, columns) = match start {
+            Start::Sorted(rows, columns) => (rows, columns),
+            Start::Product | Start::Plan(_) => (&a.order[..], &b.order[..]),
+        };
+        self.simplex.start(&self.supply, &self.demand, rows, columns);
+        let mut now = self.set_start(a, b, start);
+        let mut reached = weights.value(now);
+        let mut is_solved = matches!(start, Start::Product) && alpha.is_none();
         // Whether the plan is the vertex of the basis.
-        let mut is_vertex = false;
+        let mut is_vertex = matches!(start, Start::Sorted(..));
+        // Whether all exchanges were tried from the plan.
+        let mut is_exchanged = false;
         let mut n_steps = 0;
         while n_steps < options.max_steps {
             n_steps += 1;
@@ -113,6 +130,7 @@ impl Descent {
                 if decrease > 0.0 {
                     now = self.advance(now, vertex, cross, step, a, b);
                     is_vertex = step == 1.0;
+                    is_exchanged = false;
                     reached = weights.value(now);
                 }
                 is_solved = decrease <= least;
@@ -120,9 +138,11 @@ impl Descent {
             if is_solved {
                 // Rounding must not pass for a decrease.
                 let least = least.max(1e-12 * weights.constant);
-                if !(options.exchange && self.is_sparse && self.exchange(a, b, &weights, least)) {
+                let may_exchange = options.exchange && self.is_sparse && !is_exchanged;
+                if !(may_exchange && self.exchange(a, b, &weights, least)) {
                     break;
                 }
+                is_exchanged = true;
                 now = self.read_flows(a, b);
                 reached = weights.value(now);
                 is_vertex = false;
@@ -152,14 +172,18 @@ impl Descent {
         }
     }
 
-    /// Sets plan and product to the start; its terms.
-    fn set_start(&mut self, a: &Space, b: &Space, start: Option<&[f64]>) -> Terms {
+    /// Sets plan and product to the start, which is the vertex of the basis if it is sorted; its terms.
+    fn set_start(&mut self, a: &Space, b: &Space, start: Start<'_>) -> Terms {
         let (stride, total) = (b.stride(), self.total);
         self.is_sparse = false;
         self.dense.clear();
         match start {
+            Start::Sorted(..) => {
+                let (vertex, cross) = self.read_vertex(a, b);
+                return self.advance(vertex, vertex, cross, 1.0, a, b);
+            }
             // X = total (C p) (D q)'.
-            None => {
+            Start::Product => {
                 self.dense.resize(a.n() * stride, 0.0);
                 let rows = self.dense.chunks_exact_mut(stride).zip(self.x.chunks_exact_mut(stride));
                 for (i, (plan, x)) in rows.enumerate() {
@@ -171,7 +195,7 @@ impl Descent {
                     }
                 }
             }
-            Some(start) => {
+            Start::Plan(start) => {
                 self.dense.extend(start.iter().map(|value| total * value));
                 product(&self.dense, stride, &b.distances, stride, &mut self.half);
                 product(&a.distances, a.stride(), &self.half, stride, &mut self.x);

@@ -1,6 +1,6 @@
 //! Pairs of spaces, one at a time.
 
-use super::descent::Descent;
+use super::descent::{Descent, Start};
 use super::space::Space;
 use super::start::disturbed;
 use super::{Fused, GwError, Options};
@@ -122,7 +122,9 @@ impl Solver {
             }
         }
         self.descent.begin(first, second, None, transposed);
-        let reached = self.descent.run(first, second, None, Some(&self.start), &self.options);
+        let reached = self
+            .descent
+            .run(first, second, None, Start::Plan(&self.start), &self.options);
         Ok(reached.0)
     }
 
@@ -132,6 +134,7 @@ impl Solver {
         let (a, b) = if transposed { (b, a) } else { (a, b) };
         let Options {
             start_jitter: jitter,
+            end_starts,
             restarts,
             seed,
             ..
@@ -139,12 +142,20 @@ impl Solver {
         let alpha = fused.map(|fused| fused.alpha);
         self.descent.begin(a, b, fused, transposed);
         let mut best: Option<(f64, u32)> = None;
-        for attempt in 0..=restarts {
-            let is_disturbed = attempt > 0 || (restarts == 0 && jitter > 0.0);
-            if is_disturbed {
-                disturbed(a, b, jitter, seed, attempt, &mut self.start);
-            }
-            let start = is_disturbed.then_some(&self.start[..]);
+        let n_sorted: u64 = if end_starts { 4 } else { 0 };
+        for number in 0..=n_sorted + u64::from(restarts) {
+            let start = if (1..=n_sorted).contains(&number) {
+                let ends = number as usize - 1;
+                Start::Sorted(&a.from_ends[ends / 2], &b.from_ends[ends % 2])
+            } else {
+                let attempt = number.saturating_sub(n_sorted) as u32;
+                if attempt > 0 || (restarts == 0 && jitter > 0.0) {
+                    disturbed(a, b, jitter, seed, attempt, &mut self.start);
+                    Start::Plan(&self.start)
+                } else {
+                    Start::Product
+                }
+            };
             let (value, n_steps) = self.descent.run(a, b, alpha, start, &self.options);
             if best.is_none_or(|(best, _)| value < best) {
                 best = Some((value, n_steps));

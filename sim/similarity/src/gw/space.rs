@@ -23,6 +23,9 @@ pub struct Space {
     pub(super) means: Vec<f64>,
     /// The points by ascending mean distance, ties by index.
     pub(super) order: Vec<u32>,
+    /// The points by ascending distance from each of two ends, ties in `order`: from its last point, and from the one
+    /// farthest from that.
+    pub(super) from_ends: [Vec<u32>; 2],
     /// `Σ C_ik² p_i p_k`.
     pub(super) mean_square: f64,
 }
@@ -194,7 +197,16 @@ impl Space {
         }
         let mut order: Vec<u32> = (0..n as u32).collect();
         order.sort_by(|&i, &j| means[i as usize].total_cmp(&means[j as usize]));
+        let row = |i: u32| &distances[i as usize * n..][..n];
+        let sorted_from = |end: u32| {
+            let mut sorted = order.clone();
+            sorted.sort_by(|&i, &j| row(end)[i as usize].total_cmp(&row(end)[j as usize]));
+            sorted
+        };
+        let first = sorted_from(order[n - 1]);
+        let second = sorted_from(first[n - 1]);
         Space {
+            from_ends: [first, second],
             diagonal: (0..n).map(|i| distances[i * n + i]).collect(),
             distances: padded,
             weights,

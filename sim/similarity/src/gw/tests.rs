@@ -93,18 +93,25 @@ const PLAIN: Options = Options {
     max_steps: 10_000,
     exchange: false,
     start_jitter: 0.0,
+    end_starts: false,
     restarts: 0,
     seed: 0,
+};
+
+const ENDS: Options = Options {
+    exchange: true,
+    end_starts: true,
+    ..PLAIN
 };
 
 proptest! {
     #[test]
     fn a_plan_has_the_weights_as_its_sums_and_the_value_it_claims(
-        seed: u64, kinds in (0u32..3, 0u32..3), n in 1usize..12, m in 1usize..12, exchange: bool,
+        seed: u64, kinds in (0u32..3, 0u32..3), n in 1usize..12, m in 1usize..12, exchange: bool, end_starts: bool,
     ) {
         let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (some_space(kinds.0, n, &mut rng), some_space(kinds.1, m, &mut rng));
-        let mut solver = Solver::new(Options { exchange, ..Options::default() }).unwrap();
+        let mut solver = Solver::new(Options { exchange, end_starts, ..Options::default() }).unwrap();
         let coupling = solver.couple(&a, &b);
         let plan = &coupling.plan;
         prop_assert_eq!((plan.n_rows(), plan.n_columns()), (n, m));
@@ -123,13 +130,17 @@ proptest! {
     }
 
     #[test]
-    fn exchanges_and_restarts_never_worsen_a_value(seed: u64, kind in 0u32..3, n in 2usize..14, m in 2usize..14) {
+    fn exchanges_and_further_starts_never_worsen_a_value(seed: u64, kind in 0u32..3, n in 2usize..14, m in 2usize..14) {
         let mut rng = SimRng::seed_from_u64(seed);
         let (a, b) = (some_space(kind, n, &mut rng), some_space(kind, m, &mut rng));
         let plain = gw(&a, &b, &PLAIN).unwrap();
         let value = gw(&a, &b, &Options::default()).unwrap();
         prop_assert!(value <= plain + 1e-12, "{value} after {plain}");
         prop_assert!(gw(&a, &b, &with_restarts(3)).unwrap() <= value);
+        let from_ends = gw(&a, &b, &ENDS).unwrap();
+        prop_assert!(from_ends <= value);
+        let both = Options { end_starts: true, ..with_restarts(3) };
+        prop_assert!(gw(&a, &b, &both).unwrap() <= from_ends);
     }
 
     /// Without ties every step is unique, so the names of the points cannot matter.
@@ -201,6 +212,21 @@ fn a_value_is_no_less_than_brute_force_and_with_restarts_hits_it() {
     }
 }
 
+/// Which way round two trees lie along each other is what one start cannot tell.
+#[test]
+fn starts_from_the_ends_find_what_one_start_misses() {
+    let (mut n_lower, mut sums) = (0, [0.0; 2]);
+    for seed in 0..40 {
+        let mut rng = SimRng::seed_from_u64(seed);
+        let (a, b) = (tree(14 + seed as usize % 5, &mut rng), tree(16, &mut rng));
+        let [one, ends] = [Options::default(), ENDS].map(|options| gw(&a, &b, &options).unwrap());
+        n_lower += usize::from(ends < one - 1e-9);
+        sums[0] += one;
+        sums[1] += ends;
+    }
+    assert!(n_lower >= 10 && sums[1] < 0.97 * sums[0], "{n_lower} lower, {sums:?}");
+}
+
 #[test]
 fn the_root_of_the_least_value_obeys_the_triangle_inequality() {
     for seed in 0..40 {
@@ -217,7 +243,10 @@ fn no_value_depends_on_threads_or_on_the_pairs_before() {
     let spaces: Vec<Space> = (0..24)
         .map(|i| some_space(i % 3, 2 + 3 * i as usize % 17, &mut rng))
         .collect();
-    let options = with_restarts(1);
+    let options = Options {
+        end_starts: true,
+        ..with_restarts(1)
+    };
     let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
     let mut expected = Vec::new();
     for (u, a) in spaces.iter().enumerate() {
@@ -253,9 +282,18 @@ fn value_stability() {
     super::start::disturbed(&a, &b, 0.5, 1, 0, &mut start);
     let mut plan = start.chunks_exact(b.stride()).flat_map(|row| &row[..9]);
     let first: Vec<String> = plan.by_ref().take(3).map(|value| format!("{value:.12}")).collect();
-    let values = [Options::default(), PLAIN, with_restarts(2)].map(|options| gw(&a, &b, &options).unwrap().to_bits());
+    let values =
+        [Options::default(), PLAIN, with_restarts(2), ENDS].map(|options| gw(&a, &b, &options).unwrap().to_bits());
     assert_eq!(first, ["0.020512022501", "0.013105948418", "0.016402099779"]);
-    assert_eq!(values, [4616356488070487838, 4616356488070487838, 4616356454621105968]);
+    assert_eq!(
+        values,
+        [
+            4616356488070487838,
+            4616356488070487838,
+            4616356454621105968,
+            4616331318254741980
+        ]
+    );
 }
 
 #[test]
