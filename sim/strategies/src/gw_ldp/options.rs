@@ -60,6 +60,9 @@ pub enum Method {
         /// The start is disturbed by this share.
         #[part(default = 0.0, in = 0..1)]
         start_jitter: f64,
+        /// Four starts more, from two ends of each graph, of which the best counts: fewer values stay high, for four times the work.
+        #[part(default = false)]
+        end_starts: bool,
         /// Disturbed starts besides, of which the best counts; needs `start_jitter`, and is at most 1000.
         #[part(default = 0)]
         restarts: u32,
@@ -80,10 +83,12 @@ impl Method {
             Method::ConditionalGradient {
                 exchange,
                 start_jitter,
+                end_starts,
                 restarts,
             } => Ok(gw::Options {
                 exchange,
                 start_jitter,
+                end_starts,
                 restarts,
                 ..gw::Options::default()
             }),

@@ -119,6 +119,7 @@ mod tests {
             solver: Method::ConditionalGradient {
                 exchange: true,
                 start_jitter: 0.0,
+                end_starts: false,
                 restarts: 3,
             },
             ..Params::default()
