@@ -3,24 +3,19 @@
 use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::cards::CARDS;
 use crate::text::{self, Problems};
-use folkmoot_draws::Streams;
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
-use folkmoot_graphs::{DataSource, Dataset, DatasetSpec, Partition, PartitionSpec, Partitioner};
+use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
 use folkmoot_strategies::fedwalk::Encoder;
 use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
-use folkmoot_strategies::settings::{Settings, Source as Given};
+use folkmoot_strategies::settings::{Runs, Settings, runs};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
 pub struct Registry {
-    strategies: Axis<dyn Chosen>,
+    strategies: Axis<dyn Runs>,
     datasets: Axis<dyn DataSource>,
     partitions: Axis<dyn Partitioner>,
     networks: Axis<dyn Network>,
@@ -90,14 +85,15 @@ impl Registry {
     }
 
     fn add_shipped(&mut self) -> Result<(), DuplicateName> {
-        self.add::<fedwalk::Params>()?;
-        self.add::<deep_walk::Params>()?;
-        self.add::<fed_avg::Params>()?;
-        self.add::<scaffold::Params>()?;
-        self.add::<fgcl::Params>()?;
-        self.add::<gw_ldp::Params>()?;
-        self.add::<ppgm::Params>()?;
-        self.add::<ppgm::federated::Params>()?;
+        // Not by `add`: it is generic, and would compile the engine for each of them once more.
+        self.strategies.add(fedwalk::Params::runs)?;
+        self.strategies.add(deep_walk::Params::runs)?;
+        self.strategies.add(fed_avg::Params::runs)?;
+        self.strategies.add(scaffold::Params::runs)?;
+        self.strategies.add(fgcl::Params::runs)?;
+        self.strategies.add(gw_ldp::Params::runs)?;
+        self.strategies.add(ppgm::Params::runs)?;
+        self.strategies.add(ppgm::federated::Params::runs)?;
         self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
@@ -150,11 +146,11 @@ impl Registry {
     ///
     /// When its name is taken.
     pub fn add<P: Settings>(&mut self) -> Result<(), DuplicateName> {
-        self.strategies.add::<P>(|params| Box::new(Loaded(params)))
+        self.strategies.add(runs::<P>)
     }
 
     /// All strategies.
-    pub fn strategies(&self) -> &Axis<dyn Chosen> {
+    pub fn strategies(&self) -> &Axis<dyn Runs> {
         &self.strategies
     }
 
@@ -229,74 +225,5 @@ impl Registry {
         let data = self.datasets.parts().chain(self.partitions.parts());
         let inside = self.inner.iter().flat_map(Axis::parts);
         self.strategies.parts().chain(data).chain(world).chain(inside)
-    }
-}
-
-/// A strategy with its parameters.
-pub trait Chosen: Send + Sync {
-    /// How many rounds it will have, if that is known before.
-    fn rounds(&self) -> Option<u32>;
-
-    /// The names of its counters, which a card may observe.
-    fn counters(&self) -> &'static [&'static str];
-
-    /// Runs it.
-    ///
-    /// # Errors
-    ///
-    /// When the data do not suit it, or the run fails.
-    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError>;
-}
-
-/// What a strategy is run on.
-pub struct Job<'a> {
-    /// The data.
-    pub dataset: &'a Arc<Dataset>,
-    /// How they are shared out.
-    pub partition: &'a Arc<Partition>,
-    /// The world.
-    pub world: &'a World,
-    /// The seed.
-    pub seed: u64,
-    /// How to run.
-    pub options: Options,
-}
-
-/// What a run comes to, and what it rests on.
-pub struct Finished {
-    /// The outcome.
-    pub outcome: Outcome,
-    /// What everybody knew of the data before the run.
-    pub public_facts: BTreeMap<String, serde_json::Value>,
-    /// What a trusted party who sees all data did before it.
-    pub trusted: Option<&'static str>,
-}
-
-struct Loaded<P>(P);
-
-impl<P: Settings> Chosen for Loaded<P> {
-    fn rounds(&self) -> Option<u32> {
-        self.0.rounds()
-    }
-
-    fn counters(&self) -> &'static [&'static str] {
-        P::Strategy::COUNTERS
-    }
-
-    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError> {
-        let source = Given::new(job.dataset, job.partition, Streams::new(job.seed));
-        let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
-            party: Party::Server,
-            error,
-        })?;
-        let system = prepared.system();
-        Ok(Finished {
-            outcome: run(system, job.world, job.seed, job.options, observer)?,
-            public_facts: match serde_json::to_value(&prepared.facts) {
-                Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
-                _ => panic!("the facts of {} are a struct of plain values", P::NAME),
-            },
-            trusted: system.shards.trusted(),
-        })
     }
 }

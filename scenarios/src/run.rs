@@ -1,6 +1,5 @@
 //! One run, from a checked scenario to its directory.
 
-use crate::registry::Job;
 use crate::scenario::Scenario;
 use crate::summary::summarise;
 use crate::text::Problems;
@@ -10,6 +9,7 @@ use folkmoot_engine::run::Observer;
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
+use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,12 +2,13 @@
 
 use crate::axis::{Axis, Picked};
 use crate::file::{Named, ScenarioFile, SweepFile};
-use crate::registry::{Chosen, Registry};
+use crate::registry::Registry;
 use crate::text::{MAX_AXES, Problems, Source, apply, apply_axis, axes_of, check_axes, quoted_part, recover, suggest};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, Partitioner};
 use folkmoot_parts::{Rules, Value};
+use folkmoot_strategies::settings::Runs;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +20,7 @@ pub struct Scenario {
     source: Source,
     dataset: Box<dyn DataSource>,
     partition: Box<dyn Partitioner>,
-    strategy: Box<dyn Chosen>,
+    strategy: Box<dyn Runs>,
     network: Picked<dyn Network>,
     devices: Picked<dyn Devices>,
     availability: Picked<dyn Availability>,
@@ -258,7 +259,7 @@ impl Scenario {
     }
 
     /// The system.
-    pub fn strategy(&self) -> &dyn Chosen {
+    pub fn strategy(&self) -> &dyn Runs {
         self.strategy.as_ref()
     }
 

@@ -1,7 +1,7 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
-use crate::registry::Finished;
 use folkmoot_metrics::{Cell, Direction, DropReason, Sheet, Unit};
+use folkmoot_strategies::settings::Finished;
 use std::collections::BTreeMap;
 
 /// The summary of a finished run, and the units of its numbers and scores.

@@ -10,10 +10,10 @@ use crate::privacy::Prices;
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
 use crate::study::{Heard, Study};
-use crate::wire::{DecodeError, Wire};
+use crate::wire::{self, DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
-use folkmoot_metrics::{Bytes, Direction, DropReason, Kind, Ledger, Party, Round, SimSpan, SimTime};
+use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
 use slab::Slab;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -79,27 +79,6 @@ impl<'a, S: Strategy> Env<'a, S> {
             streams: self.ground.streams,
         }
     }
-}
-
-/// The message kinds of a strategy, in ledger order.
-///
-/// # Panics
-///
-/// When two kinds share a place or a place is left out: the strategy's bug.
-pub(crate) fn kinds<S: Strategy>() -> Vec<Kind> {
-    let mut places: BTreeMap<usize, Kind> = BTreeMap::new();
-    for (place, kind) in [S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS].concat() {
-        let before = places.insert(place, kind);
-        assert!(
-            before.is_none_or(|before| before == kind),
-            "two kinds of message have place {place}"
-        );
-    }
-    assert!(
-        places.keys().copied().eq(0..places.len()),
-        "the places of messages are 0, 1, 2 and so on"
-    );
-    places.into_values().collect()
 }
 
 impl<S: Strategy> Letter<S> {
@@ -262,7 +241,9 @@ pub(crate) struct Core<S: Strategy> {
     kept_jobs: Vec<u32>,
     encoded: Vec<u8>,
     /// Under `--wire-check`: content many receivers get, and what became of it on the wire.
-    shared: BTreeMap<usize, (Letter<S>, Letter<S>)>,
+    shared: Vec<(Letter<S>, Letter<S>)>,
+    /// Where in `shared` it is, by its key.
+    shared_at: BTreeMap<usize, usize>,
 }
 
 impl<S: Strategy> Core<S> {
@@ -271,7 +252,7 @@ impl<S: Strategy> Core<S> {
             index,
             queue: Queue::new(),
             store: Slab::new(),
-            ledger: Ledger::new(kinds::<S>()),
+            ledger: Ledger::new(wire::in_order([S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS])),
             outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
             releases: Vec::new(),
@@ -282,7 +263,8 @@ impl<S: Strategy> Core<S> {
             fault: None,
             kept_jobs: Vec::new(),
             encoded: Vec::new(),
-            shared: BTreeMap::new(),
+            shared: Vec::new(),
+            shared_at: BTreeMap::new(),
         }
     }
 
@@ -292,7 +274,7 @@ impl<S: Strategy> Core<S> {
     ///
     /// With more than 2^32 events at once, which need hundreds of gigabytes.
     #[inline]
-    fn keep(&mut self, entry: Entry<S>) -> u32 {
+    pub(crate) fn keep(&mut self, entry: Entry<S>) -> u32 {
         u32::try_from(self.store.insert(entry)).expect("fewer than 2^32 events are pending")
     }
 
@@ -532,8 +514,8 @@ impl<S: Strategy> Core<S> {
             letter: &letter,
         });
         let key = letter.shared_key();
-        if let Some((_, decoded)) = key.and_then(|key| self.shared.get(&key)) {
-            return Ok(decoded.clone());
+        if let Some(&at) = key.and_then(|key| self.shared_at.get(&key)) {
+            return Ok(self.shared[at].1.clone());
         }
         let decoded = letter.recoded(&mut self.encoded).map_err(|error| Fault::Wire {
             kind: self.ledger.kinds()[kind].name,
@@ -541,7 +523,8 @@ impl<S: Strategy> Core<S> {
         })?;
         if let Some(key) = key {
             // The original is kept too, so that nothing else can come to have its address.
-            self.shared.insert(key, (letter, decoded.clone()));
+            self.shared_at.insert(key, self.shared.len());
+            self.shared.push((letter, decoded.clone()));
         }
         Ok(decoded)
     }

@@ -138,7 +138,7 @@ pub(crate) struct ClientPart<S: Strategy> {
     attendance: Vec<Attendance>,
     pub(crate) spent: Vec<Spent>,
     /// Events held for clients that are away until a later round reaches them.
-    held: BTreeMap<u32, Vec<(QueuedEvent, Entry<S>)>>,
+    held: BTreeMap<u32, Vec<QueuedEvent>>,
 }
 
 impl<S: Strategy> ClientPart<S> {
@@ -184,9 +184,9 @@ impl<S: Strategy> ClientPart<S> {
         }
     }
 
-    /// Events held for absent clients.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (&QueuedEvent, &Entry<S>)> {
-        self.held.values().flatten().map(|(event, entry)| (event, entry))
+    /// The events held for absent clients, which are held no longer.
+    pub(crate) fn take_held(&mut self) -> Vec<QueuedEvent> {
+        std::mem::take(&mut self.held).into_values().flatten().collect()
     }
 
     /// Handles the events before `end`, at most `limit` of them.
@@ -260,9 +260,9 @@ impl<S: Strategy> ClientPart<S> {
             return self.away(env, event, entry, until, dropped_out);
         }
         if newly_joined && let Some(held) = self.held.remove(&id.0) {
-            for (mut waiting, entry) in held {
+            for mut waiting in held {
                 waiting.key = EventKey::new(event.key.at, waiting.key.origin(), waiting.key.seq());
-                self.core.schedule(waiting.key, waiting.to, entry);
+                self.core.queue.push(waiting);
             }
         }
         self.present(env, helpers, event, entry, local)
@@ -307,7 +307,13 @@ impl<S: Strategy> ClientPart<S> {
                     let key = EventKey::new(until, event.key.origin(), event.key.seq());
                     self.core.schedule(key, event.to, entry);
                 }
-                None => self.held.entry(event.to - 1).or_default().push((event, entry)),
+                None => {
+                    let slot = self.core.keep(entry);
+                    self.held
+                        .entry(event.to - 1)
+                        .or_default()
+                        .push(QueuedEvent { slot, ..event });
+                }
             }
         }
         Ok(())

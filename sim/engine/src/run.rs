@@ -5,6 +5,7 @@
 //! windows off, one event is handled at a time in key order, and every result must be the same.
 
 mod outcome;
+mod threads;
 
 use crate::context::Record;
 use crate::core::{Account, Content, Core, Env, Fault, Ground, Outgoing};
@@ -19,9 +20,9 @@ use folkmoot_metrics::{
     ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
     Unit,
 };
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use thiserror::Error;
+use threads::Task;
 
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +185,7 @@ pub fn run<S: Strategy>(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let pool = threads(options.threads)?;
+    let pool = threads::pool(options.threads)?;
     let n_clients = system.shards.n_clients();
     let mechanisms = system.strategy.mechanisms();
     assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
@@ -202,31 +203,32 @@ pub fn run<S: Strategy>(
         has_helpers: options.threads > 1,
     };
     if !env.has_helpers {
-        return pool.install(|| play(&env, None, options, observer));
+        return play(&pool, &env, None, options, observer);
     }
     // Jobs have threads of their own: one that is parallel inside never finds itself under a part that waits for another.
-    threads(options.threads)?.in_place_scope(|scope| {
+    threads::pool(options.threads)?.in_place_scope(|scope| {
         let helpers = Helpers::new(scope, options.threads);
-        pool.install(|| play(&env, Some(&helpers), options, observer))
+        play(&pool, &env, Some(&helpers), options, observer)
     })
 }
 
-/// Plays the run on the present pool.
+/// Plays the run on a pool.
 fn play<'scope, S: Strategy>(
+    pool: &rayon::ThreadPool,
     env: &Env<'scope, S>,
     helpers: Help<'_, 'scope>,
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let mut run = Run::new(env, helpers)?;
-    run.start();
-    let end = run.drive(options, observer)?;
-    run.finish(end)
-}
-
-fn threads(n: usize) -> Result<rayon::ThreadPool, RunError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(n.max(1)).build();
-    pool.map_err(|error| RunError::Threads(error.to_string()))
+    let mut outcome = None;
+    let mut play = || {
+        let mut run = Run::new(env, helpers)?;
+        run.start();
+        let end = run.drive(options, observer)?;
+        run.finish(end)
+    };
+    threads::within(pool, Box::new(|| outcome = Some(play())));
+    outcome.expect("the pool has run it")
 }
 
 /// What one part is sent in a window: a box from each part.
@@ -249,25 +251,26 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         })?;
         shards.prepare(strategy, &mut state, &setup);
         let n_mechanisms = env.mechanisms.len();
-        let parts: Vec<ClientPart<S>> = (0..env.n_parts)
-            .into_par_iter()
-            .map(|offset| {
-                let states = (offset..env.n_clients)
-                    .step_by(env.n_parts as usize)
-                    .map(|id| {
-                        let shard = shards.shard(ClientId(id));
-                        strategy.client(shard, &setup).map_err(|error| (id, error))
-                    })
-                    .collect::<Result<Vec<_>, _>>()?;
-                Ok(ClientPart::new(env, offset, n_mechanisms, states))
-            })
-            .collect::<Vec<Result<_, (u32, StrategyError)>>>()
-            .into_iter()
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|(id, error)| RunError::Setup {
-                party: Party::Client(ClientId(id)),
-                error,
-            })?;
+        let part = |offset: u32| -> Result<ClientPart<S>, RunError> {
+            let mut states = Vec::with_capacity(env.n_clients.div_ceil(env.n_parts) as usize);
+            for id in (offset..env.n_clients).step_by(env.n_parts as usize).map(ClientId) {
+                let state = strategy.client(shards.shard(id), &setup);
+                states.push(state.map_err(|error| RunError::Setup {
+                    party: Party::Client(id),
+                    error,
+                })?);
+            }
+            Ok(ClientPart::new(env, offset, n_mechanisms, states))
+        };
+        let mut made: Vec<Option<Result<ClientPart<S>, RunError>>> = (0..env.n_parts).map(|_| None).collect();
+        let part = &part;
+        let tasks = made.iter_mut().zip(0..);
+        threads::each(
+            tasks
+                .map(|(made, offset)| Box::new(move || *made = Some(part(offset))) as Task<'_>)
+                .collect(),
+        );
+        let parts = made.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
         let server = ServerPart {
             core: Core::new(0, env.n_parts, n_mechanisms),
             state,
@@ -384,9 +387,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 helpers.inspect(|helpers| helpers.part_begins());
                 part.run_until(env, helpers, end, usize::MAX);
             };
-            rayon::join(
-                || server.run_until(env, helpers, end, usize::MAX),
-                || parts.par_iter_mut().with_max_len(1).for_each(play),
+            let play = &play;
+            let parts = parts.iter_mut().map(|part| Box::new(move || play(part)) as Task<'_>);
+            let parts = parts.collect();
+            threads::both(
+                Box::new(|| server.run_until(env, helpers, end, usize::MAX)),
+                Box::new(|| threads::each(parts)),
             );
         }
     }
@@ -432,11 +438,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         } else {
             let (server, clients) = inboxes.split_at_mut(1);
             take((&mut self.server.core, &mut server[0]));
-            self.parts
-                .par_iter_mut()
-                .map(|part| &mut part.core)
-                .zip(clients.par_iter_mut())
-                .for_each(take);
+            let cores = self.parts.iter_mut().map(|part| &mut part.core).zip(clients);
+            threads::each(cores.map(|both| Box::new(move || take(both)) as Task<'_>).collect());
         }
         // The emptied boxes go back to be filled again.
         for (to, inbox) in inboxes.into_iter().enumerate() {

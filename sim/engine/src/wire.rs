@@ -1,6 +1,7 @@
 //! The form in which messages travel: exact sizes without encoding, and an encoding that carries all they hold.
 
 pub use folkmoot_metrics::Kind;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -465,6 +466,27 @@ macro_rules! messages {
             }
         }
     };
+}
+
+/// The message kinds of a strategy in ledger order, given those of each way.
+///
+/// # Panics
+///
+/// When two kinds share a place or a place is left out: the strategy's bug.
+pub(crate) fn in_order(placed: [&[(usize, Kind)]; 3]) -> Vec<Kind> {
+    let mut places: BTreeMap<usize, Kind> = BTreeMap::new();
+    for (place, kind) in placed.concat() {
+        let before = places.insert(place, kind);
+        assert!(
+            before.is_none_or(|before| before == kind),
+            "two kinds of message have place {place}"
+        );
+    }
+    assert!(
+        places.keys().copied().eq(0..places.len()),
+        "the places of messages are 0, 1, 2 and so on"
+    );
+    places.into_values().collect()
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub struct Params {
     pub evaluation: Evaluation,
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = DeepWalk;

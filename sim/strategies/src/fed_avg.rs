@@ -40,6 +40,8 @@ pub struct Params {
     pub protocol: Protocol,
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = Rounds<FedAvg>;

@@ -201,6 +201,8 @@ impl FedWalk {
     }
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = FedWalk;

@@ -56,6 +56,8 @@ use noise::Noise;
 use std::sync::Arc;
 use study::Audit;
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = Rounds<Fgcl>;

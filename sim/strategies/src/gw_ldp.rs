@@ -79,6 +79,8 @@ pub struct Kept {
     withheld: Vec<(u32, String)>,
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = Rounds<GwLdp>;

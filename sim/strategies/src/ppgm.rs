@@ -192,6 +192,8 @@ impl Ppgm {
     }
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = Ppgm;

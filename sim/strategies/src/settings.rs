@@ -2,9 +2,11 @@
 
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
+use folkmoot_engine::run::{Observer, Outcome};
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_parts::Part;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A strategy's parameters as a card writes them: `strategy: Name(field: value)`.
@@ -120,4 +122,91 @@ pub struct Shared<S: Strategy> {
     pub shards: Box<dyn Shards<S>>,
     /// Scores, attacks and theory.
     pub study: Box<dyn Study<S>>,
+}
+
+/// A strategy with its settings, whichever it is.
+pub trait Runs: Send + Sync {
+    /// How many rounds it will have, if that is known before.
+    fn rounds(&self) -> Option<u32>;
+
+    /// The names of its counters, which a card may observe.
+    fn counters(&self) -> &'static [&'static str];
+
+    /// Runs it.
+    ///
+    /// # Errors
+    ///
+    /// When the data do not suit it, or the run fails.
+    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError>;
+}
+
+/// What a strategy is run on.
+pub struct Job<'a> {
+    /// The data.
+    pub dataset: &'a Arc<Dataset>,
+    /// How they are shared out.
+    pub partition: &'a Arc<Partition>,
+    /// The world.
+    pub world: &'a World,
+    /// The seed.
+    pub seed: u64,
+    /// How to run.
+    pub options: Options,
+}
+
+/// What a run comes to, and what it rests on.
+pub struct Finished {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What everybody knew of the data before the run.
+    pub public_facts: BTreeMap<String, serde_json::Value>,
+    /// What a trusted party who sees all data did before it.
+    pub trusted: Option<&'static str>,
+}
+
+/// Settings as whoever runs cards takes them.
+pub fn runs<P: Settings>(settings: P) -> Box<dyn Runs> {
+    Box::new(Whole(settings))
+}
+
+/// Settings of a strategy of this crate, not generic: so the engine is compiled for it here, and not in every crate that names it.
+macro_rules! runs_here {
+    ($settings:ident) => {
+        impl $settings {
+            /// These settings as whoever runs cards takes them.
+            pub fn runs(self) -> Box<dyn $crate::settings::Runs> {
+                $crate::settings::runs(self)
+            }
+        }
+    };
+}
+pub(crate) use runs_here;
+
+struct Whole<P>(P);
+
+impl<P: Settings> Runs for Whole<P> {
+    fn rounds(&self) -> Option<u32> {
+        self.0.rounds()
+    }
+
+    fn counters(&self) -> &'static [&'static str] {
+        P::Strategy::COUNTERS
+    }
+
+    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Finished, RunError> {
+        let source = Source::new(job.dataset, job.partition, Streams::new(job.seed));
+        let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
+            party: Party::Server,
+            error,
+        })?;
+        let system = prepared.system();
+        Ok(Finished {
+            outcome: run(system, job.world, job.seed, job.options, observer)?,
+            public_facts: match serde_json::to_value(&prepared.facts) {
+                Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
+                _ => panic!("the facts of {} are a struct of plain values", P::NAME),
+            },
+            trusted: system.shards.trusted(),
+        })
+    }
 }

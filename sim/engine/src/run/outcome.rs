@@ -1,13 +1,14 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
 use super::{Outcome, Run, RunError};
-use crate::core::{Account, Content, Core, EPSILON_UNITS};
+use crate::core::{Account, Content, Core, EPSILON_UNITS, Releases};
 use crate::privacy;
 use crate::queue::QueuedEvent;
-use crate::strategy::Strategy;
+use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::study::{Clients, End};
-use crate::world::{Presence, PresenceCursor};
-use folkmoot_metrics::{ClientId, ClientRow, Direction, Ledger, Party, Round, ScoreRow, SimTime};
+use crate::world::{Presence, PresenceCursor, World};
+use folkmoot_draws::Streams;
+use folkmoot_metrics::{ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, S> {
@@ -21,12 +22,12 @@ impl<S: Strategy> Run<'_, '_, S> {
                 round,
             });
         }
-        let counters = self.counters(self.server.record.round.0 as usize + 1);
         let mut sheet = std::mem::take(&mut self.server.sheet);
         let mut scores = sheet.take_scores();
-        scores.extend(self.presence_scores());
-        scores.extend(self.privacy_scores());
-        let ground = self.env.ground;
+        let (ground, numbers) = (self.env.ground, self.numbers());
+        let counters = numbers.counters(S::COUNTERS);
+        scores.extend(numbers.presence_scores());
+        scores.extend(numbers.privacy_scores());
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
         let privacy = privacy::rows(self.env.mechanisms, self.env.n_clients, parts);
         let at_end = End {
@@ -50,10 +51,10 @@ impl<S: Strategy> Run<'_, '_, S> {
             messages: self.message_rows(&ledger),
             ledger,
             privacy,
-            clients: self.client_rows(end),
+            clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
             counters,
             handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
-            rounds: std::mem::take(&mut self.server.record.rounds),
+            rounds: self.server.record.rounds.clone(),
             scores,
             summary: sheet.take_summary(),
             units: sheet.take_units(),
@@ -65,80 +66,113 @@ impl<S: Strategy> Run<'_, '_, S> {
     /// Empties the queues, counting the messages in them and those held for absent clients.
     fn count_in_flight(&mut self) {
         for part in &mut self.parts {
-            let held: Vec<(QueuedEvent, Round, usize)> = part
-                .held()
-                .filter_map(|(event, entry)| match &entry.content {
-                    Content::Message(envelope) => Some((*event, entry.round, envelope.letter.kind())),
-                    _ => None,
-                })
-                .collect();
-            held.into_iter()
-                .for_each(|(event, round, kind)| note_in_flight(&mut part.core.ledger, event, round, kind));
+            for event in part.take_held() {
+                note_in_flight(&mut part.core, event);
+            }
             drain_in_flight(&mut part.core);
         }
         drain_in_flight(&mut self.server.core);
     }
 
-    fn counters(&self, n_rounds: usize) -> Vec<(&'static str, Vec<u64>)> {
-        let cores = || std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
-        S::COUNTERS
-            .iter()
-            .enumerate()
-            .map(|(i, &name)| {
-                let of_round = |round: usize| cores().filter_map(|core| Some(core.counters.get(round)?[i])).sum();
-                (name, (0..n_rounds).map(of_round).collect())
-            })
-            .collect()
+    /// The numbers that the tables below are made of.
+    fn numbers(&self) -> Numbers<'_> {
+        let cores = std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
+        let (counters, releases) = cores
+            .map(|core| (core.counters.as_slice(), core.releases.as_slice()))
+            .unzip();
+        let Setup {
+            n_clients,
+            world,
+            streams,
+            ..
+        } = self.env.setup();
+        Numbers {
+            world,
+            streams,
+            n_clients,
+            mechanisms: self.env.mechanisms,
+            round: self.server.record.round,
+            ends: &self.server.record.round_ends,
+            counters,
+            releases,
+            accounts: self.parts.iter().map(|part| part.accounts.as_slice()).collect(),
+        }
+    }
+}
+
+/// What is counted of a run by part, the server's first, whatever the strategy: so its tables are compiled once.
+struct Numbers<'a> {
+    world: &'a World,
+    streams: Streams,
+    n_clients: u32,
+    mechanisms: &'a [MechanismInfo],
+    /// The round that the server has come to.
+    round: Round,
+    /// When each finished round ended.
+    ends: &'a [(Round, SimTime)],
+    /// By part, round, counter.
+    counters: Vec<&'a [Vec<u64>]>,
+    /// By part, round, mechanism.
+    releases: Vec<&'a [Vec<Releases>]>,
+    /// By part of the clients.
+    accounts: Vec<&'a [Account]>,
+}
+
+impl Numbers<'_> {
+    fn counters(&self, names: &[&'static str]) -> Vec<(&'static str, Vec<u64>)> {
+        let n_rounds = self.round.0 as usize + 1;
+        let by_round = |(i, &name): (usize, &&'static str)| {
+            let of_round = |round: usize| self.counters.iter().filter_map(|part| Some(part.get(round)?[i])).sum();
+            (name, (0..n_rounds).map(of_round).collect())
+        };
+        names.iter().enumerate().map(by_round).collect()
     }
 
     /// The share of clients online at the end of each round, unless all always are.
     fn presence_scores(&self) -> Vec<ScoreRow> {
-        let (env, ends) = (self.env, &self.server.record.round_ends);
-        if env.world.availability.is_perfect() || env.n_clients == 0 {
+        let availability = &self.world.availability;
+        if availability.is_perfect() || self.n_clients == 0 {
             return Vec::new();
         }
-        let no_one = || vec![0u64; ends.len()];
+        let no_one = || vec![0u64; self.ends.len()];
         let count = |mut online: Vec<u64>, id: u32| {
             let mut cursor = PresenceCursor::default();
-            for (n, &(round, at)) in online.iter_mut().zip(ends) {
-                let presence =
-                    env.world
-                        .availability
-                        .presence(ClientId(id), round, at, &mut cursor, env.ground.streams);
+            for (n, &(round, at)) in online.iter_mut().zip(self.ends) {
+                let presence = availability.presence(ClientId(id), round, at, &mut cursor, self.streams);
                 *n += u64::from(presence == Presence::Online);
             }
             online
         };
         let add = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
-        let online = (0..env.n_clients)
+        let online = (0..self.n_clients)
             .into_par_iter()
             .fold(no_one, count)
             .reduce(no_one, add);
-        let n_clients = u64::from(env.n_clients);
+        let n_clients = u64::from(self.n_clients);
         let share = |n: u64| n as f64 / n_clients as f64;
         let row = |(&(round, at), n): (&(Round, SimTime), u64)| {
             score(round, at, "clients", "online_share".to_owned(), share(n), n_clients)
         };
-        ends.iter().zip(online).map(row).collect()
+        self.ends.iter().zip(online).map(row).collect()
     }
 
     /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a finite one.
     fn privacy_scores(&self) -> Vec<ScoreRow> {
         let mut rows = Vec::new();
-        for (i, info) in self.env.mechanisms.iter().enumerate() {
+        for (i, info) in self.mechanisms.iter().enumerate() {
             let metric = format!(
                 "epsilon_mean_{}",
                 info.mechanism.replace(|c: char| !c.is_alphanumeric(), "_")
             );
             let (mut n, mut epsilon) = (0, 0);
-            for &(round, at) in &self.server.record.round_ends {
-                for part in &self.parts {
-                    if let Some(releases) = part.core.releases.get(round.0 as usize) {
+            for &(round, at) in self.ends {
+                for part in &self.releases {
+                    if let Some(releases) = part.get(round.0 as usize) {
                         n += releases[i].n;
                         epsilon += releases[i].epsilon;
                     }
                 }
-                let mean = epsilon as f64 / EPSILON_UNITS / f64::from(self.env.n_clients.max(1));
+                let mean = epsilon as f64 / EPSILON_UNITS / f64::from(self.n_clients.max(1));
                 if epsilon > 0 {
                     rows.push(score(round, at, "privacy", metric.clone(), mean, n));
                 }
@@ -147,28 +181,23 @@ impl<S: Strategy> Run<'_, '_, S> {
         rows
     }
 
-    fn client_rows(&self, end: SimTime) -> Vec<ClientRow> {
-        let mut rounds = self.server.record.round_ends.clone();
-        rounds.push((self.server.record.round, end));
-        let env = self.env;
-        let accounts: Vec<&[Account]> = self.parts.iter().map(|part| part.accounts.as_slice()).collect();
-        (0..env.n_clients)
+    fn client_rows(&self, end: SimTime, shard_size: &(dyn Fn(ClientId) -> u64 + Sync)) -> Vec<ClientRow> {
+        let rounds = [self.ends, &[(self.round, end)]].concat();
+        let n_parts = self.accounts.len() as u32;
+        (0..self.n_clients)
             .into_par_iter()
             .map(|id| {
-                let account = &accounts[(id % env.n_parts) as usize][(id / env.n_parts) as usize];
+                let account = &self.accounts[(id % n_parts) as usize][(id / n_parts) as usize];
+                let online = self.world.availability.online(ClientId(id), &rounds, self.streams);
                 ClientRow {
                     client: id,
-                    shard_size: env.ground.shards.size(ClientId(id)),
+                    shard_size: shard_size(ClientId(id)),
                     rounds: account.rounds_joined,
                     uplink_bytes: account.uplink_bytes,
                     downlink_bytes: account.downlink_bytes,
                     peer_bytes: account.peer_bytes,
                     compute_s: account.compute.as_secs(),
-                    online_s: env
-                        .world
-                        .availability
-                        .online(ClientId(id), &rounds, env.ground.streams)
-                        .as_secs(),
+                    online_s: online.as_secs(),
                 }
             })
             .collect()
@@ -188,15 +217,16 @@ fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: 
 
 fn drain_in_flight<S: Strategy>(core: &mut Core<S>) {
     while let Some(event) = core.queue.pop() {
-        if let Some(entry) = core.take(event)
-            && let Content::Message(envelope) = entry.content
-        {
-            note_in_flight(&mut core.ledger, event, entry.round, envelope.letter.kind());
-        }
+        note_in_flight(core, event);
     }
 }
 
-fn note_in_flight(ledger: &mut Ledger, event: QueuedEvent, round: Round, kind: usize) {
-    let direction = Direction::between(Party::from_index(event.key.origin()), Party::from_index(event.to));
-    ledger.cell(round, kind, direction).in_flight += 1;
+fn note_in_flight<S: Strategy>(core: &mut Core<S>, event: QueuedEvent) {
+    if let Some(entry) = core.take(event)
+        && let Content::Message(envelope) = entry.content
+    {
+        let direction = Direction::between(Party::from_index(event.key.origin()), Party::from_index(event.to));
+        let cell = core.ledger.cell(entry.round, envelope.letter.kind(), direction);
+        cell.in_flight += 1;
+    }
 }

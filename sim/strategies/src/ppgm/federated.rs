@@ -78,6 +78,8 @@ impl Params {
     }
 }
 
+crate::settings::runs_here!(Params);
+
 impl Settings for Params {
     type Facts = Facts;
     type Strategy = Rounds<Federated>;
