@@ -85,7 +85,7 @@ impl Registry {
     }
 
     fn add_shipped(&mut self) -> Result<(), DuplicateName> {
-        // Not by `add`: it is generic, and would compile the engine for each of them once more.
+        // Not by `add`: it is generic, and would compile the engine for each of them once more, here where little is optimised.
         self.strategies.add(fedwalk::Params::runs)?;
         self.strategies.add(deep_walk::Params::runs)?;
         self.strategies.add(fed_avg::Params::runs)?;
