@@ -42,7 +42,7 @@ impl<S: Strategy> Handling<'_, S> {
         self.account.compute += span;
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
-            let (to, round) = (self.me.index(), self.round);
+            let round = self.round;
             let job = JobContext {
                 streams: self.env.ground.streams,
                 dry_run: self.env.ground.dry_run,
@@ -50,8 +50,8 @@ impl<S: Strategy> Handling<'_, S> {
                 round,
                 counter: self.account.handled,
             };
-            let key = EventKey::new(due, to, seq);
-            self.core.schedule_job(self.env, key, to, round, (work, job));
+            let key = EventKey::new(due, self.me.index(), seq);
+            self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }
         self.note(seq);
     }
@@ -59,12 +59,12 @@ impl<S: Strategy> Handling<'_, S> {
     fn timer(&mut self, after: SimSpan, id: TimerId) {
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
-            let to = self.me.index();
+            let key = EventKey::new(self.now + after, self.me.index(), seq);
             let entry = Entry {
                 round: self.round,
                 content: Content::Timer(id),
             };
-            self.core.schedule(EventKey::new(self.now + after, to, seq), to, entry);
+            self.core.schedule(key, self.me, entry);
         }
         self.note(seq);
     }
@@ -105,7 +105,7 @@ macro_rules! alike {
 
             /// The number of clients.
             pub fn n_clients(&self) -> u32 {
-                self.handling.env.n_clients
+                self.handling.env.shares.n_clients()
             }
 
             /// Every message is wanted, and no learning.
@@ -310,17 +310,25 @@ impl<S: Strategy> ServerContext<'_, S> {
     pub fn cohort(&self) -> Vec<ClientId> {
         let env = self.handling.env;
         let cohort = &env.world.cohort;
-        cohort.sample(env.n_clients, self.handling.round, env.ground.streams)
+        cohort.sample(env.shares.n_clients(), self.handling.round, env.ground.streams)
     }
 
     /// How many clients are asked in a round.
     pub fn asked(&self) -> u32 {
-        self.handling.env.world.cohort.asked(self.handling.env.n_clients)
+        self.handling
+            .env
+            .world
+            .cohort
+            .asked(self.handling.env.shares.n_clients())
     }
 
     /// With how many results the round is complete.
     pub fn needed(&self) -> u32 {
-        self.handling.env.world.cohort.needed(self.handling.env.n_clients)
+        self.handling
+            .env
+            .world
+            .cohort
+            .needed(self.handling.env.shares.n_clients())
     }
 
     /// How long the round may take.

@@ -1,20 +1,20 @@
-//! What every part of the population has: a queue, the contents of its events, a ledger, and outboxes to the others.
+//! What every part of the population has: what is to happen in it, a ledger, and outboxes to the others.
 //!
-//! A part is the server or a share of the clients (`client % n_parts`). Parts run in parallel within a window and hand
-//! over what they sent when it ends. Event keys name the sender and its own counter, so the way clients are shared out
-//! changes nothing.
+//! A part is the server or a share of the clients ([`Shares`]). Parts run in parallel within a window and hand over what they sent
+//! when it ends. Event keys name the sender and its own counter, so the way clients are shared out changes nothing.
 
+use crate::agenda::Agendas;
 use crate::context::JobContext;
 use crate::job::{Helpers, Job, SharedJob};
 use crate::privacy::Prices;
-use crate::queue::{EventKey, Queue, QueuedEvent};
+use crate::queue::{EventKey, QueuedEvent};
+use crate::shares::Shares;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
 use crate::study::{Heard, Study};
 use crate::wire::{self, DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
-use slab::Slab;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -61,8 +61,7 @@ pub(crate) struct Env<'a, S: Strategy> {
     pub(crate) ground: Ground<'a, S>,
     pub(crate) world: &'a World,
     pub(crate) mechanisms: &'a [MechanismInfo],
-    pub(crate) n_clients: u32,
-    pub(crate) n_parts: u32,
+    pub(crate) shares: Shares,
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
     /// Whether other threads help with jobs.
@@ -73,7 +72,7 @@ impl<'a, S: Strategy> Env<'a, S> {
     /// What a strategy may know of the run.
     pub(crate) fn setup(&self) -> Setup<'a> {
         Setup {
-            n_clients: self.n_clients,
+            n_clients: self.shares.n_clients(),
             world: self.world,
             dry_run: self.ground.dry_run,
             streams: self.ground.streams,
@@ -181,9 +180,9 @@ pub(crate) struct Entry<S: Strategy> {
 
 /// An event for another part.
 pub(crate) struct Outgoing<S: Strategy> {
-    pub(crate) key: EventKey,
-    pub(crate) to: u32,
-    pub(crate) entry: Entry<S>,
+    key: EventKey,
+    to: Party,
+    entry: Entry<S>,
 }
 
 /// Why a run ended early.
@@ -219,9 +218,8 @@ pub(crate) const EPSILON_UNITS: f64 = 4_294_967_296.0;
 pub(crate) struct Core<S: Strategy> {
     /// Which part this is: 0 is the server's.
     index: usize,
-    pub(crate) queue: Queue,
-    /// What the queue's events carry, so that its own records stay small.
-    store: Slab<Entry<S>>,
+    shares: Shares,
+    pub(crate) agendas: Agendas<S>,
     pub(crate) ledger: Ledger,
     /// What was sent to each part in this window.
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
@@ -232,13 +230,8 @@ pub(crate) struct Core<S: Strategy> {
     n_mechanisms: usize,
     pub(crate) prices: Prices,
     pub(crate) handled: u64,
-    /// The largest key of an event taken so far. What happens at one instant happens in the order of these, in whatever parts: an
-    /// event that another one causes at its own instant may have a smaller key, but comes after it.
-    reached: EventKey,
-    /// The first fault, and what was reached then.
-    pub(crate) fault: Option<(EventKey, Party, Fault)>,
-    /// Where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
-    kept_jobs: Vec<u32>,
+    /// In which block and where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
+    kept_jobs: Vec<(usize, u32)>,
     encoded: Vec<u8>,
     /// Under `--wire-check`: content many receivers get, and what became of it on the wire.
     shared: Vec<(Letter<S>, Letter<S>)>,
@@ -247,20 +240,18 @@ pub(crate) struct Core<S: Strategy> {
 }
 
 impl<S: Strategy> Core<S> {
-    pub(crate) fn new(index: usize, n_parts: u32, n_mechanisms: usize) -> Self {
+    pub(crate) fn new(index: usize, shares: Shares, n_clients: usize, n_mechanisms: usize) -> Self {
         Core {
             index,
-            queue: Queue::new(),
-            store: Slab::new(),
+            shares,
+            agendas: Agendas::new(Shares::blocks(n_clients)),
             ledger: Ledger::new(wire::in_order([S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS])),
-            outboxes: (0..=n_parts).map(|_| Vec::new()).collect(),
+            outboxes: (0..=shares.n_parts()).map(|_| Vec::new()).collect(),
             counters: Vec::new(),
             releases: Vec::new(),
             n_mechanisms,
             prices: Prices::default(),
             handled: 0,
-            reached: EventKey::new(SimTime::ZERO, 0, 0),
-            fault: None,
             kept_jobs: Vec::new(),
             encoded: Vec::new(),
             shared: Vec::new(),
@@ -268,35 +259,17 @@ impl<S: Strategy> Core<S> {
         }
     }
 
-    /// Keeps what an event carries, and returns where.
-    ///
-    /// # Panics
-    ///
-    /// With more than 2^32 events at once, which need hundreds of gigabytes.
+    /// The block of a party of this part.
     #[inline]
-    pub(crate) fn keep(&mut self, entry: Entry<S>) -> u32 {
-        u32::try_from(self.store.insert(entry)).expect("fewer than 2^32 events are pending")
+    pub(crate) fn block(&self, party: Party) -> usize {
+        self.shares.of(party).1
     }
 
-    /// What an event carries, which is taken once.
+    /// Queues an event of a party of this part, and returns its block and where what it carries waits.
     #[inline]
-    pub(crate) fn take(&mut self, event: QueuedEvent) -> Option<Entry<S>> {
-        self.store.try_remove(event.slot as usize)
-    }
-
-    /// Queues an event of this part.
-    #[inline]
-    pub(crate) fn schedule(&mut self, key: EventKey, to: u32, entry: Entry<S>) {
-        let slot = self.keep(entry);
-        self.queue.push(QueuedEvent { key, to, slot });
-    }
-
-    /// Takes the next event if it is due before `end`.
-    #[inline]
-    pub(crate) fn next_before(&mut self, end: SimTime) -> Option<QueuedEvent> {
-        let event = self.queue.pop_before(end)?;
-        self.reached = self.reached.max(event.key);
-        Some(event)
+    pub(crate) fn schedule(&mut self, key: EventKey, to: Party, entry: Entry<S>) -> (usize, u32) {
+        let block = self.block(to);
+        (block, self.agendas.schedule(block, key, to, entry))
     }
 
     /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.
@@ -304,15 +277,14 @@ impl<S: Strategy> Core<S> {
         &mut self,
         env: &Env<'_, S>,
         key: EventKey,
-        to: u32,
+        me: Party,
         round: Round,
         work: (S::Work, JobContext),
     ) {
         let content = Content::Done(Job::Kept(work));
-        let slot = self.keep(Entry { round, content });
-        self.queue.push(QueuedEvent { key, to, slot });
+        let place = self.schedule(key, me, Entry { round, content });
         if env.has_helpers {
-            self.kept_jobs.push(slot);
+            self.kept_jobs.push(place);
         }
     }
 
@@ -339,33 +311,36 @@ impl<S: Strategy> Core<S> {
 
     /// All jobs that nobody else knows of, for others to do.
     pub(crate) fn share_jobs(&mut self) -> impl Iterator<Item = SharedJob<S>> {
-        let store = &mut self.store;
+        let agendas = &mut self.agendas;
         self.kept_jobs
             .drain(..)
-            .filter_map(|slot| match &mut store.get_mut(slot as usize)?.content {
+            .filter_map(|(block, slot)| match &mut agendas.entry(block, slot)?.content {
                 Content::Done(job) => job.share(),
                 _ => None,
             })
     }
 
     /// Whether an event is the result of a job that nobody has been offered.
-    pub(crate) fn is_kept_job(&mut self, event: QueuedEvent) -> bool {
-        let entry = self.store.get_mut(event.slot as usize);
+    pub(crate) fn is_kept_job(&mut self, block: usize, event: QueuedEvent) -> bool {
+        let entry = self.agendas.entry(block, event.slot);
         entry.is_some_and(|entry| matches!(entry.content, Content::Done(Job::Kept(_))))
     }
 
     /// Queues an event wherever its party is.
     #[inline]
-    pub(crate) fn post(&mut self, n_parts: u32, key: EventKey, to: Party, entry: Entry<S>) {
-        let part = part_of(to, n_parts);
+    pub(crate) fn post(&mut self, key: EventKey, to: Party, entry: Entry<S>) {
+        let (part, block) = self.shares.of(to);
         if part == self.index {
-            self.schedule(key, to.index(), entry);
+            self.agendas.schedule(block, key, to, entry);
         } else {
-            self.outboxes[part].push(Outgoing {
-                key,
-                to: to.index(),
-                entry,
-            });
+            self.outboxes[part].push(Outgoing { key, to, entry });
+        }
+    }
+
+    /// Queues what other parts sent.
+    pub(crate) fn receive(&mut self, sent: impl Iterator<Item = Outgoing<S>>) {
+        for Outgoing { key, to, entry } in sent {
+            self.schedule(key, to, entry);
         }
     }
 
@@ -424,7 +399,7 @@ impl<S: Strategy> Core<S> {
                     round,
                     content: Content::Message(envelope),
                 };
-                self.post(env.n_parts, EventKey::new(arrives, from.index(), seq), to, entry);
+                self.post(EventKey::new(arrives, from.index(), seq), to, entry);
             }
             None => {
                 cell_dropped(&mut self.ledger, round, kind, direction, DropReason::Loss);
@@ -436,7 +411,7 @@ impl<S: Strategy> Core<S> {
                         note,
                         why: DropReason::Loss,
                     };
-                    self.schedule(key, from.index(), Entry { round, content });
+                    self.schedule(key, from, Entry { round, content });
                 }
             }
         }
@@ -488,7 +463,7 @@ impl<S: Strategy> Core<S> {
                 note: envelope.note,
                 why,
             };
-            self.post(env.n_parts, key, from, Entry { round, content });
+            self.post(key, from, Entry { round, content });
         }
         Ok(None)
     }
@@ -554,18 +529,7 @@ impl<S: Strategy> Core<S> {
 
     /// Keeps the first fault.
     pub(crate) fn fail(&mut self, key: EventKey, party: Party, fault: Fault) {
-        if self.fault.is_none() {
-            self.fault = Some((self.reached.max(key), party, fault));
-        }
-    }
-}
-
-/// The part that a party belongs to.
-#[inline]
-pub(crate) fn part_of(party: Party, n_parts: u32) -> usize {
-    match party {
-        Party::Server => 0,
-        Party::Client(id) => 1 + (id.0 % n_parts) as usize,
+        self.agendas.fail(self.block(party), key, party, fault);
     }
 }
 

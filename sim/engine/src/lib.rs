@@ -54,6 +54,7 @@
 //! # Ok::<(), RunError>(())
 //! ```
 
+mod agenda;
 mod context;
 mod core;
 pub mod gather;
@@ -63,6 +64,7 @@ mod privacy;
 pub mod queue;
 pub mod release;
 pub mod run;
+mod shares;
 pub mod strategy;
 pub mod study;
 pub mod wire;

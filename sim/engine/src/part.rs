@@ -40,17 +40,18 @@ impl<S: Strategy> ServerPart<S> {
 
     fn handle_until<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime, limit: usize) {
         for _ in 0..limit {
-            if self.record.finished_at.is_some() || self.core.fault.is_some() {
-                return;
+            if self.record.finished_at.is_some() {
+                break;
             }
-            let Some(event) = self.core.next_before(end) else {
-                return;
+            let Some(event) = self.core.agendas.next_before(0, end) else {
+                break;
             };
-            let Some(entry) = self.core.take(event) else {
+            let Some(entry) = self.core.agendas.take(0, event.slot) else {
                 continue;
             };
             self.handle(env, helpers, event.key, entry);
         }
+        self.core.agendas.settle(0);
     }
 
     fn handle<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, key: EventKey, entry: Entry<S>) {
@@ -129,10 +130,11 @@ struct Attendance {
     leaves_at: SimTime,
 }
 
-/// A share of the clients: those whose id is `offset` modulo the number of shares.
+/// A share of the clients.
 pub(crate) struct ClientPart<S: Strategy> {
     pub(crate) core: Core<S>,
-    offset: u32,
+    /// Which of those of the clients.
+    part: u32,
     pub(crate) states: Vec<S::Client>,
     pub(crate) accounts: Vec<Account>,
     attendance: Vec<Attendance>,
@@ -142,11 +144,10 @@ pub(crate) struct ClientPart<S: Strategy> {
 }
 
 impl<S: Strategy> ClientPart<S> {
-    pub(crate) fn new(env: &Env<'_, S>, offset: u32, n_mechanisms: usize, states: Vec<S::Client>) -> Self {
+    pub(crate) fn new(env: &Env<'_, S>, part: u32, n_mechanisms: usize, states: Vec<S::Client>) -> Self {
         let n = states.len();
         let mut accounts = vec![Account::default(); n];
-        for (local, account) in accounts.iter_mut().enumerate() {
-            let id = ClientId(local as u32 * env.n_parts + offset);
+        for (id, account) in env.shares.clients(part).zip(&mut accounts) {
             account.rates = env.world.network.access(id, env.ground.streams);
         }
         let attendance = Attendance {
@@ -156,8 +157,8 @@ impl<S: Strategy> ClientPart<S> {
             leaves_at: SimTime::NEVER,
         };
         ClientPart {
-            core: Core::new(1 + offset as usize, env.n_parts, n_mechanisms),
-            offset,
+            core: Core::new(1 + part as usize, env.shares, n, n_mechanisms),
+            part,
             states,
             accounts,
             attendance: vec![attendance; n],
@@ -167,20 +168,15 @@ impl<S: Strategy> ClientPart<S> {
     }
 
     /// Schedules [`Event::Start`] for every client.
-    pub(crate) fn start(&mut self, n_parts: u32) {
-        for local in 0..self.states.len() {
-            let party = Party::Client(ClientId(local as u32 * n_parts + self.offset));
-            let account = &mut self.accounts[local];
+    pub(crate) fn start(&mut self, env: &Env<'_, S>) {
+        for (party, account) in env.shares.clients(self.part).map(Party::Client).zip(&mut self.accounts) {
             let key = EventKey::new(SimTime::ZERO, party.index(), account.seq);
             account.seq += 1;
-            self.core.schedule(
-                key,
-                party.index(),
-                Entry {
-                    round: Round(0),
-                    content: Content::Start,
-                },
-            );
+            let entry = Entry {
+                round: Round(0),
+                content: Content::Start,
+            };
+            self.core.schedule(key, party, entry);
         }
     }
 
@@ -189,49 +185,66 @@ impl<S: Strategy> ClientPart<S> {
         std::mem::take(&mut self.held).into_values().flatten().collect()
     }
 
-    /// Handles the events before `end`, at most `limit` of them.
-    pub(crate) fn run_until<'scope>(
-        &mut self,
-        env: &Env<'scope, S>,
-        helpers: Help<'_, 'scope>,
-        end: SimTime,
-        limit: usize,
-    ) {
+    /// Handles the events before `end`.
+    pub(crate) fn run_until<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime) {
         let _busy = helpers.map(Helpers::begin);
-        self.handle_until(env, helpers, end, limit, false);
+        self.each_block(
+            end,
+            |part, block| while part.handle_next(env, helpers, block, end, false) {},
+        );
         self.core.offer_jobs(env, helpers);
     }
 
-    /// Handles the events before `end` up to the first result of a job that is still to be done.
-    pub(crate) fn run_to_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime) {
-        self.handle_until(env, helpers, end, usize::MAX, true);
+    /// Handles one event of a block.
+    pub(crate) fn run_one<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, block: usize) {
+        let _busy = helpers.map(Helpers::begin);
+        self.handle_next(env, helpers, block, SimTime::NEVER, false);
+        self.core.agendas.settle(block);
+        self.core.offer_jobs(env, helpers);
     }
 
-    fn handle_until<'scope>(
+    /// Handles the events before `end`, in each block up to the first result of a job that is still to be done.
+    pub(crate) fn run_to_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime) {
+        self.each_block(
+            end,
+            |part, block| while part.handle_next(env, helpers, block, end, true) {},
+        );
+    }
+
+    /// Goes through the blocks that have an event before `end`.
+    fn each_block(&mut self, end: SimTime, mut play: impl FnMut(&mut Self, usize)) {
+        let mut from = 0;
+        while let Some(block) = self.core.agendas.busy(from, end) {
+            play(self, block);
+            self.core.agendas.settle(block);
+            from = block + 1;
+        }
+    }
+
+    /// Handles the next event of a block if it is due before `end`, and no job that is still to be done where `is_before_jobs`. False if
+    /// there is none, or something has failed.
+    #[inline]
+    fn handle_next<'scope>(
         &mut self,
         env: &Env<'scope, S>,
         helpers: Help<'_, 'scope>,
+        block: usize,
         end: SimTime,
-        limit: usize,
         is_before_jobs: bool,
-    ) {
-        for _ in 0..limit {
-            if self.core.fault.is_some() {
-                return;
-            }
-            let Some(event) = self.core.next_before(end) else {
-                return;
-            };
-            if is_before_jobs && self.core.is_kept_job(event) {
-                return self.core.queue.push(event);
-            }
-            let Some(entry) = self.core.take(event) else {
-                continue;
-            };
-            if let Err(fault) = self.handle(env, helpers, event, entry) {
-                self.core.fail(event.key, Party::from_index(event.to), fault);
-            }
+    ) -> bool {
+        let Some(event) = self.core.agendas.next_before(block, end) else {
+            return false;
+        };
+        if is_before_jobs && self.core.is_kept_job(block, event) {
+            self.core.agendas.push(block, event);
+            return false;
         }
+        if let Some(entry) = self.core.agendas.take(block, event.slot)
+            && let Err(fault) = self.handle(env, helpers, event, entry)
+        {
+            self.core.fail(event.key, Party::from_index(event.to), fault);
+        }
+        true
     }
 
     fn handle<'scope>(
@@ -242,7 +255,7 @@ impl<S: Strategy> ClientPart<S> {
         entry: Entry<S>,
     ) -> Result<(), Fault> {
         let id = ClientId(event.to - 1);
-        let local = (id.0 / env.n_parts) as usize;
+        let (_, local) = env.shares.find(id);
         let newly_joined = self.join(env, id, local, event.key.at, entry.round);
         let attendance = &mut self.attendance[local];
         let dropped_out = event.key.at >= attendance.leaves_at;
@@ -262,7 +275,7 @@ impl<S: Strategy> ClientPart<S> {
         if newly_joined && let Some(held) = self.held.remove(&id.0) {
             for mut waiting in held {
                 waiting.key = EventKey::new(event.key.at, waiting.key.origin(), waiting.key.seq());
-                self.core.queue.push(waiting);
+                self.core.agendas.push(self.core.block(Party::Client(id)), waiting);
             }
         }
         self.present(env, helpers, event, entry, local)
@@ -291,7 +304,8 @@ impl<S: Strategy> ClientPart<S> {
         until: Option<SimTime>,
         dropped_out: bool,
     ) -> Result<(), Fault> {
-        let local = ((event.to - 1) / env.n_parts) as usize;
+        let me = Party::from_index(event.to);
+        let (block, local) = (self.core.block(me), env.shares.find(ClientId(event.to - 1)).1);
         if dropped_out && !matches!(entry.content, Content::Message(_)) {
             return Ok(());
         }
@@ -305,10 +319,10 @@ impl<S: Strategy> ClientPart<S> {
             match until {
                 Some(until) => {
                     let key = EventKey::new(until, event.key.origin(), event.key.seq());
-                    self.core.schedule(key, event.to, entry);
+                    self.core.schedule(key, me, entry);
                 }
                 None => {
-                    let slot = self.core.keep(entry);
+                    let slot = self.core.agendas.keep(block, entry);
                     self.held
                         .entry(event.to - 1)
                         .or_default()
@@ -348,7 +362,7 @@ impl<S: Strategy> ClientPart<S> {
                     if account.down_free > key.at {
                         let key = EventKey::new(account.down_free, key.origin(), key.seq());
                         let content = Content::Message(envelope);
-                        self.core.schedule(key, event.to, Entry { round, content });
+                        self.core.schedule(key, Party::Client(me), Entry { round, content });
                         return Ok(());
                     }
                 }

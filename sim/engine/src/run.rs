@@ -8,17 +8,17 @@ mod outcome;
 mod threads;
 
 use crate::context::Record;
-use crate::core::{Account, Content, Core, Env, Fault, Ground, Outgoing};
+use crate::core::{Account, Content, Core, Entry, Env, Fault, Ground, Outgoing};
 use crate::job::Helpers;
 use crate::part::{ClientPart, Help, ServerPart};
 use crate::queue::EventKey;
+use crate::shares::Shares;
 use crate::strategy::{Strategy, StrategyError, System};
 use crate::world::World;
 use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::{
-    ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
-    Unit,
+    ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -186,18 +186,18 @@ pub fn run<S: Strategy>(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let pool = threads::pool(options.threads)?;
-    let n_clients = system.shards.n_clients();
+    let n_parts = match options.threads {
+        0 | 1 => 1,
+        n => n * PARTS_PER_THREAD,
+    };
+    let shares = Shares::new(system.shards.n_clients(), n_parts as u32);
     let mechanisms = system.strategy.mechanisms();
     assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
     let env = Env {
         ground: Ground::new(system, Streams::new(seed), options.dry_run),
         world,
         mechanisms: &mechanisms,
-        n_clients,
-        n_parts: match options.threads {
-            0 | 1 => 1,
-            n => (n * PARTS_PER_THREAD).min(n_clients.max(1) as usize) as u32,
-        },
+        shares,
         lookahead: world.network.lookahead().max(SimSpan(1)),
         wire_check: options.wire_check,
         has_helpers: options.threads > 1,
@@ -251,28 +251,29 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         })?;
         shards.prepare(strategy, &mut state, &setup);
         let n_mechanisms = env.mechanisms.len();
-        let part = |offset: u32| -> Result<ClientPart<S>, RunError> {
-            let mut states = Vec::with_capacity(env.n_clients.div_ceil(env.n_parts) as usize);
-            for id in (offset..env.n_clients).step_by(env.n_parts as usize).map(ClientId) {
+        let shares = env.shares;
+        let part = |part: u32| -> Result<ClientPart<S>, RunError> {
+            let mut states = Vec::with_capacity(shares.clients(part).count());
+            for id in shares.clients(part) {
                 let state = strategy.client(shards.shard(id), &setup);
                 states.push(state.map_err(|error| RunError::Setup {
                     party: Party::Client(id),
                     error,
                 })?);
             }
-            Ok(ClientPart::new(env, offset, n_mechanisms, states))
+            Ok(ClientPart::new(env, part, n_mechanisms, states))
         };
-        let mut made: Vec<Option<Result<ClientPart<S>, RunError>>> = (0..env.n_parts).map(|_| None).collect();
+        let mut made: Vec<Option<Result<ClientPart<S>, RunError>>> = (0..shares.n_parts()).map(|_| None).collect();
         let part = &part;
         let tasks = made.iter_mut().zip(0..);
         threads::each(
             tasks
-                .map(|(made, offset)| Box::new(move || *made = Some(part(offset))) as Task<'_>)
+                .map(|(made, i)| Box::new(move || *made = Some(part(i))) as Task<'_>)
                 .collect(),
         );
         let parts = made.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
         let server = ServerPart {
-            core: Core::new(0, env.n_parts, n_mechanisms),
+            core: Core::new(0, shares, 1, n_mechanisms),
             state,
             account: Account::default(),
             record: Record::default(),
@@ -290,20 +291,20 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
     fn start(&mut self) {
         let key = EventKey::new(SimTime::ZERO, 0, self.server.account.seq);
         self.server.account.seq += 1;
-        let entry = crate::core::Entry {
+        let entry = Entry {
             round: Round(0),
             content: Content::Start,
         };
-        self.server.core.schedule(key, 0, entry);
+        self.server.core.schedule(key, Party::Server, entry);
         if self.env.ground.strategy.starts_clients() {
-            self.parts.iter_mut().for_each(|part| part.start(self.env.n_parts));
+            self.parts.iter_mut().for_each(|part| part.start(self.env));
         }
     }
 
     /// Handles windows until the end: the time when the server finished, or the horizon.
     fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
-        let affordable = self.env.world.availability.affordable(self.env.n_clients);
+        let affordable = self.env.world.availability.affordable(self.env.shares.n_clients());
         // What the server had caused when it was last told that all is quiet.
         let mut caused_before = None;
         loop {
@@ -312,7 +313,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             let next = self.next_at();
             if next >= stop.min(horizon) {
-                let never_due = self.cores_mut().map(|core| core.queue.len()).sum();
+                let never_due = self.cores_mut().map(|core| core.agendas.n_pending()).sum();
                 // What is due at the end of time, as after a saturated latency, is past any horizon but never comes.
                 let is_quiet = next == SimTime::NEVER && (never_due == 0 || horizon == SimTime::NEVER);
                 match finished_at {
@@ -348,25 +349,23 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
 
     /// The time of the last event taken by any part, however windows lie.
     fn now(&mut self) -> SimTime {
-        let times = self.cores_mut().map(|core| core.queue.now());
+        let times = self.cores_mut().map(|core| core.agendas.now());
         times.fold(SimTime::ZERO, SimTime::max)
     }
 
-    fn next_at(&mut self) -> SimTime {
+    fn next_at(&self) -> SimTime {
         let server = match self.server.record.finished_at {
-            None => self.server.core.queue.next_at(),
+            None => self.server.core.agendas.next_at(),
             Some(_) => SimTime::NEVER,
         };
-        self.parts
-            .iter_mut()
-            .map(|part| part.core.queue.next_at())
-            .fold(server, SimTime::min)
+        let parts = self.parts.iter().map(|part| part.core.agendas.next_at());
+        parts.fold(server, SimTime::min)
     }
 
     fn window(&mut self, end: SimTime) {
         let (env, helpers) = (self.env, self.helpers);
-        let pending: usize = self.parts.iter().map(|part| part.core.queue.len()).sum();
-        if env.n_parts == 1 || pending < PARALLEL_FROM {
+        let pending: usize = self.parts.iter().map(|part| part.core.agendas.n_pending()).sum();
+        if !env.has_helpers || pending < PARALLEL_FROM {
             self.server.run_until(env, helpers, end, usize::MAX);
             if let Some(helpers) = helpers {
                 // Jobs of all parts are known before the first is needed.
@@ -377,15 +376,13 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 let jobs: Vec<_> = cores.flat_map(Core::share_jobs).collect();
                 helpers.offer(env.ground, &jobs);
             }
-            self.parts
-                .iter_mut()
-                .for_each(|part| part.run_until(env, helpers, end, usize::MAX));
+            self.parts.iter_mut().for_each(|part| part.run_until(env, helpers, end));
         } else {
             let (server, parts) = (&mut self.server, &mut self.parts);
             helpers.inspect(|helpers| helpers.expect_parts(parts.len()));
             let play = |part: &mut ClientPart<S>| {
                 helpers.inspect(|helpers| helpers.part_begins());
-                part.run_until(env, helpers, end, usize::MAX);
+                part.run_until(env, helpers, end);
             };
             let play = &play;
             let parts = parts.iter_mut().map(|part| Box::new(move || play(part)) as Task<'_>);
@@ -400,19 +397,19 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
     /// Handles the one event with the smallest key.
     fn one_event(&mut self) {
         let server = match self.server.record.finished_at {
-            None => self.server.core.queue.next_key(),
+            None => self.server.core.agendas.next(),
             Some(_) => None,
         };
         let first = self
             .parts
             .iter_mut()
             .enumerate()
-            .filter_map(|(i, part)| Some((part.core.queue.next_key()?, i + 1)))
-            .chain(server.map(|key| (key, 0)))
+            .filter_map(|(i, part)| Some((part.core.agendas.next()?, i + 1)))
+            .chain(server.map(|next| (next, 0)))
             .min();
         match first {
             Some((_, 0)) => self.server.run_until(self.env, self.helpers, SimTime::NEVER, 1),
-            Some((_, i)) => self.parts[i - 1].run_until(self.env, self.helpers, SimTime::NEVER, 1),
+            Some(((_, block), i)) => self.parts[i - 1].run_one(self.env, self.helpers, block),
             None => {}
         }
     }
@@ -429,9 +426,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             }
         }
         let take = |(core, inbox): (&mut Core<S>, &mut Inbox<S>)| {
-            for outgoing in inbox.iter_mut().flat_map(|letters| letters.drain(..)) {
-                core.schedule(outgoing.key, outgoing.to, outgoing.entry);
-            }
+            core.receive(inbox.iter_mut().flat_map(|letters| letters.drain(..)));
         };
         if total < PARALLEL_FROM {
             self.cores_mut().zip(&mut inboxes).for_each(take);
@@ -454,8 +449,9 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
     }
 
     fn after_window(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        let faults = std::iter::once(&self.server.core.fault).chain(self.parts.iter().map(|part| &part.core.fault));
-        if let Some((key, party, fault)) = faults.flatten().min_by_key(|(key, ..)| *key).cloned() {
+        let cores = std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
+        let stops = cores.filter_map(|core| core.agendas.stop());
+        if let Some((key, party, fault)) = stops.min_by_key(|(key, ..)| *key).cloned() {
             return Err(RunError::Handler {
                 at: key.at,
                 party,

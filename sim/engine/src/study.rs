@@ -3,6 +3,7 @@
 //! A [`Study`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and changes nothing: a run goes the same
 //! way whoever watches.
 
+use crate::shares::Shares;
 use crate::strategy::{Letter, Setup, Strategy};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Party, PrivacyRow, Round, RoundRow, Sheet, SimTime};
@@ -101,28 +102,28 @@ impl<S: Strategy> End<'_, S> {
 /// All clients' states at the end of a run.
 pub struct Clients<'a, C> {
     pub(crate) parts: Vec<&'a [C]>,
-    pub(crate) len: u32,
+    pub(crate) shares: Shares,
 }
 
 impl<C> Clients<'_, C> {
     /// How many there are.
     pub fn len(&self) -> u32 {
-        self.len
+        self.shares.n_clients()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The state of one client.
     pub fn get(&self, client: ClientId) -> Option<&C> {
-        let n = self.parts.len().max(1) as u32;
-        self.parts.get((client.0 % n) as usize)?.get((client.0 / n) as usize)
+        let (part, place) = self.shares.find(client);
+        self.parts.get(part)?.get(place)
     }
 
     /// All states, in ascending order of the clients.
     pub fn iter(&self) -> impl Iterator<Item = (ClientId, &C)> {
-        (0..self.len).map(ClientId).filter_map(|id| Some((id, self.get(id)?)))
+        (0..self.len()).map(ClientId).filter_map(|id| Some((id, self.get(id)?)))
     }
 }

@@ -4,6 +4,7 @@ use super::{Outcome, Run, RunError};
 use crate::core::{Account, Content, Core, EPSILON_UNITS, Releases};
 use crate::privacy;
 use crate::queue::QueuedEvent;
+use crate::shares::Shares;
 use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
@@ -29,13 +30,13 @@ impl<S: Strategy> Run<'_, '_, S> {
         scores.extend(numbers.presence_scores());
         scores.extend(numbers.privacy_scores());
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
-        let privacy = privacy::rows(self.env.mechanisms, self.env.n_clients, parts);
+        let privacy = privacy::rows(self.env.mechanisms, self.env.shares.n_clients(), parts);
         let at_end = End {
             strategy: ground.strategy,
             server: &self.server.state,
             clients: Clients {
                 parts: self.parts.iter().map(|part| part.states.as_slice()).collect(),
-                len: self.env.n_clients,
+                shares: self.env.shares,
             },
             setup: self.env.setup(),
             ledger: &ledger,
@@ -67,7 +68,8 @@ impl<S: Strategy> Run<'_, '_, S> {
     fn count_in_flight(&mut self) {
         for part in &mut self.parts {
             for event in part.take_held() {
-                note_in_flight(&mut part.core, event);
+                let block = part.core.block(Party::from_index(event.to));
+                note_in_flight(&mut part.core, block, event);
             }
             drain_in_flight(&mut part.core);
         }
@@ -95,6 +97,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             ends: &self.server.record.round_ends,
             counters,
             releases,
+            shares: self.env.shares,
             accounts: self.parts.iter().map(|part| part.accounts.as_slice()).collect(),
         }
     }
@@ -114,6 +117,7 @@ struct Numbers<'a> {
     counters: Vec<&'a [Vec<u64>]>,
     /// By part, round, mechanism.
     releases: Vec<&'a [Vec<Releases>]>,
+    shares: Shares,
     /// By part of the clients.
     accounts: Vec<&'a [Account]>,
 }
@@ -183,11 +187,11 @@ impl Numbers<'_> {
 
     fn client_rows(&self, end: SimTime, shard_size: &(dyn Fn(ClientId) -> u64 + Sync)) -> Vec<ClientRow> {
         let rounds = [self.ends, &[(self.round, end)]].concat();
-        let n_parts = self.accounts.len() as u32;
         (0..self.n_clients)
             .into_par_iter()
             .map(|id| {
-                let account = &self.accounts[(id % n_parts) as usize][(id / n_parts) as usize];
+                let (part, place) = self.shares.find(ClientId(id));
+                let account = &self.accounts[part][place];
                 let online = self.world.availability.online(ClientId(id), &rounds, self.streams);
                 ClientRow {
                     client: id,
@@ -216,13 +220,15 @@ fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: 
 }
 
 fn drain_in_flight<S: Strategy>(core: &mut Core<S>) {
-    while let Some(event) = core.queue.pop() {
-        note_in_flight(core, event);
+    for block in 0..core.agendas.n_blocks() {
+        while let Some(event) = core.agendas.pop(block) {
+            note_in_flight(core, block, event);
+        }
     }
 }
 
-fn note_in_flight<S: Strategy>(core: &mut Core<S>, event: QueuedEvent) {
-    if let Some(entry) = core.take(event)
+fn note_in_flight<S: Strategy>(core: &mut Core<S>, block: usize, event: QueuedEvent) {
+    if let Some(entry) = core.agendas.take(block, event.slot)
         && let Content::Message(envelope) = entry.content
     {
         let direction = Direction::between(Party::from_index(event.key.origin()), Party::from_index(event.to));
