@@ -51,6 +51,12 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
     assert_eq!(names[3..], ["manifest.json", "scenario.ron", "summary.json"]);
 
     let run = RunDir::open(&temp.join("out")).unwrap();
+    let stages: Vec<&str> = run.timing.iter().map(|row| row.stage.as_str()).collect();
+    let simulate =
+        ["degree vectors", "matrices", "tree", "walks", "learning"].map(|stage| format!("simulate: {stage}"));
+    assert_eq!(stages[..5], ["load", "share out", "prepare", "clients", "first window"]);
+    assert_eq!(stages[5..10], simulate);
+    assert_eq!(stages[10..], ["score"]);
     assert!(run.manifest.finished);
     assert_eq!(
         (

@@ -159,7 +159,8 @@ macro_rules! table {
 /// A row of `timing.csv`, the only file that may differ between two runs of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimingRow {
-    /// The stage of the run, such as `load` or `simulate`.
+    /// The stage of the run: `load`, `share out`, `prepare`, `clients`, `first window`, `simulate` or what a strategy names, as
+    /// `simulate: walks`, and `score`.
     pub stage: String,
     /// Wall-clock seconds it took.
     pub seconds: f64,

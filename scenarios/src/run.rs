@@ -61,12 +61,12 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
 
-/// Loads a scenario's data and shares them out.
+/// Loads a scenario's data and shares them out: two stages of the watcher's.
 ///
 /// # Errors
 ///
 /// When the data cannot be found, read or shared out, or the card asks more clients than there are.
-pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loaded, Failure> {
+pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
     let spec = scenario.dataset();
     let seed = if spec.is_generated() { scenario.seed() } else { 0 };
@@ -82,6 +82,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loade
             dataset
         }
     };
+    watcher.lap("load");
     let rng = &mut streams.global(Purpose(*b"partitn "));
     let partition = scenario
         .partition()
@@ -91,6 +92,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loade
         dataset,
         partition: Arc::new(partition),
     };
+    watcher.lap("share out");
     scenario
         .check_clients(loaded.n_clients())
         .map_err(|problems| Failure::Card(Box::new(problems)))?;
@@ -99,7 +101,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<Loade
 
 /// Wall clock and progress, which belong to whoever runs: no result depends on them.
 pub trait Watcher: Send {
-    /// A stage is over; the time since the last call belongs to it.
+    /// A stage is over; the time since the last call belongs to it, beside what it had before.
     fn lap(&mut self, stage: &str);
 
     /// Rounds have ended: how many so far.
@@ -107,6 +109,17 @@ pub trait Watcher: Send {
 
     /// The rows of `timing.csv`.
     fn timing(&mut self) -> Vec<TimingRow>;
+}
+
+/// Nobody watches.
+impl Watcher for () {
+    fn lap(&mut self, _: &str) {}
+
+    fn progress(&mut self, _: usize) {}
+
+    fn timing(&mut self) -> Vec<TimingRow> {
+        Vec::new()
+    }
 }
 
 /// What identifies a run in its manifest.
@@ -159,7 +172,6 @@ pub fn run_into(
     };
     let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
     let writer = Writer::spawn(writer).map_err(Failure::Write)?;
-    watcher.lap("load");
     let world = scenario.world();
     let job = Job {
         dataset: &loaded.dataset,
@@ -180,7 +192,7 @@ pub fn run_into(
         return Err(Failure::Write(error));
     }
     let finished = finished.map_err(Failure::Run)?;
-    watcher.lap("simulate");
+    watcher.lap("score");
 
     let (summary, units) = summarise(&finished);
     let observations = observations(scenario, &finished.outcome.counters);
@@ -257,5 +269,9 @@ impl Observer for Saver<'_> {
             self.error = Some(error);
             text
         })
+    }
+
+    fn stage_done(&mut self, stage: &str) {
+        self.watcher.lap(stage);
     }
 }

@@ -165,7 +165,7 @@ pub fn sweep_into(
     for i in 0..plan.points.len() {
         let scenario = scenario(i)?;
         if !scenario.dataset().is_generated() {
-            load(&scenario, dirs, &cache)?;
+            load(&scenario, dirs, &cache, &mut ())?;
         }
     }
     let mut sweep = SweepWriter::create(dir, plan.manifest.clone())?;
@@ -184,7 +184,8 @@ pub fn sweep_into(
                 return;
             };
             let result = scenario(i).and_then(|scenario| {
-                let loaded = load(&scenario, dirs, &cache)?;
+                let mut watcher = watcher();
+                let loaded = load(&scenario, dirs, &cache, watcher.as_mut())?;
                 let command = format!("{} (point {} of the sweep)", identity.command, point.point);
                 let identity = Identity {
                     command,
@@ -196,7 +197,7 @@ pub fn sweep_into(
                     &loaded,
                     options,
                     &identity,
-                    watcher().as_mut(),
+                    watcher.as_mut(),
                 )
             });
             match result {

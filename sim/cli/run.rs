@@ -16,7 +16,13 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let failed = |failure| Exit::failure(&failure, &command);
     let rounds = scenario.strategy().rounds().map(u64::from);
     let mut watcher = Stopwatch::start(rounds, "rounds", args.out.quiet);
-    let loaded = load(&scenario, &context::data_dirs(&args.card.data), &Cache::default()).map_err(failed)?;
+    let loaded = load(
+        &scenario,
+        &context::data_dirs(&args.card.data),
+        &Cache::default(),
+        &mut watcher,
+    )
+    .map_err(failed)?;
     let dir = context::out_dir(args.out.out.as_ref(), scenario.name());
     let options = context::options(&args.engine, args.dry_run);
     let identity = context::identity(command.clone());

@@ -71,7 +71,7 @@ fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 
 /// What the card's data come to, and how they are shared out.
 fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure> {
-    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default())?;
+    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default(), &mut ())?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
         .describe()

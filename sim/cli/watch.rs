@@ -50,12 +50,19 @@ impl Stopwatch {
 impl Watcher for Stopwatch {
     fn lap(&mut self, stage: &str) {
         let peak_memory_bytes = peak_memory();
-        self.rows.push(TimingRow {
-            stage: stage.to_owned(),
-            seconds: self.seconds(),
-            peak_memory_bytes,
-        });
+        let seconds = self.seconds();
         self.last = Instant::now();
+        match self.rows.iter_mut().find(|row| row.stage == stage) {
+            Some(row) => {
+                row.seconds += seconds;
+                row.peak_memory_bytes = peak_memory_bytes;
+            }
+            None => self.rows.push(TimingRow {
+                stage: stage.to_owned(),
+                seconds,
+                peak_memory_bytes,
+            }),
+        }
     }
 
     fn progress(&mut self, rounds: usize) {

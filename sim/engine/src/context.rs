@@ -287,6 +287,8 @@ pub(crate) struct Record {
     pub(crate) rounds: Vec<RoundRow>,
     pub(crate) round_ends: Vec<(Round, SimTime)>,
     pub(crate) finished_at: Option<SimTime>,
+    /// What the server says it is about, where it does.
+    pub(crate) stage: Option<&'static str>,
 }
 
 /// The server's handler's view of the run.
@@ -359,6 +361,12 @@ impl<S: Strategy> ServerContext<'_, S> {
             row.late += 1;
             row.dropped = row.dropped.saturating_sub(1);
         }
+    }
+
+    /// Names what the system is about from here on, in a word or two, for whoever measures how long stages take: the stage begins with
+    /// the server's next event. Nothing else comes of it.
+    pub fn stage(&mut self, name: &'static str) {
+        self.record.stage = Some(name);
     }
 
     /// Ends the run: the server handles nothing more, and what is under way stays so.

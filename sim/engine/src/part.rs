@@ -39,8 +39,10 @@ impl<S: Strategy> ServerPart<S> {
     }
 
     fn handle_until<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime, limit: usize) {
+        let stage = self.record.stage;
         for _ in 0..limit {
-            if self.record.finished_at.is_some() {
+            // A stage begins with a window, whose length is nobody's business but the engine's.
+            if self.record.finished_at.is_some() || self.record.stage != stage {
                 break;
             }
             let Some(event) = self.core.agendas.next_before(0, end) else {

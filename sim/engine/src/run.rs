@@ -49,7 +49,7 @@ impl Default for Options {
     }
 }
 
-/// Told of finished rounds while the run goes on.
+/// Told of finished rounds and stages while the run goes on.
 pub trait Observer: Send {
     /// Called after the window in which rounds ended, with all rounds so far and a way to get the rows of the ledger.
     ///
@@ -58,6 +58,10 @@ pub trait Observer: Send {
     /// A message ends the run: results can no longer be saved.
     fn rounds_done(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>)
     -> Result<(), String>;
+
+    /// Called when a stage of the run is over: `clients`, when their states and the server's are made, `first window`, then those that the
+    /// server names, as `simulate: walks`, or `simulate` where it names none. Default: nothing.
+    fn stage_done(&mut self, _stage: &str) {}
 }
 
 /// Sees nothing.
@@ -223,8 +227,10 @@ fn play<'scope, S: Strategy>(
     let mut outcome = None;
     let mut play = || {
         let mut run = Run::new(env, helpers)?;
+        observer.stage_done("clients");
         run.start();
         let end = run.drive(options, observer)?;
+        observer.stage_done(&run.stage());
         run.finish(end)
     };
     threads::within(pool, Box::new(|| outcome = Some(play())));
@@ -240,6 +246,9 @@ struct Run<'a, 'scope, S: Strategy> {
     server: ServerPart<S>,
     parts: Vec<ClientPart<S>>,
     rounds_seen: usize,
+    n_windows: u64,
+    /// The stage that is under way.
+    stage: Option<&'static str>,
 }
 
 impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
@@ -285,6 +294,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             server,
             parts,
             rounds_seen: 0,
+            n_windows: 0,
+            stage: None,
         })
     }
 
@@ -458,6 +469,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 fault,
             });
         }
+        let next = self.server.record.stage;
+        if self.n_windows == 0 || next != self.stage {
+            observer.stage_done(&self.stage());
+            self.stage = next;
+        }
+        self.n_windows += 1;
         if self.server.record.rounds.len() > self.rounds_seen {
             self.rounds_seen = self.server.record.rounds.len();
             let this = &*self;
@@ -466,6 +483,15 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 .map_err(RunError::Observer)?;
         }
         Ok(())
+    }
+
+    /// The stage under way, as an observer is told of it.
+    fn stage(&self) -> String {
+        match (self.n_windows, self.stage) {
+            (0, _) => "first window".to_owned(),
+            (_, None) => "simulate".to_owned(),
+            (_, Some(stage)) => format!("simulate: {stage}"),
+        }
     }
 
     /// The ledger of all parts.

@@ -199,6 +199,7 @@ impl<P: Settings> Runs for Whole<P> {
             party: Party::Server,
             error,
         })?;
+        observer.stage_done("prepare");
         let system = prepared.system();
         Ok(Finished {
             outcome: run(system, job.world, job.seed, job.options, observer)?,

@@ -295,9 +295,9 @@ fn a_server_asks_more_clients_than_it_needs() {
     assert_eq!(rows.collect::<Vec<_>>(), [(5, 3, 0, 2), (5, 3, 0, 2), (5, 3, 2, 0)]);
 }
 
-/// How many rounds and rows of messages there are whenever rounds have ended.
+/// How many rounds and rows of messages there are whenever rounds have ended, and which stages have.
 #[derive(Default)]
-struct Watches(Vec<(usize, usize)>);
+struct Watches(Vec<(usize, usize)>, Vec<String>);
 
 impl Observer for Watches {
     fn rounds_done(
@@ -307,6 +307,10 @@ impl Observer for Watches {
     ) -> Result<(), String> {
         self.0.push((rounds.len(), messages().len()));
         Ok(())
+    }
+
+    fn stage_done(&mut self, stage: &str) {
+        self.1.push(stage.to_owned());
     }
 }
 
@@ -321,4 +325,5 @@ fn whoever_watches_hears_of_each_round_once_with_its_messages() {
     run(system, &World::ideal(), 9, Options::default(), &mut watches).unwrap();
     // Requests and answers of the rounds so far, and the requests of the next one.
     assert_eq!(watches.0, [(1, 3), (2, 5), (3, 6)]);
+    assert_eq!(watches.1, ["clients", "first window", "simulate"]);
 }

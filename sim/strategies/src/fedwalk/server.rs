@@ -102,8 +102,20 @@ impl Server {
         Ok(())
     }
 
+    fn enter(&mut self, stage: Stage, cx: &mut ServerContext<'_, FedWalk>) {
+        self.stage = stage;
+        cx.stage(match stage {
+            Stage::Vectors => "degree vectors",
+            Stage::Matrices => "matrices",
+            Stage::Tree => "tree",
+            Stage::Walks => "walks",
+            Stage::Learning => "learning",
+        });
+    }
+
     /// A1: everybody learns the bins.
     fn announce(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
+        self.enter(Stage::Vectors, cx);
         let mut rng = cx.rng(PLAN);
         let bins = dictionary::group_plan(system.n_nodes(), self.n_bins, |n| index(&mut rng, n));
         self.plan = bins.into();
@@ -184,13 +196,13 @@ impl Server {
         if needs_tree(system, cx) {
             self.matrices = vec![Box::default(); system.n_nodes()].into();
         }
-        self.stage = Stage::Matrices;
+        self.enter(Stage::Matrices, cx);
         self.wait_for_all(cx);
     }
 
     /// Starts working out the tree, if anybody will read it.
     fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, FedWalk>) {
-        self.stage = Stage::Tree;
+        self.enter(Stage::Tree, cx);
         match needs_tree(system, cx) {
             true => cx.compute(work),
             false => self.publish(system, None, cx),
@@ -215,7 +227,7 @@ impl Server {
         }
         // Kept for the scores.
         self.published = published.filter(|_| !cx.dry_run());
-        self.stage = Stage::Walks;
+        self.enter(Stage::Walks, cx);
         self.end_round(system, cx);
     }
 
@@ -250,7 +262,7 @@ impl Server {
             cx.finish();
             return;
         }
-        self.stage = Stage::Learning;
+        self.enter(Stage::Learning, cx);
         let corpus = Arc::clone(&self.corpus);
         cx.compute(Work::Learn { corpus });
     }
