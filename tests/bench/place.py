@@ -39,12 +39,13 @@ class Place:
     """Where things are built and run, and how often they are measured."""
 
     def __init__(self, args, root=ROOT, target=None, masked=False):
-        self.root, self.masked, self.turns, self.python = root, masked, args.turns, args.python
+        self.root, self.masked, self.turns = root, masked, args.turns
+        # Commands run in the root; paths are meant from where this script was started.
+        self.python = os.path.abspath(args.python) if os.path.dirname(args.python) else args.python
         self.target = pathlib.Path(target or os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
         self.env = {**os.environ, "CARGO_TARGET_DIR": str(self.target), **(PEERS_WITHOUT_AVX512 if masked else {})}
         self.data = os.environ.get("FOLKMOOT_DATA")
         if self.data:
-            # Whoever starts this script elsewhere means a folder from there.
             self.data = self.env["FOLKMOOT_DATA"] = os.path.abspath(self.data)
         # Removed with this object.
         self.folder = tempfile.TemporaryDirectory(prefix="folkmoot-speed-")

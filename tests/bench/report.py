@@ -6,7 +6,6 @@ import os
 import pathlib
 import platform
 import re
-import shutil
 import statistics
 import subprocess
 
@@ -50,7 +49,7 @@ def machine(at):
     return {
         "CPU": first("/proc/cpuinfo", r"^model name\s*: (.*)$") or platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "instruction sets": ", ".join(sets) + ("; AVX-512 masked, in ours and in the peers" if at.masked else ""),
+        "instruction sets": (", ".join(sets) or "neither AVX2 nor FMA known") + ("; AVX-512 masked, in ours and in the peers" if at.masked else ""),
         "memory": f"{int(memory) / 2**20:.0f} GiB" if memory else "unknown",
         "system": f"{platform.system()} {platform.release()}",
         "compiler": at.run("rustc", "--version", way_out="install Rust 1.95 or later with rustup").strip(),
@@ -123,8 +122,7 @@ def read(out):
 def draw(at, out, name, title, axes, metrics, value):
     """Lays a table as a sweep's directory and has `folkmoot plot` draw it; `value` gives a metric's number at the values of the axes."""
     folder = out / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     first, second = axes
     manifest = {
         "name": title,
