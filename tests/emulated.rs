@@ -2,8 +2,8 @@
 //! card. Where the machine has AVX-512, the kernels for it are compared with those for AVX2; where not, those with an emulation of them.
 //!
 //! It takes `qemu-x86_64` from the package `qemu-user`; where that is missing, each test says so and compares nothing. A vector that
-//! takes the CPU an instruction takes the emulator some hundred, so the cards are shortened, but no phase of any is left out; one's own
-//! length is what `tests/bench/speed.py bits` runs, on both kernels.
+//! takes the CPU an instruction takes the emulator some hundred, so the cards are shortened, but no phase of any is left out;
+//! `tests/bench/speed.py bits` runs them at their own lengths, with both kinds of kernels.
 
 use crate::support::{TempDir, run_args};
 use folkmoot_metrics::RunDir;
