@@ -72,6 +72,8 @@ def table(measured, remarks):
     """The lines of a Markdown table: a row a work and unit, ratios to the best peer on one thread."""
     lines = ["| work | peer, same run | ours, 1 thread | ours, 2 threads | |", "|---|---|---|---|---|"]
     middle = {tuple(thing[:6]): statistics.median(thing.values) for thing in measured}
+    # Said once, where one work has several units.
+    unsaid = dict(remarks)
     for row, work, unit in dict.fromkeys((thing.row, thing.work, thing.unit) for thing in measured):
         own = [(key, value) for key, value in middle.items() if (key[0], key[1], key[5]) == (row, work, unit)]
         ours = {key[4]: value for key, value in own if key[2] == "ours"}
@@ -89,7 +91,7 @@ def table(measured, remarks):
         if row == "build":
             ours = {1: ours[next(iter(ours))]}
         peer = "; ".join(f"{name} {number(value)}" + (f" by {threads}" if threads > 1 else "") for threads, name, value in peers)
-        lines.append(f"| {work}, {unit} | {peer or '–'} | {cell(1)} | {cell(2)} | {'; '.join(remarks.get((row, work), []))} |")
+        lines.append(f"| {work}, {unit} | {peer or '–'} | {cell(1)} | {cell(2)} | {'; '.join(unsaid.pop((row, work), []))} |")
     return lines
 
 
