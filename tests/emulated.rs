@@ -92,6 +92,7 @@ const SHORT_VECTORS: &str = "strategy.embedding=SkipGram(dim: 48)";
 const SHORT_WALKS: &str = "strategy.walk_length=20";
 
 /// Runs the program on the emulated CPU in this folder; `None` where there is no emulator.
+#[allow(clippy::print_stdout, reason = "a test that compares nothing says so")]
 fn emulated(temp: &TempDir, args: &[&str]) -> Option<Output> {
     if Command::new(EMULATOR).arg("--version").output().is_err() {
         println!("skipped: {EMULATOR} is not installed");
