@@ -188,7 +188,7 @@ fn every_module_of_the_program_opens_with_what_it_is() {
 #[test]
 fn no_file_names_a_folder_of_ours() {
     let is_text = |name: &str| {
-        [".rs", ".toml", ".md", ".ron", ".txt", ".csv", ".json"]
+        [".rs", ".toml", ".md", ".ron", ".txt", ".csv", ".json", ".py"]
             .iter()
             .any(|end| name.ends_with(end))
     };

@@ -1,21 +1,16 @@
-"""FedAvg in PyTorch Geometric, client after client, and in turns with it the bench `sim/strategies/benches/fed_avg.rs`.
+"""FedAvg in PyTorch Geometric, client after client: what the bench `sim/strategies/benches/fed_avg.rs` runs.
 
 Each of N clients has one graph of 20 nodes and 40 edges and takes one step of gradient descent a round on two layers of GCN of
 width 16, the mean of the nodes and a linear layer; the server takes the mean of the weights in double precision. Prints client
-updates a second of the loop on one thread, of two processes with half of the clients each, of the bench on one thread and two,
-and the ratios: medians of the turns, all in one run on the same two cores.
+updates a second of the loop on one thread, and of two processes with half of the clients each; `tests/bench/speed.py fedavg` runs it
+in turns with the bench.
 
     pip install torch torch_geometric
-    python sim/learning/benches/fedavg_pyg.py [clients] [rounds] [turns]
+    python sim/learning/benches/fedavg_pyg.py [clients] [rounds]
 """
 
 import multiprocessing
-import os
-import pathlib
 import random
-import re
-import statistics
-import subprocess
 import sys
 import time
 
@@ -92,17 +87,6 @@ def train_in_two(pipes, network, n_clients, n_rounds):
     return weights
 
 
-def bench(threads):
-    """Client updates a second of the bench, by the middle estimate of its throughput."""
-    root = pathlib.Path(__file__).resolve().parents[3]
-    command = ["cargo", "bench", "-q", "-p", "folkmoot-strategies", "--bench", "fed_avg", "--"]
-    command += ["--noplot", "--warm-up-time", "1", "--measurement-time", "2", f"{threads} threads/1000$"]
-    printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
-    _, middle, _ = re.search(r"thrpt:\s+\[(\S+ \S+) (\S+ \S+) (\S+ \S+)\]", printed).groups()
-    number, unit = middle.split()
-    return float(number) * {"elem/s": 1, "Kelem/s": 1e3, "Melem/s": 1e6}[unit]
-
-
 def timed(n_updates, work):
     start = time.perf_counter()
     work()
@@ -110,13 +94,12 @@ def timed(n_updates, work):
 
 
 def main():
-    n_clients, n_rounds, n_turns = (int(given) for given in (sys.argv[1:] + ["1000", "3", "3"][len(sys.argv) - 1 :]))
+    n_clients, n_rounds = (int(given) for given in (sys.argv[1:] + ["1000", "3"][len(sys.argv) - 1 :]))
     rng = random.Random(1)
     clients = [graph(i % 2, rng) for i in range(n_clients)]
     torch.manual_seed(1)
     torch.set_num_threads(1)
     network = Network()
-    print(f"torch {torch.__version__}, {sum(p.numel() for p in network.parameters())} parameters, {os.cpu_count()} cores")
     context = multiprocessing.get_context("spawn")
     ends = [context.Pipe() for _ in range(2)]
     for half, (_, far) in enumerate(ends):
@@ -125,22 +108,14 @@ def main():
     train(network, clients[:50], 1)
     train_in_two(pipes, network, n_clients, 1)
     n_updates = n_clients * n_rounds
-    contenders = {
-        "PyG, one process": lambda: timed(n_updates, lambda: train(network, clients, n_rounds)),
-        "PyG, two processes": lambda: timed(n_updates, lambda: train_in_two(pipes, network, n_clients, n_rounds)),
-        "the bench, 1 thread": lambda: bench(1),
-        "the bench, 2 threads": lambda: bench(2),
+    rates = {
+        1: timed(n_updates, lambda: train(network, clients, n_rounds)),
+        2: timed(n_updates, lambda: train_in_two(pipes, network, n_clients, n_rounds)),
     }
-    rates = {name: [] for name in contenders}
-    for _ in range(n_turns):
-        for name, contender in contenders.items():
-            rates[name].append(contender())
     for pipe in pipes:
         pipe.send(None)
-    base = statistics.median(rates["PyG, one process"])
-    for name, all_rates in rates.items():
-        middle, extremes = statistics.median(all_rates), f"{min(all_rates):.0f} to {max(all_rates):.0f}"
-        print(f"{name}: {middle:.0f} client updates a second ({extremes}), {middle / base:.1f} times the first")
+    for n_processes, rate in rates.items():
+        print(f"measured,PyG,{n_processes},{rate:.1f},updates/s")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 A step is 5 graphs of 90 nodes and 135 edges, each paired with one graph that matches and one that does not: 10 pairs of 15 graphs.
 Three layers of GCN of width 100, attention of 8 codes to the nodes, attention of the other's message to the nodes, an LSTM, the
-squared error of the cosine, Adam: 223 300 parameters. Each graph is encoded once. Prints pairs a second on one thread and on two.
+squared error of the cosine, Adam: 223 300 parameters. Each graph is encoded once. Prints pairs a second on one thread and on two;
+`tests/bench/speed.py ppgm` runs it in turns with ours.
 
     pip install torch numpy
     python sim/learning/benches/ppgm_pytorch.py [steps]
@@ -94,4 +95,4 @@ def speed(n_threads, n_steps):
 if __name__ == "__main__":
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     for n_threads in (1, 2):
-        print(f"{n_threads} thread(s): {speed(n_threads, steps):.0f} pairs/s")
+        print(f"measured,PyTorch,{n_threads},{speed(n_threads, steps):.1f},pairs/s")

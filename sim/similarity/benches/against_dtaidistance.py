@@ -8,6 +8,7 @@ Every tenth vertex of BlogCatalog, 9 bins, all pairs. The library has the Euclid
 cells cost about what ours do with a square root more. Rounds are interleaved; medians count.
 """
 
+import os
 import statistics
 import subprocess
 import sys
@@ -17,11 +18,12 @@ import time
 import numpy as np
 from dtaidistance import dtw_ndim
 
+PROGRAM = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/all_pairs")
 EVERY, ROUNDS = "10", 3
 
 
 def ours(path):
-    command = ["target/release/examples/all_pairs", sys.argv[1], EVERY, "1", path]
+    command = [PROGRAM, sys.argv[1], EVERY, "1", path]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
     return next(float(line.split()[1]) for line in lines if line.startswith("ns_per_cell"))
 

@@ -25,6 +25,7 @@ import ot
 import ot.batch
 
 DATA = os.environ.get("FOLKMOOT_DATA", "../shared/data")
+PROGRAM = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/gw_pairs")
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SETS = [
     (name, every, metric, starts)
@@ -35,7 +36,7 @@ SETS = [
 
 
 def ours(name, every, metric, starts, path):
-    command = ["target/release/examples/gw_pairs", DATA, name, every, metric, starts, path]
+    command = [PROGRAM, DATA, name, every, metric, starts, path]
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(words[words.index("us_per_pair") + 1])
 

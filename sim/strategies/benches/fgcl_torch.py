@@ -1,22 +1,16 @@
-"""FGCL's training step in PyTorch, dense, without a graph library, and in turns with it the bench `sim/strategies/benches/fgcl.rs`.
+"""FGCL's training step in PyTorch, dense, without a graph library: what the bench `sim/strategies/benches/fgcl.rs` runs.
 
 A graph has 34 nodes, a random tree with 3 more edges, and 43 features one-hot. A step draws two views with symmetric Laplace noise
 (budget 1), encodes both and 10 views of earlier graphs of the other class with two layers of GCN of width 64 (degrees that are not
 positive have the factor 0), and makes one step of Adam on the mean cross entropy of both views plus 0.01 times InfoNCE. All 12 graphs
 of a step have one size here, so they are one batched product; views are normalised once, when they are drawn. Prints steps a second
-of the loop in one process, of two processes with a client each, of the bench on one thread and two, and the ratios: medians of the
-turns, all in one run on the same two cores.
+of the loop in one process, and of two processes with a client each; `tests/bench/speed.py fgcl` runs it in turns with the bench.
 
     pip install torch
-    python sim/strategies/benches/fgcl_torch.py [steps] [turns]
+    python sim/strategies/benches/fgcl_torch.py [steps]
 """
 
 import multiprocessing
-import os
-import pathlib
-import re
-import statistics
-import subprocess
 import sys
 import time
 from collections import deque
@@ -107,16 +101,6 @@ def train_in_two(pipes, n_steps):
         pipe.recv()
 
 
-def bench(threads):
-    """Steps a second of the bench, by the middle estimate of its throughput."""
-    root = pathlib.Path(__file__).resolve().parents[3]
-    command = ["cargo", "bench", "-q", "-p", "folkmoot-strategies", "--bench", "fgcl", "--"]
-    command += ["--noplot", "--warm-up-time", "1", "--measurement-time", "2", f"fgcl/gcn/{threads} thread"]
-    printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
-    number, unit = re.search(r"thrpt:\s+\[\S+\s+\S+\s+(\S+)\s+(\S+)\s", printed).groups()
-    return float(number) * {"elem/s": 1, "Kelem/s": 1e3, "Melem/s": 1e6}[unit]
-
-
 def timed(n_steps, work):
     start = time.perf_counter()
     work()
@@ -124,13 +108,12 @@ def timed(n_steps, work):
 
 
 def main():
-    n_steps, n_turns = (int(given) for given in (sys.argv[1:] + ["1000", "3"][len(sys.argv) - 1 :]))
+    n_steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     rng = torch.Generator().manual_seed(1)
     graphs = [graph(rng) for _ in range(200)]
     torch.set_num_threads(1)
     torch.manual_seed(1)
     network = Network()
-    print(f"torch {torch.__version__}, {sum(p.numel() for p in network.parameters())} parameters, {os.cpu_count()} cores")
     context = multiprocessing.get_context("spawn")
     ends = [context.Pipe() for _ in range(2)]
     for _, far in ends:
@@ -138,23 +121,14 @@ def main():
     pipes = [near for near, _ in ends]
     train(network, graphs, 50)
     train_in_two(pipes, 100)
-    contenders = {
-        "PyTorch, one process": lambda: timed(n_steps, lambda: train(network, graphs, n_steps)),
-        "PyTorch, two processes": lambda: timed(n_steps, lambda: train_in_two(pipes, n_steps)),
-        "the bench, 1 thread": lambda: bench(1),
-        "the bench, 2 threads": lambda: bench(2),
+    rates = {
+        1: timed(n_steps, lambda: train(network, graphs, n_steps)),
+        2: timed(n_steps, lambda: train_in_two(pipes, n_steps)),
     }
-    rates = {name: [] for name in contenders}
-    for _ in range(n_turns):
-        for name, contender in contenders.items():
-            rates[name].append(contender())
     for pipe in pipes:
         pipe.send(None)
-    base = statistics.median(rates["PyTorch, one process"])
-    for name, values in rates.items():
-        middle = statistics.median(values)
-        turns = ", ".join(f"{value:.0f}" for value in values)
-        print(f"{name:24} {middle:8.0f} steps a second, {middle / base:5.1f} times one process   ({turns})")
+    for n_processes, rate in rates.items():
+        print(f"measured,PyTorch,{n_processes},{rate:.1f},steps/s")
 
 
 if __name__ == "__main__":
