@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Condensed;
 use super::condensed::{n_pairs, position};
-use crate::dtw::lanes::{LANES, Lanes};
+use crate::dtw::lanes::{LANES, Lanes, distances};
 use crate::dtw::{Metric, dtw};
 use batch::{Batch, Scratch};
 
@@ -150,7 +150,16 @@ impl Sequences {
         let mut row = vec![f32::INFINITY; self.n()];
         let batch = Batch::alone(self, u);
         let mut scratch = Scratch::default();
-        for group in 0..self.groups.len() {
+        for (group, lanes) in self.groups.iter().enumerate() {
+            if self.len(u) == 1 && lanes.len() == self.k {
+                // A single cell costs the distance of its rows.
+                let mut cell = [Lanes::splat(0.0)];
+                distances(self.matrix(u), self.k, lanes, metric, &mut cell);
+                for (&v, value) in self.order[group * LANES..].iter().zip(cell[0].0) {
+                    row[v as usize] = value;
+                }
+                continue;
+            }
             self.warp(&batch, group, metric, &mut scratch, |_, v, value| {
                 row[v as usize] = value
             });
