@@ -86,7 +86,7 @@ fn warp_row(a: &[f32], b: &[f32], k: usize, metric: Metric, corner: f32, row: &m
     let mut diagonal = corner;
     let mut left = f32::INFINITY;
     for (b, cell) in b.chunks_exact(k).zip(row) {
-        let cost = smaller(smaller(left, *cell), diagonal) + metric.distance(a, b);
+        let cost = smaller(left, smaller(*cell, diagonal)) + metric.distance(a, b);
         diagonal = *cell;
         *cell = cost;
         left = cost;

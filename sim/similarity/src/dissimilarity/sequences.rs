@@ -7,15 +7,16 @@ use rayon::prelude::*;
 
 use super::Condensed;
 use super::condensed::{n_pairs, position};
-use crate::dtw::lanes::{LANES, Lanes, warp};
+use crate::dtw::lanes::{LANES, Lanes, distances};
 use crate::dtw::{Metric, dtw};
+use batch::{Batch, Scratch};
 
 /// Cells that a task of [`Sequences::all_pairs`] has about: a fraction of a second.
 const TASK_CELLS: usize = 1 << 28;
 
 /// One sequence of rows for each vertex, all rows of `k` numbers, with what makes warping fast.
 ///
-/// Sequences are sorted by length and stored a second time in groups of sixteen, transposed, one sequence a lane. Memory is
+/// Sequences are sorted by length and stored a second time in groups of eight, transposed, one sequence a lane. Memory is
 /// about `8 k` bytes a row.
 #[derive(Clone, Debug)]
 pub struct Sequences {
@@ -23,15 +24,10 @@ pub struct Sequences {
     /// Where the rows of each vertex begin, and where the last ones end.
     offsets: Vec<usize>,
     rows: Vec<f32>,
-    groups: Vec<Group>,
-}
-
-/// Up to sixteen sequences of similar length, side by side.
-#[derive(Clone, Debug)]
-struct Group {
-    vertices: Vec<u32>,
-    /// As long as the longest; shorter ones are filled up with zeros, which no result reads.
-    lanes: Vec<Lanes>,
+    /// The vertices with rows, by ascending length.
+    order: Vec<u32>,
+    /// Eight of them each, in that order; see [`Sequences::group`].
+    groups: Vec<Vec<Lanes>>,
 }
 
 impl Sequences {
@@ -98,24 +94,14 @@ impl Sequences {
             k,
             offsets,
             rows,
+            order: Vec::new(),
             groups: Vec::new(),
         };
         let mut order: Vec<u32> = (0..sequences.n() as u32).filter(|&u| sequences.len(u) > 0).collect();
         order.sort_unstable_by_key(|&u| (sequences.len(u), u));
         sequences.groups = order.chunks(LANES).map(|vertices| sequences.group(vertices)).collect();
+        sequences.order = order;
         sequences
-    }
-
-    fn group(&self, vertices: &[u32]) -> Group {
-        let longest = vertices.iter().map(|&u| self.len(u)).max().unwrap_or(0);
-        let mut lanes = vec![Lanes::splat(0.0); longest * self.k];
-        for (lane, &u) in vertices.iter().enumerate() {
-            for (to, &value) in lanes.iter_mut().zip(self.matrix(u)) {
-                to.0[lane] = value;
-            }
-        }
-        let vertices = vertices.to_vec();
-        Group { vertices, lanes }
     }
 
     /// The number of vertices.
@@ -162,9 +148,21 @@ impl Sequences {
     /// The dissimilarities of `u` to all vertices, on one thread; those of [`Sequences::between`].
     pub fn row(&self, u: u32, metric: Metric) -> Vec<f32> {
         let mut row = vec![f32::INFINITY; self.n()];
-        let mut scratch = self.scratch();
-        for group in &self.groups {
-            self.against(u, group, metric, &mut scratch, |v, value| row[v as usize] = value);
+        let batch = Batch::alone(self, u);
+        let mut scratch = Scratch::default();
+        for (group, lanes) in self.groups.iter().enumerate() {
+            if self.len(u) == 1 && lanes.len() == self.k {
+                // A single cell costs the distance of its rows.
+                let mut cell = [Lanes::splat(0.0)];
+                distances(self.matrix(u), self.k, lanes, metric, &mut cell);
+                for (&v, value) in self.order[group * LANES..].iter().zip(cell[0].0) {
+                    row[v as usize] = value;
+                }
+                continue;
+            }
+            self.warp(&batch, group, metric, &mut scratch, |_, v, value| {
+                row[v as usize] = value
+            });
         }
         row[u as usize] = 0.0;
         row
@@ -177,7 +175,10 @@ impl Sequences {
     /// not matter.
     ///
     /// # Complexity
-    /// [`Sequences::n_cells`] times `k` operations over 16 lanes; the matrix alone is allocated, 4 bytes a pair.
+    /// Three operations for each of [`Sequences::n_cells`], over 8 lanes, and about `3 k` for each distance of two rows. A row that
+    /// several sequences of a batch have is compared once for them all; where rows recur, as those of neighbours do, most of the
+    /// distances fall away. Memory: 4 bytes a pair and 8 a row, and for each thread 32 bytes a row of a batch and 128 a different one,
+    /// some megabytes.
     pub fn all_pairs(&self, metric: Metric) -> Condensed {
         let n = self.n();
         let values: Vec<AtomicU32> = (0..n_pairs(n))
@@ -188,20 +189,18 @@ impl Sequences {
             let (u, v) = (u.min(v) as usize, u.max(v) as usize);
             values[position(n, u, v)].store(value.to_bits(), Relaxed);
         };
-        self.tasks().into_par_iter().with_max_len(1).for_each(|(long, short)| {
-            let mut scratch = self.scratch();
-            for short in short {
-                for (i, &u) in self.groups[long].vertices.iter().enumerate() {
-                    let own = &self.groups[short];
-                    self.against(u, own, metric, &mut scratch, |v, value| {
-                        // Within a group each pair comes up twice.
-                        if long != short || own.vertices[..i].contains(&v) {
-                            put(u, v, value);
-                        }
+        let batches = Batch::all(self);
+        self.tasks(&batches)
+            .into_par_iter()
+            .with_max_len(1)
+            .for_each(|(batch, groups)| {
+                let mut scratch = Scratch::default();
+                for group in groups {
+                    self.warp(batch, group, metric, &mut scratch, |place, v, value| {
+                        put(self.order[place], v, value)
                     });
                 }
-            }
-        });
+            });
         // In place: the layouts agree.
         let values = values
             .into_iter()
@@ -210,44 +209,28 @@ impl Sequences {
         Condensed::new(n, values)
     }
 
-    /// Pairs of groups, the longer one first, in tasks of about equal size, from the longest sequences down.
+    /// Batches and groups with places before theirs, in tasks of about equal size, from the longest sequences down.
     ///
-    /// The longer group is taken one by one against the lanes of the shorter one, whose lengths differ less and which is rather in
-    /// the nearest cache.
-    fn tasks(&self) -> Vec<(usize, std::ops::Range<usize>)> {
+    /// The longer sequences are taken one by one against the lanes of the shorter ones, whose lengths differ less.
+    fn tasks<'a>(&self, batches: &'a [Batch]) -> Vec<(&'a Batch, std::ops::Range<usize>)> {
         let mut tasks = Vec::new();
-        for (long, group) in self.groups.iter().enumerate().rev() {
-            let rows: usize = group.vertices.iter().map(|&u| self.len(u)).sum();
-            let mut end = long + 1;
+        for batch in batches {
+            let mut end = batch.places.end.div_ceil(LANES);
             while end > 0 {
                 let mut start = end;
                 let mut cells = 0;
                 while start > 0 && cells < TASK_CELLS {
                     start -= 1;
-                    cells += rows * self.groups[start].lanes.len() / self.k * LANES;
+                    cells += batch.n_rows() * self.groups[start].len() / self.k * LANES;
                 }
-                tasks.push((long, start..end));
+                tasks.push((batch, start..end));
                 end = start;
             }
         }
         tasks
     }
-
-    /// Room for one row of costs against any group.
-    fn scratch(&self) -> Vec<Lanes> {
-        let longest = self.groups.last().map_or(0, |group| group.lanes.len() / self.k);
-        vec![Lanes::splat(0.0); longest]
-    }
-
-    /// Calls `put` with each vertex of `group` and its dissimilarity to `u`.
-    fn against(&self, u: u32, group: &Group, metric: Metric, scratch: &mut [Lanes], mut put: impl FnMut(u32, f32)) {
-        let row = &mut scratch[..group.lanes.len() / self.k];
-        warp(self.matrix(u), &group.lanes, self.k, metric, row);
-        for (lane, &v) in group.vertices.iter().enumerate() {
-            put(v, row[self.len(v) - 1].0[lane]);
-        }
-    }
 }
 
+mod batch;
 #[cfg(test)]
 mod tests;

@@ -57,6 +57,70 @@ proptest! {
     }
 }
 
+/// One row each, groups that are not full, rows that recur within a sequence and between them, with either sign of zero, and more rows than
+/// one batch takes: all the ways of the table beside the plain loop.
+#[test]
+fn rows_compared_once_or_often_give_the_bits_of_the_plain_loop() {
+    let row = |i: usize, k: usize| {
+        (0..k).map(move |c| [0.0, -0.0, 1.5, -7.25, 0.1][(i * i + c * (i + 3)) % 5] * (1 + i % 9) as f32)
+    };
+    let fresh = |i: usize, k: usize| (0..k).map(move |c| ((i * 37 + c * 11) as f32).sqrt());
+    for (n, longest, recurring, n_batches) in [
+        (1, 1, false, 1),
+        (7, 1, true, 1),
+        (9, 1, false, 1),
+        (17, 6, true, 1),
+        (150, 30, true, 1),
+        (150, 30, false, 3),
+    ] {
+        for k in [1, 3, 9, 17] {
+            let lengths = (0..n).map(|u| 1 + u * 13 % longest);
+            let mut next = 0;
+            let matrices: Vec<Vec<f32>> = lengths
+                .map(|len| {
+                    let rows = next..next + len;
+                    next += len;
+                    if recurring {
+                        rows.flat_map(|i| row(i % 23, k)).collect()
+                    } else {
+                        rows.flat_map(|i| fresh(i, k)).collect()
+                    }
+                })
+                .collect();
+            let sequences = sequences(k, &matrices);
+            assert_eq!(Batch::all(&sequences).len(), n_batches, "{n} sequences");
+            for metric in [Metric::L1, Metric::L2] {
+                let plain = Condensed::from_fn(n, |u, v| dtw(&matrices[u as usize], &matrices[v as usize], k, metric));
+                assert_eq!(
+                    bits(&sequences.all_pairs(metric)),
+                    bits(&plain),
+                    "{n} sequences, {k} columns, {metric:?}"
+                );
+                let row: Vec<u32> = sequences.row(0, metric).iter().map(|value| value.to_bits()).collect();
+                let expected: Vec<u32> = (0..n as u32).map(|v| plain.get(0, v).to_bits()).collect();
+                assert_eq!(row, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_the_same_only_bit_for_bit() {
+    let sequences = Sequences::new(
+        2,
+        [
+            &[1.0, 2.0, 0.0, 1.0, 1.0, 2.0][..],
+            &[],
+            &[-0.0, 1.0],
+            &[1.0, 2.0, 2.0, 1.0],
+        ],
+    );
+    let (ids, n_ids) = sequences.different_rows();
+    assert_eq!((ids.len(), n_ids), (6, 4));
+    assert!(ids[0] == ids[2] && ids[0] == ids[4]);
+    assert!(ids[0] != ids[1] && ids[1] != ids[3] && ids[0] != ids[5]);
+}
+
 /// Values from an independent computation in double precision.
 #[test]
 fn neighbours_are_ordered_by_noisy_degree() {
