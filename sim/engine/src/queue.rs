@@ -2,7 +2,8 @@
 //!
 //! A radix heap over `at`, which a simulation only ever moves forward, with a sorted front: the lowest bucket is sorted
 //! once when it is small or a single instant, and popped from its end. Chosen by measurement (`benches/queue.rs`): with
-//! a million pending events a binary heap spends its time in cache misses.
+//! a million pending events a binary heap spends its time in cache misses. A digit of several bits moves an event less often
+//! than single bits do: each move settles a whole digit.
 //!
 //! Promises: exact key order, ties included; pushing at or after the last popped time is always legal.
 
@@ -54,7 +55,11 @@ pub struct QueuedEvent {
 const SORT_BELOW: usize = 96;
 /// When this many events have come for the front's range after it was sorted, the range was too wide: it is cut.
 const LATE_AT_MOST: usize = 4 * SORT_BELOW;
-const N_BUCKETS: usize = 65;
+/// Bits of a digit of the time.
+const DIGIT_BITS: u32 = 4;
+/// Values of a digit.
+const DIGITS: usize = 1 << DIGIT_BITS;
+const N_LEVELS: usize = 64_usize.div_ceil(DIGIT_BITS as usize);
 
 /// A monotone priority queue of events.
 #[derive(Debug)]
@@ -65,10 +70,13 @@ pub struct Queue {
     late: BinaryHeap<Reverse<QueuedEvent>>,
     /// First instant that does not belong to the front.
     front_end: u64,
-    /// `buckets[b]` holds events whose time differs from `base` first in bit `b - 1`.
-    buckets: [Vec<QueuedEvent>; N_BUCKETS],
-    /// Bit `b` is set when `buckets[b]` is not empty.
-    occupied: u128,
+    /// `buckets[level][digit]` holds events whose time differs from `base` first, from the top, in the digit of that level, and
+    /// there is `digit`; and `buckets[0]` also those at `base` itself.
+    buckets: [[Vec<QueuedEvent>; DIGITS]; N_LEVELS],
+    /// Bit `digit` is set when `buckets[level][digit]` is not empty.
+    occupied: [u16; N_LEVELS],
+    /// Bit `level` is set when any bucket of that level is not empty.
+    levels: u32,
     /// No bucketed event is earlier, and the last popped one is not before it.
     base: u64,
     /// The time of the last popped event.
@@ -76,8 +84,8 @@ pub struct Queue {
     /// The earliest bucketed key, once somebody asked for it while the front was empty.
     bucket_min: Option<EventKey>,
     len: usize,
-    /// Reused when a bucket is spread.
-    spare: Vec<QueuedEvent>,
+    /// Empty vectors with room, for buckets that get their first event: so there are no more than were ever filled at once.
+    spares: Vec<Vec<QueuedEvent>>,
 }
 
 impl Default for Queue {
@@ -93,13 +101,14 @@ impl Queue {
             front: Vec::new(),
             late: BinaryHeap::new(),
             front_end: 0,
-            buckets: [const { Vec::new() }; N_BUCKETS],
-            occupied: 0,
+            buckets: [const { [const { Vec::new() }; DIGITS] }; N_LEVELS],
+            occupied: [0; N_LEVELS],
+            levels: 0,
             base: 0,
             now: 0,
             bucket_min: None,
             len: 0,
-            spare: Vec::new(),
+            spares: Vec::new(),
         }
     }
 
@@ -131,9 +140,31 @@ impl Queue {
 
     #[inline]
     fn push_bucket(&mut self, event: QueuedEvent) {
-        let b = 64 - (event.key.at.0 ^ self.base).leading_zeros() as usize;
-        self.buckets[b].push(event);
-        self.occupied |= 1 << b;
+        let at = event.key.at.0;
+        let level = ((at ^ self.base) | 1).ilog2() / DIGIT_BITS;
+        let digit = (at >> (level * DIGIT_BITS)) as usize % DIGITS;
+        let bucket = &mut self.buckets[level as usize][digit];
+        if bucket.is_empty() {
+            *bucket = self.spares.pop().unwrap_or_default();
+            self.occupied[level as usize] |= 1 << digit;
+            self.levels |= 1 << level;
+        }
+        bucket.push(event);
+    }
+
+    /// The bucket of the earliest events that are not in the front.
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let level = self.levels.trailing_zeros() as usize;
+        (level < N_LEVELS).then(|| (level, self.occupied[level].trailing_zeros() as usize))
+    }
+
+    /// Takes a bucket's events.
+    fn empty(&mut self, level: usize, digit: usize) -> Vec<QueuedEvent> {
+        self.occupied[level] &= !(1 << digit);
+        if self.occupied[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+        std::mem::take(&mut self.buckets[level][digit])
     }
 
     /// The time of the next event, or [`SimTime::NEVER`] when there is none.
@@ -150,9 +181,10 @@ impl Queue {
             (Some(front), None) => Some(front.key),
             (None, Some(Reverse(late))) => Some(late.key),
             (None, None) => {
-                if self.bucket_min.is_none() && self.occupied != 0 {
-                    let lowest = &self.buckets[self.occupied.trailing_zeros() as usize];
-                    self.bucket_min = lowest.iter().map(|event| event.key).min();
+                if self.bucket_min.is_none()
+                    && let Some((level, digit)) = self.lowest()
+                {
+                    self.bucket_min = self.buckets[level][digit].iter().map(|event| event.key).min();
                 }
                 self.bucket_min
             }
@@ -195,41 +227,39 @@ impl Queue {
     /// Moves the earliest events into the empty front, sorted.
     fn refill(&mut self) {
         self.bucket_min = None;
-        while self.occupied != 0 {
-            let b = self.occupied.trailing_zeros() as usize;
-            if b == 0 || self.buckets[b].len() <= SORT_BELOW {
-                self.sort_into_front(b);
+        while let Some((level, digit)) = self.lowest() {
+            if level == 0 || self.buckets[level][digit].len() <= SORT_BELOW {
+                self.sort_into_front(level, digit);
                 return;
             }
-            self.spread(b);
+            self.spread(level, digit);
         }
     }
 
-    /// Makes bucket `b` the front. Its range starts at `base` with bit `b - 1` set and the lower bits clear.
-    fn sort_into_front(&mut self, b: usize) {
-        std::mem::swap(&mut self.front, &mut self.buckets[b]);
-        self.occupied &= !(1 << b);
-        if b > 0 {
-            let bit = 1u64 << (b - 1);
-            self.base = (self.base | bit) & !(bit - 1);
-            self.front_end = self.base.saturating_add(bit);
+    /// Makes a bucket the front. Its range starts at `base` with its digit in the place of that one's and 0 below.
+    fn sort_into_front(&mut self, level: usize, digit: usize) {
+        let events = self.empty(level, digit);
+        self.spares.push(std::mem::replace(&mut self.front, events));
+        let low = level as u32 * DIGIT_BITS;
+        let above = (self.base >> low) & !(DIGITS as u64 - 1);
+        self.base = (above | digit as u64) << low;
+        self.front_end = self.base.saturating_add(1 << low);
+        if level > 0 {
             self.front.sort_unstable_by_key(|event| Reverse(event.key));
         } else {
-            self.front_end = self.base.saturating_add(1);
             // One instant, as in a network without jitter: the comparison of times can be spared.
             self.front.sort_unstable_by_key(|event| Reverse(event.key.origin_seq));
         }
     }
 
-    /// Moves `base` to the earliest time in bucket `b` and spreads the bucket over the ones below it.
-    fn spread(&mut self, b: usize) {
-        let mut events = std::mem::replace(&mut self.buckets[b], std::mem::take(&mut self.spare));
-        self.occupied &= !(1 << b);
+    /// Moves `base` to the earliest time in a bucket and spreads the bucket over the levels below its own.
+    fn spread(&mut self, level: usize, digit: usize) {
+        let mut events = self.empty(level, digit);
         self.base = events.iter().map(|event| event.key.at.0).min().unwrap_or(self.base);
         for event in events.drain(..) {
             self.push_bucket(event);
         }
-        self.spare = events;
+        self.spares.push(events);
     }
 
     /// Ends the front after the present instant and gives its later events back to the buckets. `now` lies in the

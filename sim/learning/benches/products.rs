@@ -15,23 +15,24 @@ use std::hint::black_box;
 )]
 mod product;
 
-/// `m`, `k`, `n`, and where the product occurs.
-const SHAPES: [(usize, usize, usize, &str); 9] = [
-    (20, 16, 16, "FedAvg, a layer"),
-    (34, 34, 64, "FGCL, a noisy graph's messages"),
-    (408, 43, 64, "FGCL, the first layer of 12 graphs"),
-    (408, 64, 64, "FGCL, the second layer"),
-    (90, 100, 100, "PPGM, a layer of one graph"),
-    (1350, 100, 100, "PPGM, a layer of 15 graphs"),
-    (8, 25, 90, "PPGM, the scores of a head"),
-    (8, 90, 25, "PPGM, what a head takes"),
-    (20, 100, 400, "PPGM, a step of the LSTM"),
-];
-
-/// The gradient of weights is a sum over all rows of a batch: `aᵀ b`, `k` long.
-const GRADIENTS: [(usize, usize, usize, &str); 2] = [
-    (64, 408, 64, "FGCL, the second layer's weights"),
-    (100, 1350, 100, "PPGM, a layer's weights"),
+/// A product that occurs: whether its left factor is read by columns, as for the gradient of weights, which is a sum over all rows; `m`,
+/// `k`, `n`; and where it occurs.
+///
+/// Those of PPGM are nine tenths of the operations in a step of the bench `ppgm`, which are 466.8 million: its 23 shapes, counted in one
+/// step, are 64 times 90 × 100 × 100, 32 times its gradient, 72 times each of the three with 32 and twice each of those with 200 and 400.
+const SHAPES: [(bool, usize, usize, usize, &str); 12] = [
+    (false, 20, 16, 16, "FedAvg, a layer"),
+    (false, 34, 34, 64, "FGCL, a noisy graph's messages"),
+    (false, 408, 43, 64, "FGCL, the first layer of 12 graphs"),
+    (false, 408, 64, 64, "FGCL, the second layer"),
+    (true, 64, 408, 64, "FGCL, the second layer's weights"),
+    (false, 90, 100, 100, "PPGM, a layer"),
+    (true, 100, 90, 100, "PPGM, a layer's weights"),
+    (false, 32, 100, 90, "PPGM, four heads' scores of eight codes"),
+    (false, 32, 90, 100, "PPGM, what four heads take"),
+    (true, 90, 32, 100, "PPGM, the same on the way back"),
+    (false, 80, 200, 400, "PPGM, the gates of an LSTM"),
+    (false, 10, 100, 400, "PPGM, a step of the LSTM"),
 ];
 
 fn drawn(rng: &mut SimRng, n: usize) -> Vec<f32> {
@@ -129,14 +130,65 @@ fn gemm(shape: Shape, a: &Left<'_>, b: &[f32], c: &mut [f32]) {
     }
 }
 
+/// The most that one thread's core can do: multiplications that are added to sums in registers, with nothing to load.
+mod peak {
+    use multiversion::multiversion;
+    use multiversion::target::match_target;
+    use std::hint::black_box;
+
+    /// Numbers in the widest register.
+    pub(crate) const WIDE: usize = 16;
+    const TURNS: usize = 2_000;
+    /// Registers that are added to in turns, so that none waits for itself.
+    const SUMS: usize = 12;
+    /// Two for each multiplication that is added.
+    pub(crate) const OPERATIONS: u64 = (2 * TURNS * SUMS * WIDE) as u64;
+
+    #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+    pub(crate) fn fused(x: [f32; WIDE]) {
+        match match_target! { "x86_64+avx2+fma+avx512f" => true, _ => false } {
+            true => chains::<WIDE, 1>(x),
+            // As many registers of half the size, so twice as many turns.
+            false => chains::<{ WIDE / 2 }, 2>(x),
+        }
+    }
+
+    #[inline(always)]
+    fn chains<const W: usize, const TIMES: usize>(x: [f32; WIDE]) {
+        /// Straight code: a loop over the sums would keep them in memory.
+        macro_rules! chains {
+            ($($sum:ident)*) => {{
+                let factor: [f32; W] = *x.first_chunk().expect("no wider than x");
+                $(let mut $sum = [0.0f32; W];)*
+                for _ in 0..TURNS * TIMES {
+                    $($sum = add_square($sum, factor);)*
+                }
+                $(black_box($sum);)*
+            }};
+        }
+        chains!(a b c d e f g h i j k l)
+    }
+
+    #[inline(always)]
+    fn add_square<const W: usize>(mut sum: [f32; W], x: [f32; W]) -> [f32; W] {
+        for lane in 0..W {
+            sum[lane] = x[lane].mul_add(x[lane], sum[lane]);
+        }
+        sum
+    }
+}
+
 type Product = fn(Shape, &Left<'_>, &[f32], &mut [f32]);
 const CONTENDERS: [(&str, Product); 3] = [("ours", ours), ("matrixmultiply", matrixmultiply), ("gemm", gemm)];
 
 fn products(c: &mut Criterion) {
     let mut rng = SimRng::seed_from_u64(1);
     let mut group = c.benchmark_group("product");
-    let shapes = SHAPES.map(|shape| (shape, false)).into_iter();
-    for ((m, k, n, what), transposed) in shapes.chain(GRADIENTS.map(|shape| (shape, true))) {
+    group.throughput(Throughput::Elements(peak::OPERATIONS));
+    group.bench_function(BenchmarkId::new("no memory at all", "peak"), |bench| {
+        bench.iter(|| peak::fused(black_box([0.5; peak::WIDE])));
+    });
+    for (transposed, m, k, n, what) in SHAPES {
         let shape = Shape { m, k, n };
         let (left, b) = (drawn(&mut rng, m * k), drawn(&mut rng, k * n));
         let a = Left {
