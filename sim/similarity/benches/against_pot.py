@@ -5,7 +5,7 @@
     FOLKMOOT_DATA=../shared/data OMP_NUM_THREADS=1 python sim/similarity/benches/against_pot.py
 
 Every second graph of MUTAG and every twelfth of PROTEINS, with distances in hops, and those between rows of random signs. "starts"
-is how many disturbed starts ours made after the first, or "ends" for the four from the ends of the graphs; POT makes one. The
+is how many disturbed starts ours made after the first, or "ends" for those from the ends of the graphs; POT makes one. The
 same matrices and uniform weights go to both; rounds are interleaved and medians count. "lower" says for how many pairs our
 value is lower by more than 1e-7 of POT's (plus 1e-9), "equal" and "higher" likewise. Last comes POT's batched solver (proximal,
 with an entropy, its defaults but for the weight) on pairs of one shape, the most frequent in MUTAG; "off" is by what part of a

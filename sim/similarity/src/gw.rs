@@ -71,9 +71,9 @@ pub struct Options {
     /// A graph with a symmetry gives `p q'` a gradient with ties, which the order of its nodes then breaks; jitter breaks
     /// them at random.
     pub start_jitter: f64,
-    /// Four starts more follow the first, and the best is kept, so they never worsen a value: the plans that sort both
-    /// spaces by the distance from an end, for two ends of each. The ends are the point of the greatest mean distance and
-    /// the one farthest from it. The default is off.
+    /// Two starts more follow the first: the plans that sort both spaces from end to end, one way and the other. The lower
+    /// of the two is refined like the first; then the best of the three is mixed with either of the others, and a mixture
+    /// that leads lower is refined too. The best is kept, so they never worsen a value. The default is off.
     ///
     /// What a single start misses most is the way in which one space lies along the other. For hop counts of molecules
     /// these starts find lower values than as many disturbed ones, in less time.

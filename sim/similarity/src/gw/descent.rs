@@ -33,6 +33,23 @@ pub(super) struct Descent {
     /// `(1 − α) M`; empty without features.
     base: Vec<f64>,
     cost: Vec<f64>,
+    progress: Progress,
+}
+
+/// How far a descent has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// The value reached.
+    pub(super) value: f64,
+    /// The steps made.
+    pub(super) n_steps: u32,
+    now: Terms,
+    /// Whether the basis is optimal for the cost at the plan.
+    is_solved: bool,
+    /// Whether the plan is the vertex of the basis.
+    is_vertex: bool,
+    /// Whether all exchanges were tried from the plan.
+    is_exchanged: bool,
 }
 
 /// Where a descent begins.
@@ -47,7 +64,7 @@ pub(super) enum Start<'a> {
 }
 
 /// The inner products that make up a value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Terms {
     /// `<base, F> / total`.
     linear: f64,
@@ -88,18 +105,8 @@ impl Descent {
         }
     }
 
-    /// Descends from `start`; the value reached and the steps made.
-    ///
-    /// Steps go on until a linear step and, at a vertex, all exchanges bring nothing more.
-    pub(super) fn run(
-        &mut self,
-        a: &Space,
-        b: &Space,
-        alpha: Option<f64>,
-        start: Start<'_>,
-        options: &Options,
-    ) -> (f64, u32) {
-        let weights = self.weights(a, b, alpha);
+    /// Goes to `start`.
+    pub(super) fn set(&mut self, a: &Space, b: &Space, alpha: Option<f64>, start: Start<'_>) {
         // At p q' the cost is −4 (C p) (D q)' but for the features: the plan that sorts both sides is a good vertex, and
         // the best if there are no features.
         let (rows, columns) = match start {
@@ -107,49 +114,98 @@ impl Descent {
             Start::Product | Start::Plan(_) => (&a.order[..], &b.order[..]),
         };
         self.simplex.start(&self.supply, &self.demand, rows, columns);
-        let mut now = self.set_start(a, b, start);
-        let mut reached = weights.value(now);
-        let mut is_solved = matches!(start, Start::Product) && alpha.is_none();
-        // Whether the plan is the vertex of the basis.
-        let mut is_vertex = matches!(start, Start::Sorted(..));
-        // Whether all exchanges were tried from the plan.
-        let mut is_exchanged = false;
-        let mut n_steps = 0;
-        while n_steps < options.max_steps {
-            n_steps += 1;
+        let now = self.set_start(a, b, start);
+        self.progress = Progress {
+            value: self.weights(a, b, alpha).value(now),
+            n_steps: 0,
+            now,
+            is_solved: matches!(start, Start::Product) && alpha.is_none(),
+            is_vertex: matches!(start, Start::Sorted(..)),
+            is_exchanged: false,
+        };
+    }
+
+    /// Goes to the plan that is `share` of where `other` stands and for the rest where `one` stands, with the basis of
+    /// `one`.
+    pub(super) fn set_between(
+        &mut self,
+        a: &Space,
+        b: &Space,
+        alpha: Option<f64>,
+        (one, other, share): (&Descent, &Descent, f64),
+    ) {
+        self.simplex.copy(&one.simplex);
+        self.is_sparse = false;
+        self.dense.clear();
+        self.dense.resize(a.n() * b.stride(), 0.0);
+        for (from, share) in [(one, 1.0 - share), (other, share)] {
+            if from.is_sparse {
+                for &Flow { row, column, amount } in &from.flows {
+                    self.dense[row as usize * b.stride() + column as usize] += share * amount;
+                }
+            } else {
+                let both = self.dense.iter_mut().zip(&from.dense);
+                both.for_each(|(plan, amount)| *plan += share * amount);
+            }
+        }
+        self.x.copy_from_slice(&one.x);
+        blend(&mut self.x, &other.x, share);
+        let now = self.dense_terms();
+        self.progress = Progress {
+            value: self.weights(a, b, alpha).value(now),
+            now,
+            ..Progress::default()
+        };
+    }
+
+    /// Descends from where it stands until a linear step and, at a vertex, all exchanges bring nothing more. Without
+    /// `exchange` none is tried; they can be later, in another call.
+    pub(super) fn go(
+        &mut self,
+        a: &Space,
+        b: &Space,
+        alpha: Option<f64>,
+        options: &Options,
+        exchange: bool,
+    ) -> Progress {
+        let weights = self.weights(a, b, alpha);
+        let mut at = self.progress;
+        while at.n_steps < options.max_steps {
+            at.n_steps += 1;
             let least = options
                 .absolute_tolerance
-                .max(options.relative_tolerance * reached.abs());
-            if !is_solved {
+                .max(options.relative_tolerance * at.value.abs());
+            if !at.is_solved {
                 costs(&self.base, &self.x, weights.scale.weight, &mut self.cost);
-                is_solved = !self.simplex.optimise(&self.cost) && is_vertex;
+                at.is_solved = !self.simplex.optimise(&self.cost) && at.is_vertex;
             }
-            if !is_solved || n_steps == 1 {
+            if !at.is_solved || at.n_steps == 1 {
                 let (vertex, cross) = self.read_vertex(a, b);
-                let (step, decrease) = weights.best_step(now, vertex, cross);
+                let (step, decrease) = weights.best_step(at.now, vertex, cross);
                 if decrease > 0.0 {
-                    now = self.advance(now, vertex, cross, step, a, b);
-                    is_vertex = step == 1.0;
-                    is_exchanged = false;
-                    reached = weights.value(now);
+                    at.now = self.advance(at.now, vertex, cross, step, a, b);
+                    at.is_vertex = step == 1.0;
+                    at.is_exchanged = false;
+                    at.value = weights.value(at.now);
                 }
-                is_solved = decrease <= least;
+                at.is_solved = decrease <= least;
             }
-            if is_solved {
+            if at.is_solved {
                 // Rounding must not pass for a decrease.
                 let least = least.max(1e-12 * weights.constant);
-                let may_exchange = options.exchange && self.is_sparse && !is_exchanged;
+                let may_exchange = exchange && self.is_sparse && !at.is_exchanged;
                 if !(may_exchange && self.exchange(a, b, &weights, least)) {
                     break;
                 }
-                is_exchanged = true;
-                now = self.read_flows(a, b);
-                reached = weights.value(now);
-                is_vertex = false;
-                is_solved = false;
+                at.is_exchanged = true;
+                at.now = self.read_flows(a, b);
+                at.value = weights.value(at.now);
+                at.is_vertex = false;
+                at.is_solved = false;
             }
         }
-        (reached, n_steps)
+        self.progress = at;
+        at
     }
 
     fn weights(&self, a: &Space, b: &Space, alpha: Option<f64>) -> Weights {
@@ -201,10 +257,15 @@ impl Descent {
                 product(&a.distances, a.stride(), &self.half, stride, &mut self.x);
             }
         }
+        self.dense_terms()
+    }
+
+    /// The terms of a plan that is written out.
+    fn dense_terms(&self) -> Terms {
         let dot = |matrix: &[f64]| matrix.iter().zip(&self.dense).fold(0.0, |sum, (x, f)| sum + x * f);
         Terms {
-            linear: dot(&self.base) / total,
-            quadratic: dot(&self.x) / (total * total),
+            linear: dot(&self.base) / self.total,
+            quadratic: dot(&self.x) / (self.total * self.total),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Pairs of spaces, one at a time.
 
-use super::descent::{Descent, Start};
+use super::descent::{Descent, Progress, Start};
 use super::space::Space;
 use super::start::disturbed;
 use super::{Fused, GwError, Options};
@@ -33,6 +33,10 @@ pub struct Coupling {
     pub n_steps: u32,
 }
 
+/// What part of a mixed start is the plan that is not the best. On hop counts of molecules a half leads away from both plans:
+/// fewer values stay high, but the starts more take half as long again.
+const MIXED: f64 = 0.4;
+
 /// Solves pair after pair by conditional gradient, in the same memory: nothing is allocated once it has met its largest.
 ///
 /// From a start each step goes towards the vertex that the gradient likes best ([`transport`](crate::transport)), to the
@@ -41,7 +45,8 @@ pub struct Coupling {
 #[derive(Debug)]
 pub struct Solver {
     options: Options,
-    descent: Descent,
+    /// The first does all, the others what starts from the ends need: one for each way, and one for what is mixed.
+    descents: [Descent; 4],
     start: Vec<f64>,
 }
 
@@ -67,7 +72,7 @@ impl Solver {
     pub(super) fn checked(options: Options) -> Solver {
         Solver {
             options,
-            descent: Descent::default(),
+            descents: Default::default(),
             start: Vec::new(),
         }
     }
@@ -121,11 +126,11 @@ impl Solver {
                 *value = if transposed { start.get(j, i) } else { start.get(i, j) };
             }
         }
-        self.descent.begin(first, second, None, transposed);
-        let reached = self
-            .descent
-            .run(first, second, None, Start::Plan(&self.start), &self.options);
-        Ok(reached.0)
+        let descent = &mut self.descents[0];
+        descent.begin(first, second, None, transposed);
+        descent.set(first, second, None, Start::Plan(&self.start));
+        let reached = descent.go(first, second, None, &self.options, self.options.exchange);
+        Ok(reached.value)
     }
 
     /// Solves a pair; the best plan goes to `plan`, if it is wanted.
@@ -137,38 +142,82 @@ impl Solver {
             end_starts,
             restarts,
             seed,
+            exchange,
             ..
         } = self.options;
         let alpha = fused.map(|fused| fused.alpha);
-        self.descent.begin(a, b, fused, transposed);
-        let mut best: Option<(f64, u32)> = None;
-        let n_sorted: u64 = if end_starts { 4 } else { 0 };
-        for number in 0..=n_sorted + u64::from(restarts) {
-            let start = if (1..=n_sorted).contains(&number) {
-                let ends = number as usize - 1;
-                Start::Sorted(&a.from_ends[ends / 2], &b.from_ends[ends % 2])
-            } else {
-                let attempt = number.saturating_sub(n_sorted) as u32;
-                if attempt > 0 || (restarts == 0 && jitter > 0.0) {
-                    disturbed(a, b, jitter, seed, attempt, &mut self.start);
-                    Start::Plan(&self.start)
-                } else {
-                    Start::Product
-                }
-            };
-            let (value, n_steps) = self.descent.run(a, b, alpha, start, &self.options);
-            if best.is_none_or(|(best, _)| value < best) {
-                best = Some((value, n_steps));
+        let n_used = if end_starts { self.descents.len() } else { 1 };
+        for descent in &mut self.descents[..n_used] {
+            descent.begin(a, b, fused, transposed);
+        }
+        let mut best: Option<Progress> = None;
+        let mut keep = |reached: Progress, descent: &mut Descent| {
+            if best.is_none_or(|best| reached.value < best.value) {
+                best = Some(reached);
                 if let Some(plan) = &mut plan {
-                    **plan = self.descent.plan(a, b);
+                    **plan = descent.plan(a, b);
                 }
             }
+        };
+        for attempt in 0..=restarts {
+            let start = if attempt > 0 || (restarts == 0 && jitter > 0.0) {
+                disturbed(a, b, jitter, seed, attempt, &mut self.start);
+                Start::Plan(&self.start)
+            } else {
+                Start::Product
+            };
+            self.descents[0].set(a, b, alpha, start);
+            let reached = self.descents[0].go(a, b, alpha, &self.options, exchange);
+            keep(reached, &mut self.descents[0]);
+            if attempt == 0 && end_starts {
+                self.start_from_ends(a, b, alpha, reached, &mut keep);
+            }
         }
-        let (value, n_steps) = best.expect("there is at least one start");
+        let Progress { value, n_steps, .. } = best.expect("there is at least one start");
         Reached {
             value,
             n_steps,
             transposed,
+        }
+    }
+
+    /// Makes the starts from the ends, after a first one that reached `first`; all that may be the best goes to `keep`.
+    fn start_from_ends(
+        &mut self,
+        a: &Space,
+        b: &Space,
+        alpha: Option<f64>,
+        first: Progress,
+        keep: &mut impl FnMut(Progress, &mut Descent),
+    ) {
+        let (options, exchange) = (&self.options, self.options.exchange);
+        let mut reached = [first; 3];
+        for (way, columns) in b.along.iter().enumerate() {
+            let descent = &mut self.descents[1 + way];
+            descent.set(a, b, alpha, Start::Sorted(&a.along[0], columns));
+            reached[1 + way] = descent.go(a, b, alpha, options, false);
+        }
+        // Exchanges take the time of a third of a descent; the way that lies lower before them mostly does so after.
+        let lower = if reached[2].value < reached[1].value { 2 } else { 1 };
+        reached[lower] = self.descents[lower].go(a, b, alpha, options, exchange);
+        keep(reached[lower], &mut self.descents[lower]);
+
+        let winner = if reached[lower].value < first.value { lower } else { 0 };
+        let mut best = reached[winner].value;
+        let (ended, mixed) = self.descents.split_at_mut(3);
+        for other in 0..3 {
+            let tolerance = options.absolute_tolerance.max(options.relative_tolerance * best.abs());
+            if reached[other].value - reached[winner].value <= tolerance {
+                // The winner itself, or another with the same plan.
+                continue;
+            }
+            mixed[0].set_between(a, b, alpha, (&ended[winner], &ended[other], MIXED));
+            let mut value = mixed[0].go(a, b, alpha, options, false);
+            if value.value < best {
+                value = mixed[0].go(a, b, alpha, options, exchange);
+                best = value.value;
+                keep(value, &mut mixed[0]);
+            }
         }
     }
 

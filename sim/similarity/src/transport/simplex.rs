@@ -104,6 +104,14 @@ impl Simplex {
         }
     }
 
+    /// Takes over the basis of another.
+    pub(crate) fn copy(&mut self, other: &Simplex) {
+        (self.n_rows, self.root, self.next_row) = (other.n_rows, other.root, other.next_row);
+        self.nodes.clone_from(&other.nodes);
+        self.u.clone_from(&other.u);
+        self.v.clone_from(&other.v);
+    }
+
     /// Pivots until no cost of `cost`, of shape `(n, stride)`, calls for a change; whether the plan has changed. Padding
     /// must be finite.
     pub(crate) fn optimise(&mut self, cost: &[f64]) -> bool {

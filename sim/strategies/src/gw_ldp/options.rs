@@ -60,7 +60,7 @@ pub enum Method {
         /// The start is disturbed by this share.
         #[part(default = 0.0, in = 0..1)]
         start_jitter: f64,
-        /// Four starts more, from two ends of each graph, of which the best counts: fewer values stay high, for four times the work.
+        /// Starts more, along each graph from end to end, of which the best counts: fewer values stay high, for about twice the work.
         #[part(default = false)]
         end_starts: bool,
         /// Disturbed starts besides, of which the best counts; needs `start_jitter`, and is at most 1000.
