@@ -1,5 +1,6 @@
 //! A part inside settings: `server: Adam(rate: 0.01)`, where any crate may add what can be named.
 
+use crate::rules::enter;
 use crate::{Broken, Part, Rules, Shape, Value, named_lines_of};
 use ron::value::RawValue;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -184,8 +185,7 @@ impl<'a> Choosing<'a> {
 
     /// Lets `choose` look up what is below `field`.
     pub fn at(&mut self, field: &str, choose: impl FnOnce(&mut Self)) {
-        let outer = self.at.len();
-        self.at = crate::rules::joined(&self.at, field);
+        let outer = enter(&mut self.at, field);
         choose(self);
         self.at.truncate(outer);
     }

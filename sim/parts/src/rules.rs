@@ -47,8 +47,7 @@ impl Rules {
 
     /// Lets `check` note what is below `field`.
     pub fn at(&mut self, field: &str, check: impl FnOnce(&mut Rules)) {
-        let outer = self.at.len();
-        self.at = self.path(field);
+        let outer = enter(&mut self.at, field);
         check(self);
         self.at.truncate(outer);
     }
@@ -69,14 +68,20 @@ impl Rules {
     }
 
     fn path(&self, field: &str) -> String {
-        joined(&self.at, field)
+        let mut path = self.at.clone();
+        enter(&mut path, field);
+        path
     }
 }
 
-/// The path of `field` below `at`; either may be empty.
-pub(crate) fn joined(at: &str, field: &str) -> String {
-    let dot = if at.is_empty() || field.is_empty() { "" } else { "." };
-    format!("{at}{dot}{field}")
+/// Descends from `at` to `field`; either may be empty. Returns the length to cut `at` to on the way back.
+pub(crate) fn enter(at: &mut String, field: &str) -> usize {
+    let outer = at.len();
+    if outer > 0 && !field.is_empty() {
+        at.push('.');
+    }
+    at.push_str(field);
+    outer
 }
 
 /// The range of a number, as a field declares it.

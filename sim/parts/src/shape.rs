@@ -88,7 +88,7 @@ impl Field {
             name,
             about,
             shape: T::shape(),
-            default: default.map(text_of),
+            default: default.map(|value| text_of(value)),
             range,
             unit,
         }

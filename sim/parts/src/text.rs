@@ -1,12 +1,12 @@
 //! Values as cards write them.
 
 use crate::Part;
+use erased_serde::Serialize;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
-use serde::Serialize;
 
 /// A value as a card would write it, on one line.
-pub fn text_of<T: Serialize>(value: &T) -> String {
+pub fn text_of(value: &dyn Serialize) -> String {
     let pretty = PrettyConfig::new()
         .compact_structs(true)
         .compact_arrays(true)
@@ -25,7 +25,7 @@ pub fn text_of<T: Serialize>(value: &T) -> String {
 }
 
 /// Settings as a card writes them, one on each line.
-pub fn lines_of<T: Serialize>(value: &T) -> String {
+pub fn lines_of(value: &dyn Serialize) -> String {
     let (mut lines, mut depth) = (Vec::new(), 0_usize);
     // A part inside settings was written alone, so its lines stand too far to the left.
     for line in written(value, PrettyConfig::new()).lines().map(str::trim) {
@@ -47,7 +47,8 @@ pub fn named_lines_of<P: Part>(part: &P) -> String {
 const OPENING: [char; 3] = ['(', '[', '{'];
 const CLOSING: [char; 3] = [')', ']', '}'];
 
-fn written<T: Serialize>(value: &T, pretty: PrettyConfig) -> String {
+/// The writer is compiled here, once, and not in every crate for each of its types.
+fn written(value: &dyn Serialize, pretty: PrettyConfig) -> String {
     // The card that it becomes part of is read with the same extensions.
     let options =
         ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
