@@ -42,7 +42,7 @@ impl Shares {
     pub(crate) fn clients(self, part: u32) -> impl Iterator<Item = ClientId> {
         let of_turn = move |turn: u32| {
             let first = turn << self.turn;
-            first..(first + (1 << self.turn)).min(self.n_clients)
+            first..first.saturating_add(1 << self.turn).min(self.n_clients)
         };
         let n_turns = self.n_clients.div_ceil(1 << self.turn);
         let turns = (part..n_turns).step_by(self.n_parts as usize);
@@ -106,6 +106,15 @@ mod tests {
                 assert_eq!(seen, n_clients);
             }
         }
+    }
+
+    #[test]
+    fn the_last_turn_of_as_many_clients_as_there_are_ids_is_whole() {
+        let shares = Shares::new(u32::MAX, 1 << 20);
+        let last = ClientId(u32::MAX - 1);
+        let (part, place) = shares.find(last);
+        let mut clients = shares.clients(part as u32);
+        assert_eq!((clients.nth(place), clients.next()), (Some(last), None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Events a second and memory a device of FedWalk's walks, by the number of devices: random graphs of mean degree 16, walks of 40 without
-//! prediction, messages alone, the ledger on; 100 000 walks, but at least one a device.
+//! prediction, messages alone, the ledger on; 100 000 walks, but at least one a device. The memory is the most that the process had, less
+//! what it had with the graph alone; it says something of the first number of devices in a process only.
 //!
 //! `cargo run --release -p folkmoot-strategies --example walks [threads] [devices…]`; CSV on stdout.
 #![allow(
@@ -29,11 +30,12 @@ fn graph(n: u32) -> Arc<Dataset> {
     Arc::new(Dataset::of_graph("bench", graph))
 }
 
-/// Bytes of this process's memory now.
-fn memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = status.split_whitespace().nth(1)?.parse().ok()?;
-    Some(4096 * pages)
+/// Bytes of this process's memory: `VmRSS:` now, `VmHWM:` at most so far. What is left at the end would depend on what the allocator
+/// happens to give back.
+fn memory(line: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib = status.lines().find_map(|text| text.strip_prefix(line))?;
+    Some(1024 * kib.split_whitespace().next()?.parse::<u64>().ok()?)
 }
 
 fn main() {
@@ -56,7 +58,7 @@ fn main() {
             attacks: false,
             ..Params::default()
         };
-        let before = memory();
+        let before = memory("VmRSS:");
         let partition = Arc::new(Partition::one_item_each(n));
         let system = params
             .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
@@ -69,7 +71,7 @@ fn main() {
         let start = Instant::now();
         let outcome = run(system.system(), &World::ideal(), 1, options, &mut Unobserved).expect("an ideal run ends");
         let seconds = start.elapsed().as_secs_f64();
-        let bytes = memory()
+        let bytes = memory("VmHWM:")
             .zip(before)
             .map_or(0, |(after, before)| after.saturating_sub(before) / u64::from(n));
         let rate = outcome.handled as f64 / seconds;

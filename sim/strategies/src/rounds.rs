@@ -52,7 +52,7 @@ pub use study::{RoundEnd, RoundStudy, Watched};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Value;
-use message::{Down, Up};
+use message::{Down, Up, Weights};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -266,13 +266,22 @@ pub struct Work<O, K> {
     kept: Option<Arc<K>>,
 }
 
+/// What comes of it: [`Trained`], with the model as it is sent.
+#[derive(Debug)]
+pub struct Done<E, K> {
+    weights: Weights,
+    extra: Option<E>,
+    receipt: Receipt,
+    kept: Option<K>,
+}
+
 impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Down = Down<R::Order>;
     type Up = Up<R::Extra>;
     type Peer = Never;
     type Shard<'a> = R::Shard<'a>;
     type Work = Work<R::Order, R::Kept>;
-    type Done = Trained<R::Extra, R::Kept>;
+    type Done = Done<R::Extra, R::Kept>;
     type Server = Server<R::Collected>;
     type Client = Client<R::Extra, R::Kept>;
     type Sight = ();
@@ -363,7 +372,12 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 *x -= before;
             }
         }
-        trained
+        Done {
+            weights: trained.parameters.into(),
+            extra: trained.extra,
+            receipt: trained.receipt,
+            kept: trained.kept,
+        }
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

@@ -2,7 +2,7 @@
 
 use super::message::{Down, Extra, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{RoundStrategy, Rounds, Trained, WEIGHTS, Work};
+use super::{Done, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -87,16 +87,16 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                     session.handle(rounds, shard, message, cx);
                 }
             }
-            ClientEvent::Done(mut trained) => {
-                self.keep::<R>(trained.kept.take());
+            ClientEvent::Done(mut done) => {
+                self.keep::<R>(done.kept.take());
                 if !rounds.is_secure() {
-                    send_plain(rounds, shard, trained, cx);
+                    send_plain(rounds, shard, done, cx);
                 } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     // Of a round that it has left for another, nothing can be sent any more.
                     session.trained = Some(Waiting {
-                        values: trained.parameters,
-                        extra: trained.extra,
-                        receipt: trained.receipt,
+                        values: done.weights.values(),
+                        extra: done.extra,
+                        receipt: done.receipt,
                     });
                     session.send(rounds, shard, cx);
                 }
@@ -128,14 +128,14 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
     shard: R::Shard<'_>,
-    trained: Trained<R::Extra, R::Kept>,
+    done: Done<R::Extra, R::Kept>,
     cx: &mut ClientContext<'_, Rounds<R>>,
 ) {
-    cx.settle(trained.receipt);
-    if let Some(extra) = trained.extra {
+    cx.settle(done.receipt);
+    if let Some(extra) = done.extra {
         cx.send(Up::Extra(extra));
     }
-    let weights = cx.unprotected(SENT, trained.parameters);
+    let weights = cx.unprotected(SENT, done.weights);
     cx.send(Up::Update(rounds.task.n_samples(shard), weights));
 }
 

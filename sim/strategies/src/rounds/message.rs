@@ -17,6 +17,62 @@ impl Extra for () {
     const NAME: &'static str = "nothing";
 }
 
+/// Weights or their change, and where the first of them that is not finite stands. Whoever makes or decodes them looks for it, on any
+/// thread, so that the server, which takes in one update after the other, need not.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    values: Vec<f32>,
+    first_not_finite: Option<u32>,
+}
+
+impl Weights {
+    /// The numbers, if all are finite; otherwise the position and the bits of the first that is not.
+    pub(super) fn sound(self) -> Result<Vec<f32>, (u32, u32)> {
+        match self.first_not_finite {
+            None => Ok(self.values),
+            Some(index) => Err((index, self.values[index as usize].to_bits())),
+        }
+    }
+
+    /// The numbers, sound or not.
+    pub(super) fn values(self) -> Vec<f32> {
+        self.values
+    }
+}
+
+impl From<Vec<f32>> for Weights {
+    fn from(values: Vec<f32>) -> Self {
+        let first_not_finite = first_not_finite(&values).map(|index| index as u32);
+        Weights {
+            values,
+            first_not_finite,
+        }
+    }
+}
+
+impl Payload for Weights {
+    fn encoded_len(&self) -> usize {
+        self.values.encoded_len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.values.encode(out);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(Vec::decode(reader)?.into())
+    }
+}
+
+/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
+pub(super) fn first_not_finite(values: &[f32]) -> Option<usize> {
+    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
+    if is_sound {
+        return None;
+    }
+    values.iter().position(|x| !x.is_finite())
+}
+
 const PHASE: &str = "rounds";
 
 messages! {
@@ -37,7 +93,7 @@ messages! {
     /// From a client, with extras `E`.
     pub enum Up<E: Extra> {
         /// What a client learned: how many samples it has learned from, and its weights or their change.
-        1, PHASE, "update" => Update(n_samples: u32, weights: Vec<f32>),
+        1, PHASE, "update" => Update(n_samples: u32, weights: Weights),
         /// What a client sends beside its update.
         2, PHASE, E::NAME => Extra(extra: E),
         /// Secure aggregation: a client's public keys.
@@ -69,7 +125,10 @@ mod tests {
     fn sizes_are_those_of_the_table() {
         let model = Down::Model((), [1.5, -0.0].into());
         assert_eq!(bytes(&model), [0, 0, 0xc0, 0x3f, 0, 0, 0, 0x80]);
-        assert_eq!(bytes(&Up::<()>::Update(3, vec![1.0])), [3, 0, 0, 0, 0, 0, 0x80, 0x3f]);
+        assert_eq!(
+            bytes(&Up::<()>::Update(3, vec![1.0].into())),
+            [3, 0, 0, 0, 0, 0, 0x80, 0x3f]
+        );
         assert_eq!(bytes(&Up::Extra(())), [0; 0]);
         let keys = PublicKeys([1, u64::MAX]);
         let up: [(Up<()>, usize); 5] = [
@@ -87,6 +146,18 @@ mod tests {
             bytes(&Down::<()>::Roster(Roster([(3, [1, 2]), (4, [5, 6])].into()))).len(),
             136
         );
+    }
+
+    #[test]
+    fn whether_weights_are_sound_is_known_wherever_they_come_from() {
+        let spoilt = vec![1.0, f32::INFINITY, f32::NAN];
+        let mut reader = WireReader::new(&[0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f]);
+        let decoded = Weights::decode(&mut reader).unwrap();
+        for weights in [Weights::from(spoilt.clone()), decoded] {
+            assert_eq!(weights.sound(), Err((1, f32::INFINITY.to_bits())));
+        }
+        assert_eq!(Weights::from(vec![1.0, -0.0]).sound(), Ok(vec![1.0, -0.0]));
+        assert_eq!(Weights::from(spoilt).values().len(), 3);
     }
 
     proptest! {

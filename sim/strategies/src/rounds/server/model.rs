@@ -1,6 +1,6 @@
 //! The global model, and how updates move it.
 
-use super::super::message::Down;
+use super::super::message::{Down, Weights, first_not_finite};
 use super::super::{RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
@@ -87,18 +87,20 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     }
 
     /// An update that is sound.
-    pub(super) fn receive(&mut self, client: ClientId, (n_samples, weights): (u32, Vec<f32>)) -> Option<Received> {
-        if let Some(index) = first_not_finite(&weights) {
-            self.refuse(client, (index as u32, weights[index].to_bits()));
-            return None;
+    pub(super) fn receive(&mut self, client: ClientId, (n_samples, weights): (u32, Weights)) -> Option<Received> {
+        match weights.sound() {
+            Ok(weights) => Some(Received {
+                client,
+                at: self.cx.now(),
+                staleness: self.cx.round().0 - self.cx.event_round().0,
+                n_samples,
+                weights,
+            }),
+            Err(what) => {
+                self.refuse(client, what);
+                None
+            }
         }
-        Some(Received {
-            client,
-            at: self.cx.now(),
-            staleness: self.cx.round().0 - self.cx.event_round().0,
-            n_samples,
-            weights,
-        })
     }
 
     /// Reports the round; after the last, ends the run.
@@ -183,13 +185,4 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         }
         self.global.parameters = model.into();
     }
-}
-
-/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
-fn first_not_finite(values: &[f32]) -> Option<usize> {
-    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
-    if is_sound {
-        return None;
-    }
-    values.iter().position(|x| !x.is_finite())
 }
