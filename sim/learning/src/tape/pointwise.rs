@@ -1,6 +1,6 @@
 //! Operations element by element, and of every row with one row.
 
-use folkmoot_draws::{Rng, SimRng};
+use folkmoot_draws::SimRng;
 
 use super::backward::Back;
 use super::op::Op;
@@ -155,12 +155,13 @@ impl Tape<'_> {
         let (rows, columns) = self.shape(x);
         let (threshold, kept) = ((f64::from(drop_prob) * 4_294_967_296.0) as u64, 1.0 / (1.0 - drop_prob));
         let mask = self.constant_with(rows, columns, |mask| {
-            for value in mask {
-                *value = if u64::from(rng.next_u32()) < threshold {
-                    0.0
-                } else {
-                    kept
-                };
+            let mut words = [0; 256];
+            for values in mask.chunks_mut(words.len()) {
+                let words = &mut words[..values.len()];
+                rng.fill_words(words);
+                for (value, word) in values.iter_mut().zip(words) {
+                    *value = if u64::from(*word) < threshold { 0.0 } else { kept };
+                }
             }
         });
         self.multiply(x, mask)
