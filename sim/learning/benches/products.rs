@@ -18,8 +18,8 @@ mod product;
 /// A product that occurs: whether its left factor is read by columns, as for the gradient of weights, which is a sum over all rows; `m`,
 /// `k`, `n`; and where it occurs.
 ///
-/// Those of PPGM are nine tenths of the operations in a step of the bench `ppgm`, which are 466.8 million: its 23 shapes, counted in one
-/// step, are 64 times 90 × 100 × 100, 32 times its gradient, 72 times each of the three with 32 and twice each of those with 200 and 400.
+/// Those of PPGM are seven tenths of the operations in a step of the bench `ppgm`, which are 466.8 million. Counted in one step: 64 times
+/// 90 × 100 × 100, 32 times its gradient, 72 times each of the three with 32, twice 80 × 200 × 400, 14 times 10 × 100 × 400.
 const SHAPES: [(bool, usize, usize, usize, &str); 12] = [
     (false, 20, 16, 16, "FedAvg, a layer"),
     (false, 34, 34, 64, "FGCL, a noisy graph's messages"),
