@@ -157,47 +157,59 @@ impl Left for Columns<'_> {
     }
 }
 
-/// Goes over the columns in panels that get narrower at the end.
+/// Goes over the columns in panels, of which the last lies over the one before where it does not fill up: a panel's time is that of its
+/// registers, full or not, and what is computed twice is written once.
 #[inline(always)]
 fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut RowsMut<'_>) {
     let mut j = 0;
+    // While more than `$above` columns are left.
     macro_rules! panel {
-        ($w:literal, $most:literal) => {
-            while shape.n - j >= $w {
-                blocks::<$w, $most>(shape, a, b, c, j);
-                j += $w;
+        ($w:literal, $most:literal, $above:expr) => {
+            while shape.n >= $w && shape.n - j > $above {
+                match j.checked_sub(shape.n - $w) {
+                    None | Some(0) => blocks::<$w, $most, true>(shape, a, b, c, j, 0),
+                    Some(done) => blocks::<$w, $most, false>(shape, a, b, c, j - done, done),
+                }
+                j = shape.n.min(j + $w);
             }
         };
     }
     if WIDE {
         if shape.m <= 2 {
-            panel!(64, 2);
+            panel!(64, 2, 63);
         }
-        panel!(32, 8);
-        panel!(16, 8);
+        panel!(32, 8, 16);
+        panel!(16, 8, 8);
     } else {
         // Twelve sums of the sixteen registers, but for one row, which has as many as its columns fill.
         if shape.m <= 2 {
-            panel!(64, 1);
-            panel!(32, 2);
+            panel!(64, 1, 63);
+            panel!(32, 2, 31);
         }
-        panel!(24, 4);
-        panel!(16, 6);
+        panel!(24, 4, 16);
+        panel!(16, 6, 8);
     }
-    panel!(8, 8);
-    panel!(4, 8);
-    panel!(2, 8);
-    panel!(1, 8);
+    panel!(8, 8, 4);
+    panel!(4, 8, 2);
+    panel!(2, 8, 1);
+    panel!(1, 8, 0);
 }
 
-/// Goes over the rows in tiles of at most `MOST`.
+/// Goes over the rows of a panel in tiles of at most `MOST`. Its first `done` columns are there already, none where it is `WHOLE`.
 #[inline(always)]
-fn blocks<const W: usize, const MOST: usize>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut RowsMut<'_>, j: usize) {
+fn blocks<const W: usize, const MOST: usize, const WHOLE: bool>(
+    shape: Shape,
+    a: impl Left,
+    b: Rows<'_>,
+    c: &mut RowsMut<'_>,
+    j: usize,
+    done: usize,
+) {
     let mut i = 0;
     macro_rules! block {
         ($r:literal) => {
             while $r <= MOST && shape.m - i >= $r {
-                tile::<$r, W>(a.tile::<$r>(i, shape.k), shape.k, b, j, c, i * c.stride + j);
+                tile::<$r, W, WHOLE>(a.tile::<$r>(i, shape.k), shape.k, b, j, c, i * c.stride + j, done);
                 i += $r;
             }
         };
@@ -211,15 +223,16 @@ fn blocks<const W: usize, const MOST: usize>(shape: Shape, a: impl Left, b: Rows
     block!(1);
 }
 
-/// The product of `R` rows with `W` columns from `j` on, written to `c` from `at` on.
+/// The product of `R` rows with `W` columns from `j` on, written to `c` from `at` on but for the first `done` columns.
 #[inline(always)]
-fn tile<const R: usize, const W: usize>(
+fn tile<const R: usize, const W: usize, const WHOLE: bool>(
     a: impl Fn(usize) -> [f32; R],
     k: usize,
     b: Rows<'_>,
     j: usize,
     c: &mut RowsMut<'_>,
     at: usize,
+    done: usize,
 ) {
     /// Repeats `$body` for `$r` in `0..R`, as straight code: a loop of this size keeps its arrays out of the registers.
     macro_rules! unroll {
@@ -243,7 +256,13 @@ fn tile<const R: usize, const W: usize>(
         let left = a(p);
         unroll!(r, sums[r] = add_product(sums[r], left[r], row));
     }
-    unroll!(r, c.data[at + r * c.stride..][..W].copy_from_slice(&sums[r]));
+    if WHOLE {
+        unroll!(r, c.data[at + r * c.stride..][..W].copy_from_slice(&sums[r]));
+        return;
+    }
+    // By way of memory: an index that is known only now would keep the sums themselves out of the registers.
+    let all = std::hint::black_box(sums);
+    unroll!(r, c.data[at + r * c.stride..][done..W].copy_from_slice(&all[r][done..]));
 }
 
 #[inline(always)]
@@ -276,6 +295,10 @@ mod tests {
             (15, 5, 2),
             (3, 0, 5),
             (13, 33, 63),
+            (5, 4, 11),
+            (7, 5, 25),
+            (6, 9, 90),
+            (3, 2, 7),
         ] {
             let shape = Shape { m, k, n };
             let (a, b, start) = (values(m * k, 1), values(k * (n + 3), 2), values(m * n, 3));
