@@ -22,6 +22,38 @@ pub fn auc(positive: &[bool], scores: &[f64]) -> Result<f64, ScoreError> {
     rank_auc(pairs).ok_or(ScoreError::OneClass { task: 0 })
 }
 
+/// The largest share of positive items above some bound that at most `max_false` of the negative ones are above: what is found at a
+/// given rate of false alarms.
+///
+/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. Items of one score lie above a bound together, so a
+/// group of equal scores that holds too many negatives counts nothing. `max_false` in `0..=1`; nothing is interpolated.
+///
+/// # Errors
+///
+/// As [`auc`]; [`ScoreError::Value`] for a rate out of range.
+pub fn true_positive_rate(positive: &[bool], scores: &[f64], max_false: f64) -> Result<f64, ScoreError> {
+    same_length("scores", positive.len(), scores.len())?;
+    legal("scores", scores, |score| !score.is_nan())?;
+    legal("max_false", &[max_false], |rate| (0.0..=1.0).contains(&rate))?;
+    let mut items: Vec<(f64, bool)> = scores.iter().copied().zip(positive.iter().copied()).collect();
+    items.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let n_positive = items.iter().filter(|item| item.1).count();
+    let n_negative = items.len() - n_positive;
+    if n_positive == 0 || n_negative == 0 {
+        return Err(ScoreError::OneClass { task: 0 });
+    }
+    let (mut found, mut alarms) = (0, 0);
+    for group in items.chunk_by(|a, b| a.0 == b.0) {
+        let hits = group.iter().filter(|item| item.1).count();
+        alarms += group.len() - hits;
+        if alarms as f64 > max_false * n_negative as f64 {
+            break;
+        }
+        found += hits;
+    }
+    Ok(found as f64 / n_positive as f64)
+}
+
 /// The area for items `(score, positive)` without NaN; `None` if one class is missing.
 pub(crate) fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
     items.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -140,6 +172,19 @@ mod tests {
         assert_eq!(auc(&[false, true, true], &[0.5, 0.5, 0.9]).unwrap(), 0.75);
         assert_eq!(auc(&[false, true], &[0.0, -0.0]).unwrap(), 0.5);
         assert_eq!(auc(&[false, true], &[f64::NEG_INFINITY, f64::INFINITY]).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn what_is_found_counts_up_to_the_rate_of_false_alarms() {
+        let positive = [true, false, true, true, false, false];
+        let scores = [0.9, 0.8, 0.7, 0.7, 0.7, 0.1];
+        let found = |rate| true_positive_rate(&positive, &scores, rate).unwrap();
+        assert_eq!(
+            [0.0, 0.34, 0.6, 0.67, 1.0].map(found),
+            [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 1.0, 1.0]
+        );
+        assert!(true_positive_rate(&[true], &[0.5], 0.1).is_err());
+        assert!(true_positive_rate(&positive, &scores, 1.5).is_err());
     }
 
     #[test]

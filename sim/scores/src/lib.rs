@@ -1,6 +1,6 @@
 //! What vectors and predictions are worth: scores, and the classical heads that read vectors, distances and kernels.
 //!
-//! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks.
+//! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks; [`true_positive_rate`]: one point of the curve.
 //! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual labels.
 //! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.
@@ -23,7 +23,7 @@ mod kernels;
 mod labels;
 mod neighbours;
 
-pub use auc::{MaskedAuc, auc, auc_one_vs_rest, masked_auc};
+pub use auc::{MaskedAuc, auc, auc_one_vs_rest, masked_auc, true_positive_rate};
 pub use clustering::{adjusted_rand, normalised_mutual_info, silhouette};
 pub use labels::{F1, accuracy, f1_multi_class, f1_multi_label};
 pub use neighbours::trustworthiness;
