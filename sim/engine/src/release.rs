@@ -103,6 +103,11 @@ impl<'a> Releases<'a> {
         Ok(())
     }
 
+    /// Charges for what goes out about `item` by a law, and is made elsewhere: [`Law::UNPROTECTED`] for what goes out as it is.
+    pub fn charge(&mut self, channel: Channel, item: u32, law: Law) {
+        self.notes.push((channel, law, item));
+    }
+
     fn note(&mut self, channel: Channel, item: u32, mechanism: &(impl Mechanism + ?Sized)) {
         self.notes.push((channel, mechanism.law(), item));
     }

@@ -193,7 +193,7 @@ pub struct Trained<E, K = ()> {
     pub extra: Option<E>,
     /// What releases of private values that went into the model or the extra cost; settled when they are sent.
     pub receipt: Receipt,
-    /// What it keeps, by [`RoundStrategy::keep`]; with `None` it keeps what it has.
+    /// What it keeps, by [`RoundStrategy::keep`], once that is sent; with `None` it keeps what it has.
     pub kept: Option<K>,
 }
 

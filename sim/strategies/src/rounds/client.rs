@@ -15,13 +15,13 @@ const SENT: Channel = Channel::new(WEIGHTS, Purpose(*b"rd-sent "));
 /// A client's state: what it keeps, and in secure rounds its session.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Client<E, K = ()> {
-    session: Option<Box<Session<E>>>,
+    session: Option<Box<Session<E, K>>>,
     kept: Option<Arc<K>>,
 }
 
 /// What a client keeps during a secure round.
 #[derive(Debug, Serialize, Deserialize)]
-struct Session<E> {
+struct Session<E, K> {
     round: Round,
     secrets: Secrets,
     /// Ids and public keys of all who take part; empty until they come.
@@ -30,15 +30,16 @@ struct Session<E> {
     shares: Vec<SharesOf>,
     /// Whether the others' shares have come.
     is_paired: bool,
-    trained: Option<Waiting<E>>,
+    trained: Option<Waiting<E, K>>,
 }
 
-/// What is trained, until it is sent: only then is anything spent.
+/// What is trained, until it is sent: only then is anything spent, and anything kept.
 #[derive(Debug, Serialize, Deserialize)]
-struct Waiting<E> {
+struct Waiting<E, K> {
     values: Vec<f32>,
     extra: Option<E>,
     receipt: Receipt,
+    kept: Option<K>,
 }
 
 impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
@@ -84,12 +85,13 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
             }
             ClientEvent::Message(message) => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    session.handle(rounds, shard, message, cx);
+                    let kept = session.handle(rounds, shard, message, cx);
+                    self.keep::<R>(kept);
                 }
             }
             ClientEvent::Done(mut done) => {
-                self.keep::<R>(done.kept.take());
                 if !rounds.is_secure() {
+                    self.keep::<R>(done.kept.take());
                     send_plain(rounds, shard, done, cx);
                 } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     // Of a round that it has left for another, nothing can be sent any more.
@@ -97,8 +99,10 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                         values: done.weights.values(),
                         extra: done.extra,
                         receipt: done.receipt,
+                        kept: done.kept,
                     });
-                    session.send(rounds, shard, cx);
+                    let kept = session.send(rounds, shard, cx);
+                    self.keep::<R>(kept);
                 }
             }
             ClientEvent::Undelivered {
@@ -139,14 +143,15 @@ fn send_plain<R: RoundStrategy>(
     cx.send(Up::Update(rounds.task.n_samples(shard), weights));
 }
 
-impl<E: Extra> Session<E> {
-    fn handle<R: RoundStrategy<Extra = E>>(
+impl<E: Extra, K> Session<E, K> {
+    /// Takes part in the round; gives what the client is to keep once its update is sent.
+    fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
         message: Down<R::Order>,
         cx: &mut ClientContext<'_, Rounds<R>>,
-    ) {
+    ) -> Option<K> {
         let me = cx.me().0;
         match message {
             Down::Roster(Roster(roster)) => {
@@ -176,7 +181,7 @@ impl<E: Extra> Session<E> {
                     }
                 }
                 self.is_paired = true;
-                self.send(rounds, shard, cx);
+                return self.send(rounds, shard, cx);
             }
             Down::Survivors(survivors) => {
                 let handed = |shares: &SharesOf| match survivors.binary_search(&shares.client) {
@@ -188,6 +193,7 @@ impl<E: Extra> Session<E> {
             }
             Down::Model(..) => {}
         }
+        None
     }
 
     fn keys(&self, id: u32) -> Option<[u64; 2]> {
@@ -195,16 +201,20 @@ impl<E: Extra> Session<E> {
         Some(self.roster[at].1)
     }
 
-    /// Sends the masked update as soon as it is trained and the others' shares are here.
-    fn send<R: RoundStrategy<Extra = E>>(
+    /// Sends the masked update as soon as it is trained and the others' shares are here; gives what is to be kept then.
+    fn send<R: RoundStrategy<Extra = E, Kept = K>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
         cx: &mut ClientContext<'_, Rounds<R>>,
-    ) {
-        let Some(Waiting { values, extra, receipt }) = self.trained.take_if(|_| self.is_paired) else {
-            return;
-        };
+    ) -> Option<K> {
+        let trained = self.trained.take_if(|_| self.is_paired)?;
+        let Waiting {
+            values,
+            extra,
+            receipt,
+            kept,
+        } = trained;
         cx.settle(receipt);
         if let Some(extra) = extra {
             cx.send(Up::Extra(extra));
@@ -220,5 +230,6 @@ impl<E: Extra> Session<E> {
             Err(index) => Up::Withdrawal(index as u32, values[index].to_bits()),
         };
         cx.send(message);
+        kept
     }
 }
