@@ -36,6 +36,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fedwalk/rows-blogcatalog",
     "fedwalk/small",
     "fedwalk/walks",
+    "fgcl/attacks",
     "fgcl/budgets",
     "fgcl/lambda",
     "fgcl/negatives",

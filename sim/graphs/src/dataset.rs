@@ -23,6 +23,8 @@ pub struct Dataset {
     pub graphs: Vec<Graph>,
     /// One row per node, over all graphs in order.
     pub features: Option<Features>,
+    /// Ranges of columns of `features`, ascending, that are functions of who is joined to whom, such as an atom's degree.
+    pub structural_columns: Vec<Range<u32>>,
     /// The classes of each node, over all graphs in order.
     pub node_labels: Option<Labels>,
     /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
@@ -147,6 +149,7 @@ impl Dataset {
             name: self.name.clone(),
             graphs: vec![graph.induced(nodes)],
             features: self.features.as_ref().map(|features| features.select(nodes)),
+            structural_columns: self.structural_columns.clone(),
             node_labels: self.node_labels.as_ref().map(|labels| labels.select(nodes)),
             edge_labels,
             graph_labels: None,

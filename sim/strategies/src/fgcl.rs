@@ -15,10 +15,12 @@
 //! The paper leaves open, and here is so by default: a pair has one draw, mirrored; a node whose degree is not positive takes no
 //! part in propagation; views are drawn at every use, those with which the queue begins among them, and all are charged;
 //! gradients flow through the negatives; both views feed the classifier; validation and test graphs are seen through one view of the
-//! first budget, drawn once for the run; updates are weighted by samples; the queue begins anew in each round, with the last
-//! graphs of the shard.
+//! first budget, drawn once for the run, and charged to the client that holds them when it trains; updates are weighted by samples; the
+//! queue begins with the last graphs of the shard and is kept from round to round.
 //!
-//! - **Budget.** The paper states that of one view. `privacy.csv` has the sum over all views of the graph that is used most.
+//! - **Budget.** The paper states that of one view. `privacy.csv` has the sum over all views of the graph that is used most. Features
+//!   that are made of edges, as most of an atom's are, have a row of their own, without bound: they are trained on as they are.
+//!   `inputs: Intrinsic` leaves them out.
 //! - **Split.** Shares of the whole set are drawn before clients get theirs, so all settings and partitions of one seed are
 //!   tested on the same graphs.
 //! - **Several tasks.** The loss is logistic, over the labels that are known; graphs differ if some task tells them apart.
@@ -26,6 +28,8 @@
 //! - **Repeated negatives** are encoded once in a step, with one dropout mask.
 
 mod data;
+mod guesses;
+mod leaks;
 mod network;
 mod noise;
 mod options;
@@ -45,6 +49,7 @@ pub use noise::propagation_matrix;
 pub use options::{Contrast, DegreeRule, Draws, Model, Order, Setting, Supervised, Training, Variant, Views};
 pub use params::Params;
 pub use step::{add_contrast, contrastive_loss};
+pub use train::Past;
 
 use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
@@ -93,9 +98,11 @@ pub struct Fgcl {
     params: Params,
     network: Network,
     optimiser: Optimiser,
-    /// How views are made, if there is noise.
+    /// How views are made, if they are not the graphs as they are.
     noise: Option<Noise>,
     is_contrastive: bool,
+    /// Whether there is noise on edges and what nodes bring tells them all the same.
+    tells_edges: bool,
 }
 
 impl Fgcl {
@@ -105,8 +112,9 @@ impl Fgcl {
         Fgcl {
             network: Network::new(&params.model, facts.n_features as usize, facts.n_outputs as usize),
             optimiser: params.training.plain().build(),
-            noise: Noise::new(&epsilons, params.draws, params.degree_rule, params.model.encoder),
+            noise: Noise::new(&params),
             is_contrastive: params.setting.is_contrastive(),
+            tells_edges: !epsilons.is_empty() && facts.n_structural > 0,
             params,
         }
     }
@@ -155,8 +163,10 @@ impl RoundStrategy for Fgcl {
     type Shard<'a> = &'a Own;
     type Order = ();
     type Extra = ();
-    type Kept = ();
+    type Kept = Past;
     type Collected = ();
+
+    const READS_KEPT: bool = true;
 
     fn n_parameters(&self) -> usize {
         self.network.layout().len()
@@ -191,20 +201,21 @@ impl RoundStrategy for Fgcl {
 
     fn order(&self, _: Round, (): &()) {}
 
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
-        let (parameters, receipt) = self.train_client(&task);
-        Trained {
-            receipt,
-            ..Trained::model(parameters)
-        }
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Past> {
+        self.train_client(&task)
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
-        let views = self.params.claimed().map(|claimed| MechanismInfo {
-            mechanism: "laplace: noisy views".to_owned(),
+        let Some(claimed) = self.params.claimed() else {
+            return Vec::new();
+        };
+        let mut names = vec!["laplace: noisy views", "laplace: views at inference"];
+        names.extend(self.tells_edges.then_some("none: features made of edges"));
+        let info = |name: &str| MechanismInfo {
+            mechanism: name.to_owned(),
             unit: "one edge of one graph".to_owned(),
             claimed: Some(claimed),
-        });
-        views.into_iter().collect()
+        };
+        names.into_iter().map(info).collect()
     }
 }

@@ -12,7 +12,7 @@ use folkmoot_molecules::Molecule;
 
 use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
 
-use features::N_FEATURES;
+use features::{N_FEATURES, STRUCTURAL};
 use rows::Table;
 
 /// How a table is to be understood.
@@ -141,6 +141,7 @@ impl Read {
         let rows = SparseRows::from_rows(N_FEATURES, &ones)
             .ok_or_else(|| DataError::format(path, "the molecules have too many atoms together"))?;
         dataset.features = Some(Features::Sparse(rows));
+        dataset.structural_columns = STRUCTURAL.to_vec();
         dataset.edge_labels = Some(self.bond_kinds);
         let tasks = TaskLabels::new(names, self.labels).map_err(|error| DataError::format(path, error.to_string()))?;
         if !self.skipped.is_empty() {

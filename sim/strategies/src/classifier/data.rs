@@ -124,7 +124,7 @@ pub(crate) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, Str
     match (inputs, &dataset.features) {
         (Inputs::Degree { most }, _) => Ok(most as usize + 1),
         (Inputs::Constant, _) => Ok(1),
-        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features))
+        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, Some(features))
             if features.n_rows() != dataset.n_nodes() =>
         {
             refuse(format!(
@@ -133,13 +133,30 @@ pub(crate) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, Str
                 dataset.n_nodes()
             ))
         }
-        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features)) if features.n_columns() == 0 => {
-            refuse("the data set's features have no column; set inputs: Degree() or Constant")
+        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, Some(features)) => {
+            match columns(inputs, dataset, features).len() {
+                0 => {
+                    refuse("the data set's features have no column that is asked for; set inputs: Degree() or Constant")
+                }
+                n => Ok(n),
+            }
         }
-        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, Some(features)) => Ok(features.n_columns()),
-        (Inputs::Features | Inputs::FeaturesOrDegree { .. }, None) => {
+        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, None) => {
             refuse("the data set has no features; set inputs: Degree() or Constant")
         }
+    }
+}
+
+/// The columns of a data set's features that `inputs` takes.
+fn columns(inputs: Inputs, dataset: &Dataset, features: &Features) -> Vec<usize> {
+    let is_structural = |column: &usize| {
+        let mut ranges = dataset.structural_columns.iter();
+        ranges.any(|range| range.contains(&(*column as u32)))
+    };
+    let all = 0..features.n_columns();
+    match inputs {
+        Inputs::Intrinsic => all.filter(|column| !is_structural(column)).collect(),
+        _ => all.collect(),
     }
 }
 
@@ -332,19 +349,24 @@ pub(crate) fn features(
 ) -> Result<Vec<f32>, StrategyError> {
     let n_features = n_features(inputs, dataset)?;
     let mut all = vec![0.0; rows.len() * n_features];
+    let brought = dataset.features.as_ref();
+    let columns = brought.map_or(Vec::new(), |features| columns(inputs, dataset, features));
+    let mut whole = vec![0.0; brought.map_or(0, Features::n_columns)];
     for (at, (row, to)) in rows.iter().zip(all.chunks_exact_mut(n_features)).enumerate() {
         match inputs {
             Inputs::Constant => to[0] = 1.0,
             Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
-            Inputs::Features | Inputs::FeaturesOrDegree { .. } => {
-                let features: Option<&Features> = dataset.features.as_ref();
-                features.expect("looked at beforehand").write_row(*row, to);
-                if let Some(column) = to.iter().position(|x| !x.is_finite()) {
+            Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {
+                brought.expect("looked at beforehand").write_row(*row, &mut whole);
+                if let Some(column) = whole.iter().position(|x| !x.is_finite()) {
                     return refuse(format!(
                         "feature {column} of node {row} is {}, and features must be finite",
-                        to[column]
+                        whole[column]
                     ));
                 }
+                to.iter_mut()
+                    .zip(&columns)
+                    .for_each(|(to, column)| *to = whole[*column]);
             }
         }
     }

@@ -101,6 +101,9 @@ pub enum Inputs {
     /// The data set's features.
     #[default]
     Features,
+    /// The data set's features but those that its reader knows to be made of edges. Of an atom element and charge are left; its
+    /// degree, hydrogens, hybridisation, aromaticity and rings are not.
+    Intrinsic,
     /// The degree, one-hot; `most` and above share a column.
     Degree {
         /// The last column is of this degree and above.

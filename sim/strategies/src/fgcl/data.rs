@@ -1,7 +1,7 @@
 //! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
 
 use super::{Params, Setting};
-use crate::classifier::{Encoder, Split, features, n_features, starts};
+use crate::classifier::{Encoder, Inputs, Split, features, n_features, starts};
 use crate::settings::Source;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
@@ -22,6 +22,8 @@ pub struct Facts {
     pub n_features: u32,
     /// Classes, or yes-or-no questions.
     pub n_outputs: u32,
+    /// Numbers of those that a node brings that are made of edges, as its degree is: what noise on edges does not hide.
+    pub n_structural: u32,
 }
 
 impl Facts {
@@ -35,16 +37,26 @@ impl Facts {
             n_clients: source.n_clients(),
             n_outputs: labels(dataset)?.n_outputs() as u32,
             n_features: n_features(inputs, dataset)? as u32,
+            n_structural: match inputs {
+                Inputs::Features => dataset
+                    .structural_columns
+                    .iter()
+                    .map(|range| range.end - range.start)
+                    .sum(),
+                _ => 0,
+            },
         })
     }
 }
 
-/// All that one client holds: its training graphs.
+/// All that one client holds: its training graphs, and which of the others are looked at.
 pub struct Own {
     /// Their places in the set, ascending.
     ids: Vec<u32>,
     graphs: Vec<Arc<Item>>,
     labels: Labels,
+    /// The places of its graphs for validation and test, ascending.
+    seen: Vec<u32>,
 }
 
 impl Own {
@@ -68,6 +80,11 @@ impl Own {
         self.graphs.iter().map(|graph| &**graph)
     }
 
+    /// The places of its graphs that are looked at for validation and test.
+    pub(super) fn seen(&self) -> &[u32] {
+        &self.seen
+    }
+
     /// What is known of them, by number.
     pub(super) fn labels(&self) -> &Labels {
         &self.labels
@@ -77,7 +94,7 @@ impl Own {
 /// A graph ready for the network.
 pub(super) struct Item {
     pub(super) n_nodes: usize,
-    /// Pairs of different nodes, each once, the smaller first; empty without noise.
+    /// Pairs of different nodes, each once, the smaller first; empty if the graph is directed or weighted.
     pub(super) edges: Vec<(u32, u32)>,
     /// What the encoder propagates with on the graph as it is.
     pub(super) matrix: Csr,
@@ -134,6 +151,8 @@ pub(super) struct Data {
     pub(super) labels: Labels,
     /// The training graphs of each client, ascending.
     pub(super) shards: Vec<Vec<u32>>,
+    /// Its graphs for validation and test, ascending.
+    seen: Vec<Vec<u32>>,
     pub(super) validation: Vec<u32>,
     pub(super) test: Vec<u32>,
 }
@@ -153,10 +172,12 @@ impl Data {
         let labels = labels(dataset)?;
         let inputs = params.inputs.resolved(dataset.features.is_some());
         let is_noisy = !params.setting.epsilons().is_empty();
-        if is_noisy && let Some(at) = dataset.graphs.iter().position(|g| g.is_directed() || g.is_weighted()) {
+        if (is_noisy || params.drops_edges())
+            && let Some(at) = dataset.graphs.iter().position(|g| g.is_directed() || g.is_weighted())
+        {
             return refuse(format!(
-                "graph {at} is directed or weighted, and noise is made for tables of pairs that are joined or not; use a setting \
-                 without noise"
+                "graph {at} is directed or weighted, and views are made of tables of pairs that are joined or not; use a setting \
+                 without noise, and no contrast.drop_edges"
             ));
         }
         let n_features = n_features(inputs, dataset)?;
@@ -168,27 +189,39 @@ impl Data {
             if params.normalise_features {
                 features.chunks_exact_mut(n_features).for_each(normalise);
             }
-            let pairs = graph.edges().filter(|(u, v)| is_noisy && u != v);
+            let is_table = !graph.is_directed() && !graph.is_weighted();
+            let pairs = graph.edges().filter(|(u, v)| is_table && u != v);
+            let arcs = match params.setting {
+                Setting::NoEdges => without_arcs(graph.n_nodes()),
+                _ => Csr::from_graph(graph),
+            };
             Ok(Arc::new(Item {
                 n_nodes: graph.n_nodes(),
                 edges: pairs.map(|(u, v)| (u.min(v), u.max(v))).collect(),
-                matrix: params.model.encoder.matrix(&Csr::from_graph(graph)),
+                matrix: params.model.encoder.matrix(&arcs),
                 features,
             }))
         };
         let items: Result<Vec<Arc<Item>>, StrategyError> =
             (0..dataset.graphs.len()).into_par_iter().map(item).collect();
         let [train, validation, test] = split(params.split, dataset, &labels, source.streams)?;
-        let shard = |client: usize| -> Vec<u32> {
-            let mut shard: Vec<u32> = partition.shard(client).to_vec();
-            shard.retain(|item| train.binary_search(item).is_ok());
-            shard.sort_unstable();
-            shard
+        let of_client = |client: usize, takes: &dyn Fn(&u32) -> bool| -> Vec<u32> {
+            let mut items: Vec<u32> = partition.shard(client).to_vec();
+            items.retain(takes);
+            items.sort_unstable();
+            items
         };
+        let is_trained = |item: &u32| train.binary_search(item).is_ok();
+        let is_seen = |item: &u32| [&validation, &test].iter().any(|part| part.binary_search(item).is_ok());
         let mut data = Data {
             items: items?,
             labels,
-            shards: (0..partition.n_clients()).map(shard).collect(),
+            shards: (0..partition.n_clients())
+                .map(|client| of_client(client, &is_trained))
+                .collect(),
+            seen: (0..partition.n_clients())
+                .map(|client| of_client(client, &is_seen))
+                .collect(),
             validation,
             test,
         };
@@ -203,12 +236,13 @@ impl Data {
 
     /// What each client holds.
     pub(super) fn owned(&self) -> Vec<Own> {
-        let own = |ids: &Vec<u32>| Own {
+        let own = |(ids, seen): (&Vec<u32>, &Vec<u32>)| Own {
             ids: ids.clone(),
             graphs: ids.iter().map(|id| Arc::clone(&self.items[*id as usize])).collect(),
             labels: self.labels.select(ids),
+            seen: seen.clone(),
         };
-        self.shards.iter().map(own).collect()
+        self.shards.iter().zip(&self.seen).map(own).collect()
     }
 
     /// All training graphs at the first client.
@@ -221,6 +255,30 @@ impl Data {
             *first = all;
         }
     }
+}
+
+impl Params {
+    /// A graph with a pair of nodes joined, or not.
+    pub(super) fn with_pair(&self, graph: &Item, pair: (u32, u32), joined: bool) -> Item {
+        let mut edges = graph.edges.clone();
+        edges.retain(|edge| *edge != pair);
+        edges.extend(joined.then_some(pair));
+        let arcs: Vec<(u32, u32)> = edges.iter().flat_map(|(u, v)| [(*u, *v), (*v, *u)]).collect();
+        let arcs = match self.setting {
+            Setting::NoEdges => without_arcs(graph.n_nodes),
+            _ => Csr::from_arcs(graph.n_nodes as u32, &arcs, None).expect("pairs are of its nodes"),
+        };
+        Item {
+            n_nodes: graph.n_nodes,
+            edges,
+            matrix: self.model.encoder.matrix(&arcs),
+            features: graph.features.clone(),
+        }
+    }
+}
+
+fn without_arcs(n_nodes: usize) -> Csr {
+    Csr::from_arcs(n_nodes as u32, &[], None).expect("no arc leads astray")
 }
 
 /// Divides a row by its sum, where that is positive.

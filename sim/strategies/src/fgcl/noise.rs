@@ -1,9 +1,10 @@
-//! Views: a graph's table of pairs with Laplace noise, as the matrix that the encoder propagates with.
+//! Views: a graph's table of pairs with Laplace noise, or without some of its edges, as the matrix that the encoder propagates with.
 
+use super::Params;
 use super::data::{Item, self_loops};
 use super::options::{DegreeRule, Draws};
 use crate::classifier::Encoder;
-use folkmoot_draws::SimRng;
+use folkmoot_draws::{SimRng, bernoulli};
 use folkmoot_learning::normalise_dense;
 use folkmoot_privacy::{Laplace, Law, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
 
@@ -28,11 +29,7 @@ impl Mechanism for NoisyTable {
 
     fn release_into(&self, item: &Item, rng: &mut SimRng, table: &mut Vec<f32>) -> Result<(), ReleaseError> {
         let n = item.n_nodes;
-        table.clear();
-        table.resize(n * n, 0.0);
-        for (u, v) in &item.edges {
-            table[*u as usize * n + *v as usize] = 1.0;
-        }
+        fill(item, |_| true, table);
         for u in 0..n {
             for v in u + 1..n {
                 let joined = f64::from(table[u * n + v]);
@@ -55,17 +52,34 @@ impl Mechanism for NoisyTable {
     }
 }
 
+/// The table of a graph with those of its edges that `keeps` takes.
+fn fill(item: &Item, mut keeps: impl FnMut((u32, u32)) -> bool, table: &mut Vec<f32>) {
+    let n = item.n_nodes;
+    table.clear();
+    table.resize(n * n, 0.0);
+    for &(u, v) in &item.edges {
+        if keeps((u, v)) {
+            table[u as usize * n + v as usize] = 1.0;
+            table[v as usize * n + u as usize] = 1.0;
+        }
+    }
+}
+
 /// How views are made.
 pub(super) struct Noise {
-    /// The mechanism of the first view, and of the second if there is one.
+    /// The mechanism of the first view, and of the second if there is one. None where edges are dropped, which protects nothing.
     pub(super) tables: Vec<NoisyTable>,
+    /// The share of edges that a view loses.
+    dropped: f64,
     rule: DegreeRule,
     self_loops: Option<bool>,
 }
 
 impl Noise {
-    /// Of the budgets of the views; `None` if there are none.
-    pub(super) fn new(epsilons: &[f64], draws: Draws, rule: DegreeRule, encoder: Encoder) -> Option<Noise> {
+    /// Of the settings; `None` if views are graphs as they are.
+    pub(super) fn new(params: &Params) -> Option<Noise> {
+        let epsilons = params.setting.epsilons();
+        let (draws, drops_edges) = (params.draws, params.drops_edges());
         let times = match draws {
             Draws::Symmetric => 1.0,
             Draws::PerEntry => 2.0,
@@ -75,11 +89,18 @@ impl Noise {
             budget: NoisyCounts::new(times * epsilon, 1.0, "one edge").expect("budgets are checked beforehand"),
             draws,
         };
-        (!epsilons.is_empty()).then(|| Noise {
+        (!epsilons.is_empty() || drops_edges).then(|| Noise {
             tables: epsilons.iter().map(table).collect(),
-            rule,
-            self_loops: self_loops(encoder),
+            dropped: if drops_edges { params.contrast.drop_edges } else { 0.0 },
+            rule: params.degree_rule,
+            self_loops: self_loops(params.model.encoder),
         })
+    }
+
+    /// A graph that has lost some of its edges, as the matrix to propagate with.
+    pub(super) fn drop_edges(&self, item: &Item, rng: &mut SimRng, matrix: &mut Vec<f32>, degrees: &mut Vec<f32>) {
+        fill(item, |_| !bernoulli(rng, self.dropped), matrix);
+        self.prepare(item.n_nodes, matrix, degrees);
     }
 
     /// Makes of a noisy table the matrix to propagate with. `degrees` takes what it is divided by, if anything.
@@ -87,7 +108,7 @@ impl Noise {
         propagation(self.self_loops, self.rule, n, table, degrees);
     }
 
-    /// A view that is drawn from above: nobody pays for it.
+    /// A view that is drawn from above: nobody pays for it. Where edges are dropped, the graph as it is.
     pub(super) fn look(
         &self,
         view: usize,
@@ -96,9 +117,10 @@ impl Noise {
         table: &mut Vec<f32>,
         degrees: &mut Vec<f32>,
     ) {
-        self.tables[view]
-            .release_into(item, rng, table)
-            .expect("every table has noise");
+        match self.tables.get(view) {
+            Some(mechanism) => mechanism.release_into(item, rng, table).expect("every table has noise"),
+            None => fill(item, |_| true, table),
+        }
         self.prepare(item.n_nodes, table, degrees);
     }
 
@@ -131,6 +153,7 @@ fn propagation(self_loops: Option<bool>, rule: DegreeRule, n: usize, table: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fgcl::Setting;
     use folkmoot_draws::{Purpose, Streams};
     use folkmoot_learning::Csr;
 
@@ -144,10 +167,42 @@ mod tests {
     }
 
     fn table(epsilon: f64, draws: Draws) -> Vec<f32> {
-        let noise = Noise::new(&[epsilon], draws, DegreeRule::Masked, Encoder::Gcn).unwrap();
+        let noise = Noise::new(&Params {
+            setting: Setting::Noise { epsilon },
+            draws,
+            ..Params::default()
+        })
+        .unwrap();
         let (mut rng, mut table) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
         noise.tables[0].release_into(&path(30), &mut rng, &mut table).unwrap();
         table
+    }
+
+    /// Of 29 edges at a share of 0.4 some 11.6 go, with a deviation of 2.6; those that stay are joined both ways, and nothing else is.
+    #[test]
+    fn a_view_loses_its_share_of_edges_and_gains_none() {
+        let mut params = Params {
+            setting: Setting::FgclWithoutNoise,
+            ..Params::default()
+        };
+        assert!(Noise::new(&params).is_none());
+        params.contrast.drop_edges = 0.4;
+        params.model.encoder = Encoder::GraphConv;
+        let noise = Noise::new(&params).unwrap();
+        let (mut rng, mut matrix) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
+        let mut n_left = 0.0;
+        for _ in 0..100 {
+            noise.drop_edges(&path(30), &mut rng, &mut matrix, &mut Vec::new());
+            for (at, weight) in matrix.iter().enumerate() {
+                let (u, v) = (at / 30, at % 30);
+                assert_eq!(*weight, matrix[v * 30 + u]);
+                assert!(*weight == 0.0 || (*weight == 1.0 && u.abs_diff(v) == 1));
+                n_left += weight / 2.0;
+            }
+        }
+        assert!((n_left - 2_900.0 * 0.6f32).abs() < 4.0 * 26.4, "{n_left}");
+        noise.look(0, &path(30), &mut rng, &mut matrix, &mut Vec::new());
+        assert_eq!(matrix.iter().sum::<f32>(), 58.0);
     }
 
     #[test]

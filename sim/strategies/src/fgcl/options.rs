@@ -8,15 +8,15 @@ use folkmoot_parts::part;
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The paper to the letter: the plain mean of the updates.
-    #[part(sets("protocol.weighting=Uniform"))]
+    /// The paper to the letter: the plain mean of the updates, and noisy weights divided by whatever degrees they have.
+    #[part(sets("protocol.weighting=Uniform", "degree_rule=Masked"))]
     AsPrinted,
     /// The conventions of the benchmark that the paper builds on: no relu between graph layers, features of a node with the sum 1,
     /// a readout over features and embedding together, the mean weighted by samples.
     #[part(sets("model.relu=false", "model.joint_readout=true", "normalise_features=true"))]
     AsReleased,
     /// The sound form: views drawn once for each graph, weights cut to 0..1, the mean weighted by samples. Its split is that of
-    /// `partition: LabelSkew(..)`, and its control the setting `FgclWithoutNoise`.
+    /// `partition: LabelSkew(..)`, and its controls the settings `FgclWithoutNoise` and `NoEdges`.
     #[part(sets("views=Fixed", "degree_rule=Clamp01"))]
     Corrected,
 }
@@ -46,8 +46,11 @@ pub enum Setting {
         epsilon_2: Option<f64>,
     },
     /// The contrastive term alone, on graphs as they are: the control that tells its gain from that of the noise. The two views
-    /// differ by dropout only.
+    /// differ by dropout, and by the edges that `contrast.drop_edges` takes away.
     FgclWithoutNoise,
+    /// Every client trains on the nodes of its graphs, of which none is joined to another: the control that tells what edges are
+    /// worth at all. No noise, and nothing that noise on edges would have to hide.
+    NoEdges,
 }
 
 impl Setting {
@@ -56,7 +59,7 @@ impl Setting {
         match self {
             Setting::Noise { epsilon } => vec![epsilon],
             Setting::Fgcl { epsilon, epsilon_2 } => vec![epsilon, epsilon_2.unwrap_or(epsilon)],
-            Setting::Centralised | Setting::Federated | Setting::FgclWithoutNoise => Vec::new(),
+            Setting::Centralised | Setting::Federated | Setting::FgclWithoutNoise | Setting::NoEdges => Vec::new(),
         }
     }
 
@@ -89,15 +92,19 @@ pub enum Views {
 }
 
 /// What becomes of noisy weights, of which many are negative, and of degrees that are not positive.
+///
+/// A propagated weight is `w_uv / sqrt(d_u d_v)`. All rules but `Masked` keep it in −1..=1, since no degree is less than a weight
+/// in it.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DegreeRule {
-    /// Weights as they are; a node whose degree is not positive has the factor 0.
-    #[default]
+    /// Weights as they are; a node whose degree is not positive has the factor 0, and one whose degree is just above 0 a factor
+    /// without bound.
     Masked,
     /// Weights as they are; a degree is the sum of their sizes.
     Abs,
-    /// Weights cut to 0..=1.
+    /// Weights cut to 0..=1, as those of a graph are.
+    #[default]
     Clamp01,
     /// Negative weights are 0.
     Relu,
@@ -134,6 +141,12 @@ pub struct Contrast {
     pub queue: u32,
     /// Which view leaves a full queue.
     pub order: Order,
+    /// Begin the queue anew in each round, with new views of the last graphs, each charged again. The paper fills it once, before the
+    /// first training, and maintains it ever after.
+    pub refill: bool,
+    /// The share of edges that each of the two views loses in `FgclWithoutNoise`, drawn at every use.
+    #[part(default = 0.0, in = 0..1)]
+    pub drop_edges: f64,
     /// The weight of the term, lambda.
     #[part(default = 0.01, at_least = 0, f32)]
     pub lambda: f64,

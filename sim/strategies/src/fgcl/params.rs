@@ -39,20 +39,45 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
-    /// Measure how well edges are guessed from views, and how many degrees are not positive.
+    /// Measure how well edges are guessed from views, how well members and edges are told from updates, and how many degrees are not
+    /// positive.
     #[part(default = true)]
     pub attacks: bool,
 }
 
 impl Params {
+    /// Whether views are graphs that have lost some of their edges.
+    pub(super) fn drops_edges(&self) -> bool {
+        self.setting == Setting::FgclWithoutNoise && self.contrast.drop_edges > 0.0
+    }
+
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let is_noisy = !self.setting.epsilons().is_empty();
+        let counts_edges = matches!(self.inputs, Inputs::Degree { .. } | Inputs::FeaturesOrDegree { .. });
+        rules.require(
+            !(is_noisy && counts_edges),
+            "inputs",
+            "must not count edges, as Degree and FeaturesOrDegree may, where there is noise on them: use Features, Intrinsic or \
+             Constant, or a setting without noise",
+        );
         let knows_no_weights = matches!(self.model.encoder, Encoder::Sage | Encoder::Gat { .. });
         rules.require(
             !(is_noisy && knows_no_weights),
             "model.encoder",
             "must know weights of edges where there is noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
+        );
+        let alike = self.model.encoder == Encoder::LightGcn && self.contrast.drop_edges == 0.0;
+        rules.require(
+            !(self.setting == Setting::FgclWithoutNoise && alike),
+            "contrast.drop_edges",
+            "must be above 0 with LightGcn and FgclWithoutNoise: nothing is dropped inside that encoder, so that both views would be the \
+             same",
+        );
+        rules.require(
+            !(self.drops_edges() && knows_no_weights),
+            "contrast.drop_edges",
+            "must be 0 with this encoder, which knows no weights of edges: use Gcn, GraphConv, Tag, LightGcn or Gin",
         );
         rules.at("model", |rules| self.model.plain().rules(rules));
     }

@@ -2,10 +2,11 @@
 
 use super::options::Order;
 use folkmoot_draws::{SimRng, draw_first, index};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A view that is kept: the graph, and its matrix if it is noisy.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) item: u32,
     pub(super) matrix: Vec<f32>,
@@ -30,6 +31,11 @@ impl Queue {
 
     pub(super) fn clear(&mut self) {
         self.spare.extend(self.views.drain(..));
+    }
+
+    /// All views, the oldest first: what a client keeps until its next training.
+    pub(super) fn to_vec(&self) -> Vec<Kept> {
+        self.views.iter().cloned().collect()
     }
 
     pub(super) fn get(&self, place: u32) -> &Kept {

@@ -9,7 +9,7 @@ use folkmoot_learning::Tape;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
 
-const INFERENCE: Purpose = Purpose(*b"fg-infer");
+pub(super) const INFERENCE: Purpose = Purpose(*b"fg-infer");
 /// Graphs that are scored at a time: a fixed number, so that sums do not depend on threads.
 const CHUNK: usize = 16;
 

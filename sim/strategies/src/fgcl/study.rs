@@ -1,4 +1,4 @@
-//! What is seen of FGCL from above: scores on common graphs, budgets, and guesses of edges.
+//! What is seen of FGCL from above: scores on common graphs, budgets, guesses of edges, and what updates give away.
 
 use super::Fgcl;
 use super::data::Data;
@@ -43,7 +43,7 @@ impl RoundStudy<Fgcl> for Audit {
 
     fn at_end(&self, end: &RoundEnd<'_, Fgcl>, sheet: &mut Sheet) {
         let n_rounds = u64::from(end.n_rounds());
-        if let [views] = end.privacy() {
+        if let Some(views) = end.privacy().first() {
             totals(views, sheet);
         }
         if end.is_dry() {
@@ -53,6 +53,7 @@ impl RoundStudy<Fgcl> for Audit {
         Score::conclude(&view.scores(end.parameters), sheet);
         if end.task.params.attacks {
             view.attacks(n_rounds, sheet);
+            view.leaks(end, sheet);
         }
     }
 }

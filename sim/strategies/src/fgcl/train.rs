@@ -2,13 +2,17 @@
 
 use super::Fgcl;
 use super::data::Own;
+use super::leaks::Sent;
 use super::options::Views;
-use super::queue::Queue;
+use super::queue::{Kept, Queue};
+use super::scores::INFERENCE;
 use super::step::Step;
-use crate::rounds::Task;
+use crate::rounds::{Task, Trained};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Moments, Tape};
+use folkmoot_privacy::{Law, Mechanism};
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
 const ORDER: Purpose = Purpose(*b"fg-order");
@@ -18,6 +22,11 @@ const FIXED: [Channel; 2] = [
     Channel::kept(0, Purpose(*b"fg-fix-1")),
     Channel::kept(0, Purpose(*b"fg-fix-2")),
 ];
+/// The views at inference of the client's other graphs, which are drawn where they are looked at.
+const LOOKS: Channel = Channel::kept(1, INFERENCE);
+/// Features that are made of edges; nothing is drawn for them.
+const BARE: Channel = Channel::new(2, Purpose(*b"fg-bare "));
+const DROP: Purpose = Purpose(*b"fg-drop ");
 const NEGATIVE: Purpose = Purpose(*b"fg-negat");
 
 /// What a thread keeps from one training to the next; no result depends on what it held.
@@ -40,21 +49,49 @@ thread_local! {
     static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
+/// What a client keeps of its trainings.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Past {
+    queue: Vec<Kept>,
+    /// The first update, and the last where it is another; only where they are attacked.
+    sent: Vec<Sent>,
+}
+
+impl Past {
+    /// The first update and the last.
+    pub(super) fn sent(&self) -> Vec<&Sent> {
+        self.sent.iter().collect()
+    }
+}
+
 /// The streams of one training.
 struct Draws<'a> {
     order: SimRng,
     views: Releases<'a>,
+    drop: SimRng,
     negative: SimRng,
     dropout: SimRng,
 }
 
 impl Fgcl {
-    /// The model after a client's training, and what the views cost. The task's own stream is for dropout alone.
-    pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> (Vec<f32>, Receipt) {
+    /// The model after a client's training, what the views cost, and the queue. The task's own stream is for dropout alone.
+    pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> Trained<(), Past> {
         let (own, parameters, mut views) = (task.shard, task.parameters, task.releases());
+        if let Some(table) = self.noise.as_ref().and_then(|noise| noise.tables.first()) {
+            let law = table.law();
+            own.seen().iter().for_each(|id| views.charge(LOOKS, *id, law));
+        }
+        if self.tells_edges {
+            (0..own.len() as u32).for_each(|at| views.charge(BARE, own.id(at), Law::UNPROTECTED));
+        }
+        let before = task.kept.filter(|_| !self.params.contrast.refill);
         if own.len() == 0 || task.dry_run() {
-            self.draw_all(own, &mut views);
-            return (parameters.to_vec(), views.receipt());
+            self.charge_all(own, before.is_none(), &mut views);
+            return Trained {
+                receipt: views.receipt(),
+                kept: Some(Past::default()),
+                ..Trained::model(parameters.to_vec())
+            };
         }
         let (is_dense, n_features) = (self.noise.is_some(), self.network.n_features());
         let spare = SPARE
@@ -77,35 +114,58 @@ impl Fgcl {
         let mut draws = Draws {
             order: task.rng_for(ORDER),
             views,
+            drop: task.rng_for(DROP),
             negative: task.rng_for(NEGATIVE),
             dropout: task.rng(),
         };
         scratch.moments.reset();
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            self.fill(own, &mut scratch, &mut draws);
+            self.fill(own, before.map(|past| past.queue.as_slice()), &mut scratch, &mut draws);
             for _ in 0..self.params.training.epochs {
                 self.epoch(own, parameters, tape, &mut scratch, &mut draws);
             }
             tape.parameters().to_vec()
         });
+        let mut kept = Past::default();
+        if self.is_contrastive && !self.params.contrast.refill {
+            kept.queue = scratch.queue.to_vec();
+        }
         SPARE.set(Some(scratch));
-        (trained, draws.views.receipt())
+        if self.params.attacks {
+            let first = task.kept.and_then(|past| past.sent.first());
+            kept.sent.extend(first.cloned());
+            kept.sent.push(Sent::new(task.round(), parameters, &trained));
+        }
+        Trained {
+            receipt: draws.views.receipt(),
+            kept: Some(kept),
+            ..Trained::model(trained)
+        }
     }
 
-    /// All views that a training uses, for a dry run, which draws none of them.
-    fn draw_all(&self, own: &Own, views: &mut Releases<'_>) {
-        let (mut matrix, mut degrees) = (Vec::new(), Vec::new());
-        let all = 0..own.len() as u32;
-        let n_views = if self.is_contrastive { 2 } else { 1 };
-        for at in self.first_in_queue(own) {
-            self.view(0, own, at, views, &mut matrix, &mut degrees);
+    /// Charges for all views that a training uses, as a dry run does, which draws none of them.
+    fn charge_all(&self, own: &Own, begins: bool, views: &mut Releases<'_>) {
+        let Some(noise) = &self.noise else { return };
+        let mut charge = |view: usize, at: u32| {
+            if let Some(table) = noise.tables.get(view) {
+                views.charge(self.channel(view), own.id(at), table.law());
+            }
+        };
+        for at in self.first_in_queue(own).filter(|_| begins) {
+            charge(0, at);
         }
         for _ in 0..self.params.training.epochs {
-            for view in 0..n_views {
-                all.clone()
-                    .for_each(|at| self.view(view, own, at, views, &mut matrix, &mut degrees));
+            for view in 0..noise.tables.len() {
+                (0..own.len() as u32).for_each(|at| charge(view, at));
             }
+        }
+    }
+
+    fn channel(&self, view: usize) -> Channel {
+        match self.params.views {
+            Views::Fresh => FRESH,
+            Views::Fixed => FIXED[view],
         }
     }
 
@@ -118,36 +178,48 @@ impl Fgcl {
         }
     }
 
-    /// The queue at the start.
-    fn fill(&self, own: &Own, scratch: &mut Scratch, draws: &mut Draws<'_>) {
+    /// The queue at the start: as the last training left it, or new views.
+    fn fill(&self, own: &Own, before: Option<&[Kept]>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
         scratch.queue.clear();
-        scratch.views.resize_with(scratch.views.len().max(1), Vec::new);
         let (most, order) = (self.params.contrast.queue as usize, self.params.contrast.order);
+        if let Some(before) = before {
+            for kept in before {
+                scratch.queue.insert(kept.item, &kept.matrix, most, order);
+            }
+            return;
+        }
+        scratch.views.resize_with(scratch.views.len().max(1), Vec::new);
         for at in self.first_in_queue(own) {
             let view = &mut scratch.views[0];
-            self.view(0, own, at, &mut draws.views, view, &mut scratch.degrees);
+            self.view(
+                0,
+                own,
+                at,
+                (&mut draws.views, &mut draws.drop),
+                view,
+                &mut scratch.degrees,
+            );
             scratch.queue.insert(at, view, most, order);
         }
     }
 
-    /// A view of a client's graph, if there is noise: a new one, or that which is kept.
+    /// A view of a client's graph, if it is not the graph itself: a new one, or that which is kept.
     fn view(
         &self,
         view: usize,
         own: &Own,
         at: u32,
-        views: &mut Releases<'_>,
+        (views, drop): (&mut Releases<'_>, &mut SimRng),
         matrix: &mut Vec<f32>,
         degrees: &mut Vec<f32>,
     ) {
         let Some(noise) = &self.noise else { return };
-        let channel = match self.params.views {
-            Views::Fresh => FRESH,
-            Views::Fixed => FIXED[view],
-        };
         let graph = own.graph(at);
+        let Some(table) = noise.tables.get(view) else {
+            return noise.drop_edges(graph, drop, matrix, degrees);
+        };
         views
-            .release_into(channel, own.id(at), &noise.tables[view], graph, matrix)
+            .release_into(self.channel(view), own.id(at), table, graph, matrix)
             .expect("every table has noise");
         if !matrix.is_empty() {
             noise.prepare(graph.n_nodes, matrix, degrees);
@@ -198,7 +270,7 @@ impl Fgcl {
         views.resize_with(views.len().max(n * n_views), Vec::new);
         for view in 0..n_views {
             for (&item, matrix) in items.iter().zip(&mut views[view * n..]) {
-                self.view(view, own, item, &mut draws.views, matrix, degrees);
+                self.view(view, own, item, (&mut draws.views, &mut draws.drop), matrix, degrees);
                 step.assembly.push(own.graph(item), matrix);
             }
             step.ask(own.labels(), items);
