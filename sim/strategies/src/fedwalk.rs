@@ -13,6 +13,8 @@
 //! | A `dictionary`      | downlink  | all those vectors                             | 4 k \|V\|               |
 //! | A `ordered_matrix`  | uplink    | the neighbours' vectors by noisy degree       | 4 k \|N(v)\|            |
 //! | A `tree_and_matrix` | downlink  | tree, and dissimilarities of all pairs        | 8 (\|V\|-1) + 4 \|V\|²  |
+//! | A `rows_wanted`     | uplink    | the neighbours (`rows: Neighbours`)           | 4 \|N(v)\|              |
+//! | A `rows`            | downlink  | their dissimilarities                         | 4 \|V\| \|N(v)\|        |
 //! | B `start`           | downlink  | l, epsilon, p                                 | 12                      |
 //! | B `walk`            | peer      | l, epsilon, p and the entries so far          | 12 + 4 × entries        |
 //! | B `sequence`        | uplink    | the entries                                   | 4 l                     |
@@ -25,7 +27,8 @@
 //! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
 //! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
 //! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
-//! alone; `epsilon_matrix` adds fresh noise to it.
+//! alone; `epsilon_matrix` adds fresh noise to it. A device that gets rows and not the whole matrix asks for them by name, which nothing
+//! protects: the privacy ledger has a row for it.
 
 pub mod audit;
 mod client;
@@ -44,7 +47,7 @@ mod walking;
 pub use client::Client;
 pub use encoder::{Audit, Encoder, Entries};
 pub use message::{Down, Peer, Up};
-pub use options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+pub use options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 pub use params::Params;
 pub use server::Server;
 
@@ -137,6 +140,8 @@ pub(crate) mod mechanism {
     pub(crate) const DEGREES: Channel = Channel::new(0, Purpose(*b"fw-noise"));
     pub(crate) const MATRIX: Channel = Channel::new(1, Purpose(*b"fw-matrx"));
     pub(crate) const ENTRY: Channel = Channel::new(2, Purpose(*b"fw-encod"));
+    /// Where rows are asked for.
+    pub(crate) const REQUEST: Channel = Channel::new(3, Purpose(*b"fw-reqst"));
 }
 
 impl FedWalk {
@@ -255,8 +260,8 @@ impl Strategy for FedWalk {
         Ok(Server::new(self.n_nodes(), self.n_bins))
     }
 
-    fn client(&self, _: OwnVertex<'_>, _: &Setup<'_>) -> Result<Client, StrategyError> {
-        Ok(Client::default())
+    fn client(&self, own: OwnVertex<'_>, setup: &Setup<'_>) -> Result<Client, StrategyError> {
+        Ok(Client::new(self, own, setup))
     }
 
     fn on_server(
@@ -318,14 +323,18 @@ impl Strategy for FedWalk {
         let info = |mechanism: &str, unit: &str, claimed| MechanismInfo {
             mechanism: mechanism.to_owned(),
             unit: unit.to_owned(),
-            claimed: Some(claimed),
+            claimed,
         };
         let encoder = format!("{}: walk entry", self.params.encoder.mechanism());
-        let (degree, entry) = (self.params.epsilon_degree, self.params.epsilon_encoder);
-        vec![
+        let (degree, entry) = (Some(self.params.epsilon_degree), Some(self.params.epsilon_encoder));
+        let mut mechanisms = vec![
             info("laplace degree vector", "one neighbour", degree),
             info("none: ordered matrix", "one neighbour", degree),
             info(&encoder, "one vertex", entry),
-        ]
+        ];
+        if self.params.asks_for_rows() {
+            mechanisms.push(info("none: row request", "one neighbour", None));
+        }
+        mechanisms
     }
 }

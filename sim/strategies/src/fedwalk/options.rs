@@ -104,6 +104,27 @@ pub enum Rows {
     Off,
 }
 
+/// Which devices remember what passes through them and put it together afterwards.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curious {
+    /// None.
+    #[default]
+    Nobody,
+    /// Each with this probability.
+    Share {
+        /// The probability.
+        #[part(default = 0.01, in = 0..=1)]
+        share: f64,
+    },
+    /// Those with at least so many neighbours.
+    Hubs {
+        /// The number of neighbours.
+        #[part(required)]
+        degree: u32,
+    },
+}
+
 /// What becomes of a walk whose next holder is absent.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq)]

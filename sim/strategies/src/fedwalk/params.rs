@@ -1,7 +1,7 @@
 //! FedWalk's settings, as a card states them.
 
 use super::encoder::Encoder;
-use super::options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+use super::options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 use crate::node_embedding::{Embedding, Evaluation};
 use folkmoot_parts::{Chosen, Rules, part};
 
@@ -67,9 +67,12 @@ pub struct Params {
     pub embedding: Embedding,
     /// How the vectors are scored.
     pub evaluation: Evaluation,
-    /// Measure what the server could learn of the edges: row matching on uploaded matrices, first entries and pairs of the walks.
+    /// Measure what the server could learn of the edges: rows uploaded and asked for, first and last entries and pairs of the walks, and
+    /// the vectors.
     #[part(default = true)]
     pub attacks: bool,
+    /// Which devices remember what passes through them, for an attack from among the devices.
+    pub curious: Curious,
 }
 
 impl Params {
@@ -116,6 +119,11 @@ impl Params {
         self.encoder
             .entries(2, self.epsilon_encoder)
             .is_ok_and(|entries| entries.reads_scores())
+    }
+
+    /// Whether devices name to the server the vertices whose dissimilarities they need.
+    pub fn asks_for_rows(&self) -> bool {
+        self.m_upload && matches!(self.rows, Rows::Neighbours | Rows::OnRequest)
     }
 
     /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.

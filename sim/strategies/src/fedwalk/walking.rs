@@ -5,7 +5,7 @@ use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::encoder::{Entries, Scale};
 use super::message::{Budget, Walk};
-use super::options::{Absent, Pool, Rows, SelfHop};
+use super::options::{Absent, Pool, SelfHop};
 use super::{FedWalk, Predicted, Up, counter, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::{index, unit};
@@ -119,9 +119,9 @@ impl Client {
         let (me, neighbours) = (own.vertex(), own.neighbours());
         loop {
             if let Some(vertex) = held.reads(system)
-                && !self.can_read(system, vertex, neighbours, cx.dry_run())
+                && !self.can_read(system, vertex, cx.dry_run())
             {
-                self.wait(held, vertex, cx);
+                self.wait(system, held, vertex, cx);
                 return Ok(());
             }
             held.next = match held.next {
@@ -183,23 +183,20 @@ impl Client {
     }
 
     /// Whether this device has what it takes to tell `vertex` from others.
-    fn can_read(&self, system: &FedWalk, vertex: u32, neighbours: &[u32], dry_run: bool) -> bool {
+    fn can_read(&self, system: &FedWalk, vertex: u32, dry_run: bool) -> bool {
         let has_tree = self.has_tree && (dry_run || self.dictionary.is_some());
-        let has_row = || match system.params.rows {
-            Rows::All | Rows::Off => true,
-            Rows::Neighbours if neighbours.binary_search(&vertex).is_ok() => true,
-            Rows::Neighbours | Rows::OnRequest => self.rows.binary_search(&vertex).is_ok(),
-        };
-        has_tree && (!system.params.m_upload || has_row())
+        has_tree && (!system.params.asks_for_rows() || self.rows.binary_search(&vertex).is_ok())
     }
 
     /// Keeps a walk until the tree, or the row of `vertex`, comes.
-    fn wait(&mut self, held: Held, vertex: u32, cx: Cx<'_, '_>) {
+    fn wait(&mut self, system: &FedWalk, held: Held, vertex: u32, cx: Cx<'_, '_>) {
         if self.has_tree
+            && system.params.asks_for_rows()
             && let Err(at) = self.requested.binary_search(&vertex)
         {
             self.requested.insert(at, vertex);
             cx.count(counter::ROW_REQUESTS, 1);
+            let vertex = cx.unprotected(mechanism::REQUEST, vertex);
             cx.send(Up::RowRequest(vertex));
         }
         self.waiting.push(held);
@@ -259,10 +256,8 @@ impl Client {
             return Ok(());
         };
         // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
-        let neighbours = own.neighbours();
-        let can_encode =
-            |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, neighbours, cx.dry_run());
-        let known: Vec<u32> = neighbours.iter().copied().filter(can_encode).collect();
+        let can_encode = |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, cx.dry_run());
+        let known: Vec<u32> = own.neighbours().iter().copied().filter(can_encode).collect();
         if tried >= u32::from(tries) || known.is_empty() {
             cx.count(counter::GIVEN_UP, 1);
             return Ok(());
