@@ -71,7 +71,10 @@ impl Settings for Params {
     fn share(&self, _: &DeepWalk, source: &Source<'_>) -> Result<Shared<DeepWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
-            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            shards: Box::new(VertexOwners {
+                walked: Arc::clone(&walked),
+                knows_two_hops: false,
+            }),
             study: Box::new(Worth(walked)),
         })
     }

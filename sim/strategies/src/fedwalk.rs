@@ -227,7 +227,10 @@ impl Settings for Params {
     fn share(&self, _: &FedWalk, source: &Source<'_>) -> Result<Shared<FedWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
-            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            shards: Box::new(VertexOwners {
+                walked: Arc::clone(&walked),
+                knows_two_hops: self.pool == Pool::Oracle,
+            }),
             study: Box::new(Watch::new(walked)),
         })
     }

@@ -208,11 +208,12 @@ impl Walked {
     }
 }
 
-/// All that a client knows of the graph who owns one vertex: its neighbours.
+/// All that a client knows of the graph who owns one vertex: its neighbours, and theirs where a trusted party told it.
 #[derive(Clone, Copy)]
 pub struct OwnVertex<'a> {
     graph: &'a Graph,
     vertex: u32,
+    knows_two_hops: bool,
 }
 
 impl<'a> OwnVertex<'a> {
@@ -225,21 +226,35 @@ impl<'a> OwnVertex<'a> {
     pub fn neighbours(self) -> &'a [u32] {
         self.graph.neighbours(self.vertex)
     }
+
+    /// The neighbours of one of its neighbours, ascending; none unless a trusted party told it.
+    pub fn neighbours_of(self, neighbour: u32) -> &'a [u32] {
+        match self.knows_two_hops && self.graph.has_edge(self.vertex, neighbour) {
+            true => self.graph.neighbours(neighbour),
+            false => &[],
+        }
+    }
 }
 
 /// One vertex for each client: client `v` owns vertex `v`.
-pub struct VertexOwners(pub Arc<Walked>);
+pub struct VertexOwners {
+    /// The data.
+    pub walked: Arc<Walked>,
+    /// Everybody is told who the neighbours of its neighbours are, for a control that no deployment has.
+    pub knows_two_hops: bool,
+}
 
 impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners {
     fn n_clients(&self) -> u32 {
-        self.0.graph().n_nodes() as u32
+        self.walked.graph().n_nodes() as u32
     }
 
     #[inline]
     fn shard(&self, client: ClientId) -> OwnVertex<'_> {
         OwnVertex {
-            graph: self.0.graph(),
+            graph: self.walked.graph(),
             vertex: client.0,
+            knows_two_hops: self.knows_two_hops,
         }
     }
 
@@ -248,8 +263,15 @@ impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners 
     }
 
     fn trusted(&self) -> Option<&'static str> {
-        let holds_out = "takes held-out edges, drawn from the whole graph, away from their vertices";
-        self.0.links.as_ref().map(|_| holds_out)
+        match (&self.walked.links, self.knows_two_hops) {
+            (None, false) => None,
+            (Some(_), false) => Some("takes held-out edges, drawn from the whole graph, away from their vertices"),
+            (None, true) => Some("tells every vertex the neighbours of its neighbours"),
+            (Some(_), true) => Some(
+                "takes held-out edges, drawn from the whole graph, away from their vertices, and tells every vertex the neighbours of \
+                 its neighbours",
+            ),
+        }
     }
 }
 

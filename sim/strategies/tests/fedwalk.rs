@@ -463,6 +463,14 @@ fn the_whole_system_is_the_same_for_any_threads_windows_and_encoding() {
         prepend_start: true,
         ..with_matrices.clone()
     };
+    let of_oracles = Params {
+        pool: Pool::Oracle,
+        evaluation: Evaluation {
+            hold_out: 0.1,
+            ..Evaluation::default()
+        },
+        ..of_vectors.clone()
+    };
     let of_neighbours = Params {
         rows: Rows::Neighbours,
         curious: Curious::Share { share: 0.3 },
@@ -472,7 +480,7 @@ fn the_whole_system_is_the_same_for_any_threads_windows_and_encoding() {
         },
         ..with_matrices.clone()
     };
-    for params in [with_matrices, of_vectors, on_request, of_neighbours] {
+    for params in [with_matrices, of_vectors, of_oracles, on_request, of_neighbours] {
         for world in [World::ideal(), rough_world()] {
             let print = |options| {
                 let outcome = play(&graph, params.clone(), &world, options);

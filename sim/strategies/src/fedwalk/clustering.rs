@@ -143,8 +143,8 @@ impl Published {
     }
 
     /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under
-    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Tree`] takes them
-    /// from bin `i`, [`Pool::Global`] from all vertices, so that its sets are nested and entries repeat.
+    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Global`] takes them
+    /// from all vertices, so that its sets are nested and entries repeat.
     pub fn pool(&self, u: u32, plan: &[u8], dictionary: &Dictionary, kind: Pool) -> &[u32] {
         let pools = self
             .pools
@@ -169,7 +169,7 @@ impl Published {
         for (bin, count) in row.iter().enumerate() {
             let candidates = match kind {
                 Pool::Global => subsets.last(),
-                Pool::Tree | Pool::Vector => subsets.get(bin),
+                _ => subsets.get(bin),
             };
             let wanted = count.round().max(0.0) as usize;
             if let Some(candidates) = candidates.filter(|_| wanted > 0) {

@@ -14,6 +14,18 @@ pub enum Pool {
     Global,
     /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
     Vector,
+    /// The neighbours, as a trusted party tells every device of those of its own: the best that any pool can be, and a control that no
+    /// deployment has. No tree is needed.
+    Oracle,
+    /// All vertices but the one predicted from: the pool that knows nothing, the other control. No tree is needed.
+    Random,
+}
+
+impl Pool {
+    /// Whether it is read off the clustering tree.
+    pub fn reads_tree(self) -> bool {
+        matches!(self, Pool::Tree | Pool::Global)
+    }
 }
 
 /// How clusters are merged.

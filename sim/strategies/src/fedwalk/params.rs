@@ -79,7 +79,7 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         rules.require(
-            self.rows != Rows::Off || self.pool == Pool::Vector,
+            self.rows != Rows::Off || !self.pool.reads_tree(),
             "rows",
             "must not be Off when pools are read off the tree; set pool: Vector to do without",
         );
@@ -111,7 +111,7 @@ impl Params {
 
     /// Whether devices read the tree: for pools, or to encode.
     pub fn reads_tree(&self) -> bool {
-        self.pool != Pool::Vector || self.encodes_by_score()
+        self.pool.reads_tree() || self.encodes_by_score()
     }
 
     /// Whether entries are encoded by what clients know of the tree, however large it is.
@@ -128,7 +128,7 @@ impl Params {
 
     /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.
     pub(super) fn draws_from_tree(&self) -> bool {
-        self.pool != Pool::Vector && self.predictor_prob > 0.0
+        self.pool.reads_tree() && self.predictor_prob > 0.0
     }
 
     /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than there are vertices.

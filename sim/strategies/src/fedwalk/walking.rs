@@ -72,7 +72,7 @@ impl Held {
         match self.next {
             Next::Choose => None,
             Next::Start(u) | Next::Entry(u) | Next::Jump { entry: u, .. } => encodes.then_some(u),
-            Next::Predict(u) => (system.params.pool != Pool::Vector).then_some(u),
+            Next::Predict(u) => system.params.pool.reads_tree().then_some(u),
         }
     }
 
@@ -155,7 +155,7 @@ impl Client {
                     }
                     Next::Predict(u)
                 }
-                Next::Predict(u) => match self.predict(system, u, hops, cx) {
+                Next::Predict(u) => match self.predict(system, own, u, hops, cx) {
                     Some(to) => Next::Jump {
                         entry: if system.params.literal_line27 { u } else { to },
                         to,
@@ -227,15 +227,19 @@ impl Client {
     }
 
     /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
-    fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
-        let pool = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
-            (Pool::Vector, Some(plan), Some(dictionary), _) => dictionary.pool(u, plan),
-            (kind, Some(plan), Some(dictionary), Some(published)) => published.pool(u, plan, dictionary, kind),
-            _ => &[],
+    fn predict(&self, system: &FedWalk, own: OwnVertex<'_>, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
+        let mut one_of = |pool: &[u32]| (!pool.is_empty()).then(|| pool[index(rng, pool.len())]);
+        let next = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
+            (Pool::Oracle, ..) => one_of(own.neighbours_of(u)),
+            // A neighbour is another vertex, so there are two at least.
+            (Pool::Random, ..) => Some(another(u, system.n_nodes(), rng)),
+            (Pool::Vector, Some(plan), Some(dictionary), _) => one_of(dictionary.pool(u, plan)),
+            (kind, Some(plan), Some(dictionary), Some(published)) => one_of(published.pool(u, plan, dictionary, kind)),
+            _ => None,
         };
-        let (counter, next) = match pool.is_empty() {
-            true => (counter::EMPTY_POOLS, None),
-            false => (counter::PREDICTED_HOPS, Some(pool[index(rng, pool.len())])),
+        let counter = match next {
+            None => counter::EMPTY_POOLS,
+            Some(_) => counter::PREDICTED_HOPS,
         };
         cx.count(counter, 1);
         if let Some(to) = next {
@@ -274,6 +278,12 @@ impl Client {
         Client::send_on(walk, u, tried + 1, cx);
         Ok(())
     }
+}
+
+/// A vertex other than `u`, each as likely.
+fn another(u: u32, n_nodes: usize, rng: &mut SimRng) -> u32 {
+    let other = index(rng, n_nodes - 1) as u32;
+    other + u32::from(other >= u)
 }
 
 /// An encoder that reads scores, on the published tree (Eqs. 9-12).

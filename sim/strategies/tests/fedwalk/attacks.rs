@@ -251,3 +251,36 @@ fn vectors_tell_the_edges_unless_the_walks_were_blind() {
     // 920 edges and as many other pairs.
     assert!((closed - 0.5).abs() < 4.0 / (6.0 * 920.0_f64).sqrt(), "{closed}");
 }
+
+/// With the neighbours for a pool the predictor always hits, with everybody as often as chance has it.
+#[test]
+fn the_pools_of_the_controls_are_the_best_and_the_worst() {
+    let graph = cliques();
+    let play_with = |pool| {
+        let params = Params {
+            walks_per_node: 20,
+            pool,
+            ..counting()
+        };
+        let trusted = prepare(params.clone(), &graph).unwrap().system().shards.trusted();
+        (play_ideal(&graph, params), trusted)
+    };
+    let ((oracle, told), (random, untold)) = (play_with(Pool::Oracle), play_with(Pool::Random));
+    assert_eq!(
+        (told, untold),
+        (Some("tells every vertex the neighbours of its neighbours"), None)
+    );
+    assert_eq!(number(&oracle, "predictor_hit_rate"), 1.0);
+    assert!(number(&oracle, "consecutive_edge_share") > 0.99);
+    assert_eq!(number(&oracle, "empty_pools") + number(&random, "empty_pools"), 0.0);
+    let (hits, hops) = (number(&random, "predictor_hit_rate"), number(&random, "predicted_hops"));
+    let by_chance = 2.0 * 920.0 / (200.0 * 199.0);
+    // Walks come to a vertex in proportion to its neighbours, of which some have eleven.
+    assert!(
+        (hits - by_chance).abs() < 0.001 + 4.0 * (by_chance / hops).sqrt(),
+        "{hits}"
+    );
+    // A neighbour's neighbour is the holder once in nine or so.
+    let back = number(&oracle, "self_hops") / number(&oracle, "predicted_hops");
+    assert!((back - 0.11).abs() < 0.02, "{back}");
+}
