@@ -330,7 +330,10 @@ fn in_fed_walk() {
 fn in_deep_walk() {
     holds::<deep_walk::Params>(
         data::vertices,
-        &[("(walk_length: 6, walks_per_node: 2)", &["neighbours"])],
+        &[
+            ("(walk_length: 6, walks_per_node: 2)", &["neighbours"]),
+            ("(walk_length: 6, walks_per_node: 2, epsilon: 2)", &["neighbours"]),
+        ],
     );
 }
 
