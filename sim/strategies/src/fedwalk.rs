@@ -28,7 +28,8 @@
 //! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
 //! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
 //! alone; `epsilon_matrix` adds fresh noise to it. A device that gets rows and not the whole matrix asks for them by name, which nothing
-//! protects: the privacy ledger has a row for it.
+//! protects: the privacy ledger has a row for it. Of more than 50 000 vertices the matrix is counted and not made, as
+//! [`clustering::Published::of_matrices`] has it.
 
 pub mod audit;
 mod client;
@@ -155,13 +156,6 @@ impl FedWalk {
             return Err(StrategyError(broken.to_string()));
         }
         let n_nodes = facts.n_nodes as usize;
-        if params.m_upload && params.reads_tree() && n_nodes > clustering::MAX_MATRIX_NODES {
-            let most = clustering::MAX_MATRIX_NODES;
-            return Err(StrategyError(format!(
-                "the dissimilarities of {n_nodes} vertices are too many to hold, at most those of {most}; set m_upload: false to \
-                 make the tree of the degree vectors, or pool: Vector and encoder: Identity to do without"
-            )));
-        }
         let entries = params.encoder.entries(facts.n_nodes, params.epsilon_encoder)?;
         if entries.is_scaled() && n_nodes > clustering::MAX_PAIRS_NODES {
             let most = clustering::MAX_PAIRS_NODES;
@@ -294,7 +288,7 @@ impl Strategy for FedWalk {
                 Done::Matrix(dictionary.ordered_matrix(neighbours, self.n_nodes()))
             }
             Work::ClusterMatrices { matrices, dictionary } => {
-                let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
+                let published = Published::of_matrices(matrices, dictionary.vectors(), self.n_bins, metric, linkage);
                 self.measure(&published, dictionary, cx);
                 Done::Tree(Arc::new(published))
             }
