@@ -85,7 +85,7 @@ fn the_written_scenario_states_every_field() {
                   cohort deadline_ms horizon_s observe sweep walk_length walks_per_node predictor_prob n_bins \
                   epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent variant encoder m_upload epsilon_matrix linkage metric embedding dim window \
                   negatives output epochs rate min_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
-                  hold_out attacks uplink downlink \
+                  hold_out attacks curious uplink downlink \
                   peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
     for field in fields.split_whitespace() {
         let is_written = |line: &str| line.trim_start().starts_with(&format!("{field}: "));

@@ -35,6 +35,7 @@ pub mod noisy_counts;
 mod normal;
 pub mod randomised_response;
 pub mod renyi;
+pub mod sparse_bits;
 
 pub use accountant::{Accountant, Composition, DELTA, Totals};
 pub use additive::Additive;
@@ -47,3 +48,4 @@ pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;
 pub use randomised_response::RandomisedResponse;
 pub use renyi::RenyiCurve;
+pub use sparse_bits::SparseBits;

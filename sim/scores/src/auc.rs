@@ -57,23 +57,27 @@ pub fn true_positive_rate(positive: &[bool], scores: &[f64], max_false: f64) -> 
 /// The area for items `(score, positive)` without NaN; `None` if one class is missing.
 pub(crate) fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
     items.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let n_positive = items.iter().filter(|item| item.1).count() as u128;
-    let n_negative = items.len() as u128 - n_positive;
-    if n_positive == 0 || n_negative == 0 {
-        return None;
-    }
-    // Twice the sum of mid-ranks: a group of equal scores at the ranks first..=last has mid-rank (first + last) / 2.
     // `chunk_by` compares with ==, so that -0 and 0 tie although `total_cmp` tells them apart.
-    let mut doubled_ranks = 0;
-    let mut before = 0;
-    for group in items.chunk_by(|a, b| a.0 == b.0) {
-        let last = before + group.len() as u128;
-        let doubled_mid_rank = before + 1 + last;
-        doubled_ranks += doubled_mid_rank * group.iter().filter(|item| item.1).count() as u128;
-        before = last;
+    auc_of_groups(items.chunk_by(|a, b| a.0 == b.0).map(|group| {
+        let n_positive = group.iter().filter(|item| item.1).count() as u64;
+        (n_positive, group.len() as u64 - n_positive)
+    }))
+}
+
+/// The area for groups of items with one score, the lowest first: how many of a group are positive and how many negative. `None` if
+/// one class is missing.
+///
+/// For items that are too many to be listed, such as all pairs of vertices. A positive item wins against the negative ones of the
+/// groups below and half of those of its own, which is counted in integers: the value is that of [`auc`] to the bit.
+pub fn auc_of_groups(groups: impl IntoIterator<Item = (u64, u64)>) -> Option<f64> {
+    let (mut n_positive, mut n_negative, mut doubled_wins) = (0, 0, 0);
+    for (positive, negative) in groups {
+        let (positive, negative) = (u128::from(positive), u128::from(negative));
+        doubled_wins += positive * (2 * n_negative + negative);
+        n_positive += positive;
+        n_negative += negative;
     }
-    let doubled_wins = doubled_ranks - n_positive * (n_positive + 1);
-    Some(doubled_wins as f64 / (2 * n_positive * n_negative) as f64)
+    (n_positive > 0 && n_negative > 0).then(|| doubled_wins as f64 / (2 * n_positive * n_negative) as f64)
 }
 
 /// The areas of many binary tasks with missing labels.

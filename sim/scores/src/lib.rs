@@ -23,7 +23,7 @@ mod kernels;
 mod labels;
 mod neighbours;
 
-pub use auc::{MaskedAuc, auc, auc_one_vs_rest, masked_auc, true_positive_rate};
+pub use auc::{MaskedAuc, auc, auc_of_groups, auc_one_vs_rest, masked_auc, true_positive_rate};
 pub use clustering::{adjusted_rand, normalised_mutual_info, silhouette};
 pub use labels::{F1, accuracy, f1_multi_class, f1_multi_label};
 pub use neighbours::trustworthiness;

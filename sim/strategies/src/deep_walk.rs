@@ -10,11 +10,16 @@
 //! | exchange     | direction | payload                           | bytes      |
 //! |--------------|-----------|-----------------------------------|------------|
 //! | `neighbours` | uplink    | the device's neighbours, `u32`    | 4 \|N(v)\| |
+//! | the same     |           | with `epsilon`: those it tells of | 4 × so many |
+//!
+//! With `epsilon` a device answers for the vertices after it by randomised response, one bit for each: the pairs of vertices are divided
+//! among the devices, so an edge costs its epsilon once, and the server walks on what it was told. That is the baseline of anything that
+//! claims to hide edges at that epsilon.
 //!
 //! A walk has `walk_length` vertices, its start among them, and ends early where there is nobody to go to. An edge counts if either
 //! end has told it, so one that is away hides only the edges between absent devices.
 
-use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, VertexOwners, Walked};
+use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, Walked};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::{Rng, SeedableRng, index, shuffle};
 use folkmoot_engine::messages;
@@ -22,9 +27,13 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_parts::part;
+use folkmoot_privacy::SparseBits;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// How many edges that are none randomised response may add: 400 MB of pairs.
+const MAX_FALSE_EDGES: f64 = 5e7;
 
 const KEY: Purpose = Purpose(*b"dw-walks");
 
@@ -41,6 +50,9 @@ pub struct Params {
     /// Walks from every vertex, gamma.
     #[part(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
+    /// Budget of an edge, by randomised response on every pair of vertices; where it is left out neighbours are told as they are.
+    #[part(above = 0, in = 1e-6..=1e6)]
+    pub epsilon: Option<f64>,
     /// What is learned from the walks. The published figures are usually made with `SkipGram(output: Both, epochs: 5)`.
     pub embedding: Embedding,
     /// How the vectors are scored.
@@ -62,6 +74,17 @@ impl Settings for Params {
     }
 
     fn strategy(&self, facts: &Facts) -> Result<DeepWalk, StrategyError> {
+        if let Some(epsilon) = self.epsilon {
+            let n_pairs = f64::from(facts.n_nodes) * f64::from(facts.n_nodes - 1) / 2.0;
+            let n_false = n_pairs * response(epsilon, 0)?.flip_probability();
+            if n_false > MAX_FALSE_EDGES {
+                let least = (libm::log(n_pairs / MAX_FALSE_EDGES - 1.0) * 100.0).ceil() / 100.0;
+                return Err(StrategyError(format!(
+                    "epsilon: must leave at most {MAX_FALSE_EDGES:.0} false edges among the {n_pairs:.0} pairs of vertices, got \
+                     {n_false:.0} expected at {epsilon}; take {least:.2} or more"
+                )));
+            }
+        }
         Ok(DeepWalk {
             params: self.clone(),
             n_nodes: facts.n_nodes,
@@ -71,7 +94,10 @@ impl Settings for Params {
     fn share(&self, _: &DeepWalk, source: &Source<'_>) -> Result<Shared<DeepWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
-            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            shards: Box::new(VertexOwners {
+                walked: Arc::clone(&walked),
+                knows_two_hops: false,
+            }),
             study: Box::new(Worth(walked)),
         })
     }
@@ -91,17 +117,17 @@ messages! {
     }
 }
 
-/// The neighbours are sent as they are.
+/// What each device tells of its neighbours.
 const NEIGHBOURS: Channel = Channel::new(0, Purpose(*b"dw-edges"));
 
 /// The server walks and learns from the neighbours of each vertex, as far as it told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work(Vec<Box<[u32]>>);
+pub struct Work(Arc<[Box<[u32]>]>);
 
 /// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
-    told: Vec<Box<[u32]>>,
+    told: Arc<[Box<[u32]>]>,
     answers: Gather,
     is_collecting: bool,
     embeddings: Option<Embeddings>,
@@ -158,7 +184,7 @@ impl Strategy for DeepWalk {
 
     fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
         Ok(Server {
-            told: vec![Box::default(); self.n_nodes as usize],
+            told: vec![Box::default(); self.n_nodes as usize].into(),
             answers: Gather::default(),
             is_collecting: true,
             embeddings: None,
@@ -188,7 +214,7 @@ impl Strategy for DeepWalk {
             ServerEvent::Message {
                 from,
                 message: Up::Neighbours(neighbours),
-            } => match server.told.get_mut(from.0 as usize) {
+            } => match Arc::get_mut(&mut server.told).and_then(|all| all.get_mut(from.0 as usize)) {
                 Some(told) if server.is_collecting => {
                     *told = neighbours;
                     server.answers.answered(1)
@@ -219,7 +245,7 @@ impl Strategy for DeepWalk {
                 cx.finish();
                 return Ok(());
             }
-            cx.compute(Work(std::mem::take(&mut server.told)));
+            cx.compute(Work(Arc::clone(&server.told)));
         }
         Ok(())
     }
@@ -232,7 +258,16 @@ impl Strategy for DeepWalk {
         cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
         if let ClientEvent::Start = event {
-            let neighbours = cx.unprotected(NEIGHBOURS, own.neighbours().into());
+            let neighbours: Box<[u32]> = match self.params.epsilon {
+                None => cx.unprotected(NEIGHBOURS, own.neighbours().into()),
+                Some(epsilon) => {
+                    let first = own.vertex() + 1;
+                    let after = own.neighbours().iter().filter_map(|&v| v.checked_sub(first));
+                    let response = response(epsilon, self.n_nodes - first)?;
+                    let told = cx.release(NEIGHBOURS, &response, &after.collect::<Vec<u32>>())?;
+                    told.into_iter().map(|place| first + place).collect()
+                }
+            };
             cx.send(Up::Neighbours(neighbours));
         }
         Ok(())
@@ -261,15 +296,26 @@ impl Strategy for DeepWalk {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let (mechanism, unit) = match self.params.epsilon {
+            None => ("none: neighbours", "one neighbour"),
+            Some(_) => ("randomised response: neighbours", EDGE),
+        };
         vec![MechanismInfo {
-            mechanism: "none: neighbours".to_owned(),
-            unit: "one neighbour".to_owned(),
-            claimed: None,
+            mechanism: mechanism.to_owned(),
+            unit: unit.to_owned(),
+            claimed: self.params.epsilon,
         }]
     }
 }
 
-/// What the vectors are worth.
+const EDGE: &str = "one edge";
+
+/// Randomised response on so many pairs of vertices.
+fn response(epsilon: f64, n_pairs: u32) -> Result<SparseBits, StrategyError> {
+    SparseBits::new(epsilon, n_pairs, EDGE).map_err(|error| StrategyError(error.to_string()))
+}
+
+/// What the vectors are worth, and what the server knows of the edges where it is not told them as they are.
 struct Worth(Arc<Walked>);
 
 impl Study<DeepWalk> for Worth {
@@ -281,6 +327,15 @@ impl Study<DeepWalk> for Worth {
         if let Some(vectors) = &end.server.embeddings {
             let evaluation = &end.strategy.params.evaluation;
             evaluation.read(vectors, &self.0, end, &mut end.rng(), sheet);
+        }
+        if end.strategy.params.epsilon.is_some() {
+            let told = end.server.told.iter().enumerate();
+            let pairs = told.flat_map(|(u, list)| list.iter().map(move |&v| (u as u32, v)));
+            let found = Tally::new(end.strategy.n_nodes as usize, pairs).seen(self.0.graph());
+            found.write("told_edges", sheet);
+            if let Some(vectors) = &end.server.embeddings {
+                self.0.infer_edges(vectors, end.streams, sheet);
+            }
         }
     }
 }

@@ -13,6 +13,8 @@
 //! | A `dictionary`      | downlink  | all those vectors                             | 4 k \|V\|               |
 //! | A `ordered_matrix`  | uplink    | the neighbours' vectors by noisy degree       | 4 k \|N(v)\|            |
 //! | A `tree_and_matrix` | downlink  | tree, and dissimilarities of all pairs        | 8 (\|V\|-1) + 4 \|V\|²  |
+//! | A `rows_wanted`     | uplink    | the neighbours (`rows: Neighbours`)           | 4 \|N(v)\|              |
+//! | A `rows`            | downlink  | their dissimilarities                         | 4 \|V\| \|N(v)\|        |
 //! | B `start`           | downlink  | l, epsilon, p                                 | 12                      |
 //! | B `walk`            | peer      | l, epsilon, p and the entries so far          | 12 + 4 × entries        |
 //! | B `sequence`        | uplink    | the entries                                   | 4 l                     |
@@ -25,7 +27,9 @@
 //! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
 //! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
 //! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
-//! alone; `epsilon_matrix` adds fresh noise to it.
+//! alone; `epsilon_matrix` adds fresh noise to it. A device that gets rows and not the whole matrix asks for them by name, which nothing
+//! protects: the privacy ledger has a row for it. Of more than 50 000 vertices the matrix is counted and not made, as
+//! [`clustering::Published::of_matrices`] has it.
 
 pub mod audit;
 mod client;
@@ -44,7 +48,7 @@ mod walking;
 pub use client::Client;
 pub use encoder::{Audit, Encoder, Entries};
 pub use message::{Down, Peer, Up};
-pub use options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+pub use options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 pub use params::Params;
 pub use server::Server;
 
@@ -137,6 +141,8 @@ pub(crate) mod mechanism {
     pub(crate) const DEGREES: Channel = Channel::new(0, Purpose(*b"fw-noise"));
     pub(crate) const MATRIX: Channel = Channel::new(1, Purpose(*b"fw-matrx"));
     pub(crate) const ENTRY: Channel = Channel::new(2, Purpose(*b"fw-encod"));
+    /// Where rows are asked for.
+    pub(crate) const REQUEST: Channel = Channel::new(3, Purpose(*b"fw-reqst"));
 }
 
 impl FedWalk {
@@ -150,13 +156,6 @@ impl FedWalk {
             return Err(StrategyError(broken.to_string()));
         }
         let n_nodes = facts.n_nodes as usize;
-        if params.m_upload && params.reads_tree() && n_nodes > clustering::MAX_MATRIX_NODES {
-            let most = clustering::MAX_MATRIX_NODES;
-            return Err(StrategyError(format!(
-                "the dissimilarities of {n_nodes} vertices are too many to hold, at most those of {most}; set m_upload: false to \
-                 make the tree of the degree vectors, or pool: Vector and encoder: Identity to do without"
-            )));
-        }
         let entries = params.encoder.entries(facts.n_nodes, params.epsilon_encoder)?;
         if entries.is_scaled() && n_nodes > clustering::MAX_PAIRS_NODES {
             let most = clustering::MAX_PAIRS_NODES;
@@ -222,7 +221,10 @@ impl Settings for Params {
     fn share(&self, _: &FedWalk, source: &Source<'_>) -> Result<Shared<FedWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
-            shards: Box::new(VertexOwners(Arc::clone(&walked))),
+            shards: Box::new(VertexOwners {
+                walked: Arc::clone(&walked),
+                knows_two_hops: self.pool == Pool::Oracle,
+            }),
             study: Box::new(Watch::new(walked)),
         })
     }
@@ -255,8 +257,8 @@ impl Strategy for FedWalk {
         Ok(Server::new(self.n_nodes(), self.n_bins))
     }
 
-    fn client(&self, _: OwnVertex<'_>, _: &Setup<'_>) -> Result<Client, StrategyError> {
-        Ok(Client::default())
+    fn client(&self, own: OwnVertex<'_>, setup: &Setup<'_>) -> Result<Client, StrategyError> {
+        Ok(Client::new(self, own, setup))
     }
 
     fn on_server(
@@ -286,7 +288,7 @@ impl Strategy for FedWalk {
                 Done::Matrix(dictionary.ordered_matrix(neighbours, self.n_nodes()))
             }
             Work::ClusterMatrices { matrices, dictionary } => {
-                let published = Published::of_matrices(matrices, self.n_bins, metric, linkage);
+                let published = Published::of_matrices(matrices, dictionary.vectors(), self.n_bins, metric, linkage);
                 self.measure(&published, dictionary, cx);
                 Done::Tree(Arc::new(published))
             }
@@ -318,14 +320,18 @@ impl Strategy for FedWalk {
         let info = |mechanism: &str, unit: &str, claimed| MechanismInfo {
             mechanism: mechanism.to_owned(),
             unit: unit.to_owned(),
-            claimed: Some(claimed),
+            claimed,
         };
         let encoder = format!("{}: walk entry", self.params.encoder.mechanism());
-        let (degree, entry) = (self.params.epsilon_degree, self.params.epsilon_encoder);
-        vec![
+        let (degree, entry) = (Some(self.params.epsilon_degree), Some(self.params.epsilon_encoder));
+        let mut mechanisms = vec![
             info("laplace degree vector", "one neighbour", degree),
             info("none: ordered matrix", "one neighbour", degree),
             info(&encoder, "one vertex", entry),
-        ]
+        ];
+        if self.params.asks_for_rows() {
+            mechanisms.push(info("none: row request", "one neighbour", None));
+        }
+        mechanisms
     }
 }

@@ -1,5 +1,9 @@
 //! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
 
+mod recovery;
+
+pub use recovery::{Recovery, Tally, sample_pairs};
+
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
@@ -10,6 +14,9 @@ use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, ho
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
+
+/// What pairs are sampled with, for attacks.
+pub const SAMPLED: Purpose = Purpose(*b"ne-pairs");
 
 /// What is learned from the walks.
 #[part]
@@ -183,13 +190,30 @@ impl Walked {
     pub fn graph(&self) -> &Graph {
         self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
     }
+
+    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: whether an edge can be told from a pair that is
+    /// none, and, where edges were held out, one that was walked on from one that was not. The second is membership: what is known of
+    /// edges in general is no use to it.
+    ///
+    /// Of at most 50 000 edges, and as many pairs of the other kind or all that were held out.
+    pub fn infer_edges(&self, vectors: &Embeddings, streams: Streams, sheet: &mut Sheet) {
+        let Some([edges, others]) = sample_pairs(self.graph(), &mut streams.global(SAMPLED)) else {
+            return;
+        };
+        sheet.number_if("vector_edge_auc", link_auc(vectors, &edges, &others).ok());
+        if let Some(links) = &self.links {
+            let membership = link_auc(vectors, &edges, &links.held_out);
+            sheet.number_if("vector_membership_auc", membership.ok());
+        }
+    }
 }
 
-/// All that a client knows of the graph who owns one vertex: its neighbours.
+/// All that a client knows of the graph who owns one vertex: its neighbours, and theirs where a trusted party told it.
 #[derive(Clone, Copy)]
 pub struct OwnVertex<'a> {
     graph: &'a Graph,
     vertex: u32,
+    knows_two_hops: bool,
 }
 
 impl<'a> OwnVertex<'a> {
@@ -202,21 +226,35 @@ impl<'a> OwnVertex<'a> {
     pub fn neighbours(self) -> &'a [u32] {
         self.graph.neighbours(self.vertex)
     }
+
+    /// The neighbours of one of its neighbours, ascending; none unless a trusted party told it.
+    pub fn neighbours_of(self, neighbour: u32) -> &'a [u32] {
+        match self.knows_two_hops && self.graph.has_edge(self.vertex, neighbour) {
+            true => self.graph.neighbours(neighbour),
+            false => &[],
+        }
+    }
 }
 
 /// One vertex for each client: client `v` owns vertex `v`.
-pub struct VertexOwners(pub Arc<Walked>);
+pub struct VertexOwners {
+    /// The data.
+    pub walked: Arc<Walked>,
+    /// Everybody is told who the neighbours of its neighbours are, for a control that no deployment has.
+    pub knows_two_hops: bool,
+}
 
 impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners {
     fn n_clients(&self) -> u32 {
-        self.0.graph().n_nodes() as u32
+        self.walked.graph().n_nodes() as u32
     }
 
     #[inline]
     fn shard(&self, client: ClientId) -> OwnVertex<'_> {
         OwnVertex {
-            graph: self.0.graph(),
+            graph: self.walked.graph(),
             vertex: client.0,
+            knows_two_hops: self.knows_two_hops,
         }
     }
 
@@ -225,8 +263,15 @@ impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners 
     }
 
     fn trusted(&self) -> Option<&'static str> {
-        let holds_out = "takes held-out edges, drawn from the whole graph, away from their vertices";
-        self.0.links.as_ref().map(|_| holds_out)
+        match (&self.walked.links, self.knows_two_hops) {
+            (None, false) => None,
+            (Some(_), false) => Some("takes held-out edges, drawn from the whole graph, away from their vertices"),
+            (None, true) => Some("tells every vertex the neighbours of its neighbours"),
+            (Some(_), true) => Some(
+                "takes held-out edges, drawn from the whole graph, away from their vertices, and tells every vertex the neighbours of \
+                 its neighbours",
+            ),
+        }
     }
 }
 
@@ -335,5 +380,40 @@ mod tests {
             ..evaluation
         };
         assert!(bad.split(&dataset, Streams::new(3)).is_err());
+    }
+
+    /// Fifty pairs, each an edge, one in five held out.
+    #[test]
+    fn vectors_give_away_edges_and_whether_they_were_walked_on() {
+        let edges: Vec<(u32, u32)> = (0..50).map(|i| (2 * i, 2 * i + 1)).collect();
+        let dataset = Arc::new(Dataset::of_graph(
+            "pairs",
+            Graph::from_edges(100, &edges, false).unwrap(),
+        ));
+        let evaluation = Evaluation {
+            hold_out: 0.2,
+            ..Evaluation::default()
+        };
+        let walked = evaluation.split(&dataset, Streams::new(3)).unwrap();
+        // A direction for each vertex, which some have from another one.
+        let areas = |takes_that_of: &dyn Fn(u32) -> u32| {
+            let one = |v: u32| (0..100).map(move |at| f32::from(at == v));
+            let vectors = Embeddings::new(100, (0..100).flat_map(|v| one(takes_that_of(v))).collect());
+            let mut sheet = Sheet::new();
+            walked.infer_edges(&vectors, Streams::new(4), &mut sheet);
+            sheet
+                .take_summary()
+                .into_iter()
+                .map(|(_, area)| area)
+                .collect::<Vec<f64>>()
+        };
+        let even = |v: u32| v - v % 2;
+        // Those of an edge that was walked on have the same; or those of any edge; or nobody.
+        assert_eq!(
+            areas(&|v| if walked.graph().degree(v) > 0 { even(v) } else { v }),
+            [1.0, 1.0]
+        );
+        assert_eq!(areas(&even)[1], 0.5);
+        assert_eq!(areas(&|v| v), [0.5, 0.5]);
     }
 }

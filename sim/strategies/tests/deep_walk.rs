@@ -8,7 +8,7 @@ use folkmoot_engine::world::availability;
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_strategies::deep_walk::Params;
-use folkmoot_strategies::node_embedding::Embedding;
+use folkmoot_strategies::node_embedding::{Embedding, Facts};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
@@ -112,4 +112,61 @@ fn nothing_to_learn_from_is_an_error_and_nothing_to_learn_is_none() {
     let partition = Arc::new(Partition::one_item_each(3));
     let source = Source::new(&directed, &partition, Streams::new(1));
     assert!(params().prepare(&source).is_err());
+}
+
+/// The frontier's two ends: at a large epsilon the server has the graph, at a small one a coin, and the vectors follow.
+#[test]
+fn at_equal_epsilon_the_server_knows_what_randomised_response_leaves() {
+    let dataset = cliques();
+    let at = |epsilon| {
+        let params = Params {
+            epsilon: Some(epsilon),
+            ..params()
+        };
+        let outcome = play(&dataset, params, &World::ideal(), Options::default()).unwrap();
+        let row = &outcome.privacy[0];
+        assert_eq!(
+            (row.releases, row.epsilon_worst_client, row.epsilon_claimed),
+            (100, epsilon, Some(epsilon))
+        );
+        let named = |name: &str| number(&outcome, name).unwrap();
+        let f1 = named("micro_f1[train_ratio=0.5]");
+        let told = ["recall", "precision", "auc"].map(|name| named(&format!("told_edges_{name}")));
+        let n_told = outcome.ledger.total().payload_bytes / 4;
+        (told, f1, named("vector_edge_auc"), n_told)
+    };
+    let (open, f1, edges, n_told) = at(20.0);
+    assert_eq!((open, n_told), ([1.0; 3], dataset.graph().n_edges() as u64));
+    assert!(f1 > 0.9 && edges > 0.8, "{f1} {edges}");
+
+    let ([recall, precision, auc], f1, edges, n_told) = at(1e-3);
+    // 460 edges among 4 950 pairs, of which half are told of.
+    assert!((recall - 0.5).abs() < 4.0 * (0.25_f64 / 460.0).sqrt(), "{recall}");
+    assert!(
+        (precision - 460.0 / 4950.0).abs() < 0.03 && (auc - 0.5).abs() < 0.1,
+        "{precision} {auc}"
+    );
+    assert!(
+        (n_told as f64 - 2475.0).abs() < 4.0 * (4950.0_f64 / 4.0).sqrt(),
+        "{n_told}"
+    );
+    assert!(f1 < 0.3 && (edges - 0.5).abs() < 0.1, "{f1} {edges}");
+}
+
+#[test]
+fn an_epsilon_that_would_fill_the_graph_is_refused() {
+    let params = Params {
+        epsilon: Some(2.0),
+        ..params()
+    };
+    let at = |n_nodes| params.strategy(&Facts { n_nodes }).map(|_| ()).map_err(|error| error.0);
+    assert_eq!(at(10_312), Ok(()));
+    let refused = at(80_513).unwrap_err();
+    assert!(
+        refused.starts_with(
+            "epsilon: must leave at most 50000000 false edges among the 3241131328 pairs of vertices, got 386"
+        ),
+        "{refused}"
+    );
+    assert!(refused.ends_with("expected at 2; take 4.16 or more"), "{refused}");
 }

@@ -1,6 +1,8 @@
 //! FedWalk against its theory, a plain-loop reference, and its own message table.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "fedwalk/attacks.rs"]
+mod attacks;
 #[path = "fedwalk/dry_run.rs"]
 mod dry_run;
 
@@ -13,7 +15,7 @@ use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_parts::Chosen;
 use folkmoot_strategies::fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
-use folkmoot_strategies::fedwalk::{Absent, Params, Pool, Rows, SelfHop, theory};
+use folkmoot_strategies::fedwalk::{Absent, Curious, Params, Pool, Rows, SelfHop, theory};
 use folkmoot_strategies::node_embedding::{Embedding, Evaluation};
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::Arc;
@@ -259,58 +261,6 @@ fn vectors_tell_the_classes_and_the_edges_apart() {
 }
 
 #[test]
-fn what_the_server_gets_gives_the_edges_away() {
-    let graph = cliques();
-    let params = Params {
-        walks_per_node: 30,
-        predictor_prob: 0.0,
-        ..counting()
-    };
-    let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
-    assert_eq!(number(&outcome, "row_matching_recall"), 1.0);
-    assert_eq!(number(&outcome, "row_matching_precision"), 1.0);
-    // Each edge is the first of a walk from either end with probability 1/9 or 1/11 a walk.
-    let recall = |walks: u32| number(&outcome, &format!("first_entry_recall[walks_per_node={walks}]"));
-    assert!((recall(1) - 0.2).abs() < 0.03, "{}", recall(1));
-    assert!(recall(1) < recall(2) && recall(2) < recall(10) && recall(30) > 0.98);
-    // Dissimilar vertices are never exchanged; members of a clique that have the same neighbours are no twins either, as a vertex
-    // is not its own neighbour.
-    assert!(number(&outcome, "first_entry_precision[walks_per_node=30]") > 0.99);
-    assert!(number(&outcome, "consecutive_edge_share") > 0.99);
-    let blind = Params {
-        encoder: Chosen::new(RandomisedResponse {}),
-        m_upload: false,
-        ..params.clone()
-    };
-    let outcome = play(&graph, blind, &World::ideal(), Options::default());
-    assert!(number(&outcome, "encoder_changed_share") > 0.95);
-    assert!((number(&outcome, "consecutive_edge_share") - 0.05).abs() < 0.02);
-    assert!(
-        outcome
-            .summary
-            .iter()
-            .all(|(name, _)| !name.starts_with("row_matching"))
-    );
-    // Noise of its own on every row hides whose it is, the more the smaller its epsilon.
-    let matched = |epsilon| {
-        let noisy = Params {
-            epsilon_matrix: Some(epsilon),
-            ..params.clone()
-        };
-        let outcome = play(&graph, noisy, &World::ideal(), Options::default());
-        number(&outcome, "row_matching_recall")
-    };
-    let (much, little) = (matched(0.5), matched(1e4));
-    assert!(much < 0.5 && little > 0.95, "{much} {little}");
-    let off = Params {
-        attacks: false,
-        ..params
-    };
-    let outcome = play(&graph, off, &World::ideal(), Options::default());
-    assert!(outcome.summary.iter().all(|(name, _)| !name.contains("_recall")));
-}
-
-#[test]
 fn rows_on_request_are_asked_for_once_and_counted() {
     let graph = cliques();
     let n = 200;
@@ -333,7 +283,9 @@ fn rows_on_request_are_asked_for_once_and_counted() {
     assert_eq!(sent(&all, "row_request"), 0);
 
     let neighbours = play_with(Rows::Neighbours);
-    assert_eq!(bytes(&neighbours, "tree_and_matrix"), n * tree + degrees * 4 * n);
+    assert_eq!(bytes(&neighbours, "tree_and_matrix"), n * tree);
+    assert_eq!(bytes(&neighbours, "rows_wanted"), degrees * 4);
+    assert_eq!(bytes(&neighbours, "rows"), degrees * 4 * n);
     let predicted = number(&neighbours, "predicted_hops");
     let asked = sent(&neighbours, "row");
     assert!(asked > 0 && asked as f64 <= predicted, "{asked} of {predicted}");
@@ -511,15 +463,24 @@ fn the_whole_system_is_the_same_for_any_threads_windows_and_encoding() {
         prepend_start: true,
         ..with_matrices.clone()
     };
+    let of_oracles = Params {
+        pool: Pool::Oracle,
+        evaluation: Evaluation {
+            hold_out: 0.1,
+            ..Evaluation::default()
+        },
+        ..of_vectors.clone()
+    };
     let of_neighbours = Params {
         rows: Rows::Neighbours,
+        curious: Curious::Share { share: 0.3 },
         absent: Absent::Reroute {
             timeout_ms: 100.0,
             tries: 2,
         },
         ..with_matrices.clone()
     };
-    for params in [with_matrices, of_vectors, on_request, of_neighbours] {
+    for params in [with_matrices, of_vectors, of_oracles, on_request, of_neighbours] {
         for world in [World::ideal(), rough_world()] {
             let print = |options| {
                 let outcome = play(&graph, params.clone(), &world, options);

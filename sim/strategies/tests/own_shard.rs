@@ -316,6 +316,7 @@ fn in_fed_walk() {
         ", pool: Global, encoder: Calibrated, epsilon_matrix: 1",
         ", rows: Neighbours, encoder: Normalised, m_upload: false",
         ", encoder: RandomisedResponse, predictor_prob: 0",
+        ", rows: Neighbours, pool: Random",
     ];
     let cases = cases.map(|more| format!("({few}{more})"));
     let cases: Vec<(&str, &[&str])> = cases
@@ -329,7 +330,10 @@ fn in_fed_walk() {
 fn in_deep_walk() {
     holds::<deep_walk::Params>(
         data::vertices,
-        &[("(walk_length: 6, walks_per_node: 2)", &["neighbours"])],
+        &[
+            ("(walk_length: 6, walks_per_node: 2)", &["neighbours"]),
+            ("(walk_length: 6, walks_per_node: 2, epsilon: 2)", &["neighbours"]),
+        ],
     );
 }
 

@@ -1,43 +1,16 @@
 //! What the server could learn of the edges, and how far noise moves dissimilarities: read-only, beside the protocol.
 
 use super::dictionary::Dictionary;
+use crate::node_embedding::{Recovery, Tally};
 use folkmoot_draws::{SimRng, index};
 use folkmoot_graphs::Graph;
+use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_similarity::dtw::{Metric, dtw};
 use folkmoot_similarity::vector::l1;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 /// How many pairs of vertices the change of dissimilarities is measured on.
 const SAMPLED_PAIRS: usize = 2_000;
-
-/// How well guessed edges agree with the true ones.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recovery {
-    /// The share of the edges that were guessed, 0..=1.
-    pub recall: f64,
-    /// The share of the guesses that are edges, 0..=1; 1 without a guess.
-    pub precision: f64,
-    /// How many different pairs were guessed.
-    pub n_guesses: usize,
-}
-
-impl Recovery {
-    /// Of guesses in any direction and any number; a vertex and itself is no guess.
-    pub fn of(graph: &Graph, guesses: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let mut pairs: Vec<(u32, u32)> = guesses.into_iter().map(|(u, v)| (u.min(v), u.max(v))).collect();
-        pairs.retain(|(u, v)| u != v);
-        pairs.sort_unstable();
-        pairs.dedup();
-        let right = pairs.iter().filter(|&&(u, v)| graph.has_edge(u, v)).count() as f64;
-        let share = |of: usize| if of == 0 { 1.0 } else { right / of as f64 };
-        Recovery {
-            recall: share(graph.n_edges()),
-            precision: share(pairs.len()),
-            n_guesses: pairs.len(),
-        }
-    }
-}
 
 /// Server row matching where rows have noise of their own: for each row of an uploaded matrix, the vertex with the nearest vector
 /// in l1, ties by index, is taken for a neighbour of the uploader.
@@ -91,14 +64,46 @@ pub fn match_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: usize) ->
 /// by starting one at a time.
 pub fn first_entries<'a>(graph: &Graph, entries: impl Iterator<Item = &'a [u32]> + Clone) -> Vec<(usize, Recovery)> {
     let most = entries.clone().map(<[u32]>::len).max().unwrap_or(0);
-    let steps = (0..9).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
-    let steps = steps.take_while(|step| *step < most).chain((most > 0).then_some(most));
     let recovery = |n: usize| {
         let firsts = entries.clone().enumerate();
-        let guesses = firsts.flat_map(|(u, mine)| mine.iter().take(n).map(move |&v| (u as u32, v)));
-        (n, Recovery::of(graph, guesses))
+        let guesses = firsts.flat_map(move |(u, mine)| mine.iter().take(n).map(move |&v| (u as u32, v)));
+        (n, Tally::new(graph.n_nodes(), guesses).seen(graph))
     };
-    steps.map(recovery).collect()
+    steps(most).map(recovery).collect()
+}
+
+/// 1, 2, 5, 10, 20, 50, … as far as it is less than `most`, and `most` unless it is 0.
+pub fn steps(most: usize) -> impl Iterator<Item = usize> {
+    let steps = (0..9).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
+    steps
+        .take_while(move |step| *step < most)
+        .chain((most > 0).then_some(most))
+}
+
+/// What the server has of finished walks: their entries and who sent each in, who is its last holder.
+pub struct Finished<'a> {
+    /// The entries.
+    pub corpus: &'a Corpus,
+    /// The senders.
+    pub senders: &'a [u32],
+    /// How many there were when each round ended.
+    pub by_round: &'a [usize],
+}
+
+impl Finished<'_> {
+    /// After 1, 2, 5, … rounds of walks, how many they were and the pairs of neighbouring entries and of last holders with the last
+    /// entry, which is a neighbour of theirs.
+    pub fn tallies(&self, n_nodes: usize) -> impl Iterator<Item = (usize, [Tally; 2])> + '_ {
+        // Round 0 is the set-up.
+        steps(self.by_round.len().saturating_sub(1)).map(move |n_rounds| {
+            let walks = 0..self.by_round[n_rounds];
+            let pairs = walks
+                .clone()
+                .flat_map(|i| self.corpus.sentence(i).windows(2).map(|pair| (pair[0], pair[1])));
+            let lasts = walks.filter_map(|i| Some((self.senders[i], *self.corpus.sentence(i).last()?)));
+            (n_rounds, [Tally::new(n_nodes, pairs), Tally::new(n_nodes, lasts)])
+        })
+    }
 }
 
 /// The mean of dissimilarity with noise minus without (Theorem 4.1) and its standard error, over random pairs of different
@@ -154,31 +159,20 @@ mod tests {
     }
 
     #[test]
-    fn guesses_count_once_in_either_direction() {
-        let recovery = Recovery::of(&path(), [(0, 1), (1, 0), (3, 0), (2, 2), (2, 1)]);
-        assert_eq!(
-            recovery,
-            Recovery {
-                recall: 2.0 / 3.0,
-                precision: 2.0 / 3.0,
-                n_guesses: 3
-            }
-        );
-        let none = Recovery::of(&path(), []);
-        assert_eq!((none.recall, none.precision), (0.0, 1.0));
-    }
-
-    #[test]
     fn rows_of_matrices_give_away_whose_they_are() {
         let dictionary = Dictionary::new(vec![1.0, 0.0, 1.0, 0.5, 1.0, 0.25, -0.0, 0.0]);
         let graph = path();
         let matrices: Vec<Box<[f32]>> = (0..4)
             .map(|v| dictionary.ordered_matrix(graph.neighbours(v), 4))
             .collect();
-        let recovery = Recovery::of(&graph, match_rows(&dictionary, &matrices, 2));
-        assert_eq!((recovery.recall, recovery.precision), (1.0, 1.0));
+        let seen = |guesses: Vec<(u32, u32)>| Tally::new(4, guesses.into_iter()).seen(&graph);
+        let recovery = seen(match_rows(&dictionary, &matrices, 2));
+        assert_eq!(
+            (recovery.recall, recovery.precision, recovery.auc),
+            (1.0, 1.0, Some(1.0))
+        );
         let near = match_nearest_rows(&dictionary, &matrices, 2);
-        assert_eq!(Recovery::of(&graph, near).recall, 1.0);
+        assert_eq!(seen(near).recall, 1.0);
         let noisy: [Box<[f32]>; 2] = [[1.1, 0.4].into(), [0.2, 0.1, 1.0, 0.26].into()];
         assert_eq!(match_nearest_rows(&dictionary, &noisy, 2), [(0, 1), (1, 3), (1, 2)]);
         // Two vertices with one vector cannot be told apart.
@@ -195,6 +189,33 @@ mod tests {
         assert_eq!(recalls, [(1, 2.0 / 3.0), (2, 1.0), (3, 1.0)]);
         assert_eq!(found[2].1.precision, 3.0 / 5.0);
         assert!(first_entries(&path(), [&[][..]; 4].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn walks_give_away_neighbouring_entries_and_the_last_holder_s_neighbour() {
+        let (mut corpus, graph) = (Corpus::new(), path());
+        for walk in [&[1, 2][..], &[], &[2, 1, 0], &[3, 0]] {
+            corpus.push(walk.iter().copied());
+        }
+        let finished = Finished {
+            corpus: &corpus,
+            senders: &[1, 3, 1, 3],
+            by_round: &[0, 2, 4],
+        };
+        let found: Vec<(usize, [Recovery; 2])> = finished
+            .tallies(4)
+            .map(|(n, tallies)| (n, tallies.map(|tally| tally.seen(&graph))))
+            .collect();
+        let [(1, [pairs, lasts]), (2, [all_pairs, all_lasts])] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (pairs.recall, pairs.precision, lasts.recall),
+            (1.0 / 3.0, 1.0, 1.0 / 3.0)
+        );
+        assert_eq!((all_pairs.recall, all_pairs.precision), (2.0 / 3.0, 2.0 / 3.0));
+        // 1 with 2 and with 0 are edges, 3 with 0 is none.
+        assert_eq!((all_lasts.recall, all_lasts.precision), (2.0 / 3.0, 2.0 / 3.0));
     }
 
     /// The counterexample to Theorem 4.1: noise reorders rows of equal degree, which costs far more than the noise itself.

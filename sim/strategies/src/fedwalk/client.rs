@@ -3,10 +3,13 @@
 use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::message::Walk;
+use super::options::Curious;
 use super::walking::Held;
-use super::{Done, Down, FedWalk, Peer, Up, Work, mechanism};
+use super::{Done, Down, FedWalk, Peer, Rows, Up, Work, mechanism};
 use crate::node_embedding::OwnVertex;
+use folkmoot_draws::unit;
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -26,11 +29,34 @@ pub struct Client {
     pub(super) waiting: Vec<Held>,
     /// The first entry of each walk that began here: what an observer reads who knows where walks begin.
     pub(super) first_entries: Vec<u32>,
+    /// What a curious device makes of each walk that it was sent: vertices of which each is a neighbour of the next, as far as nothing
+    /// was encoded or predicted.
+    pub(super) heard: Option<Box<Corpus>>,
 }
+
+const CURIOUS: Purpose = Purpose(*b"fw-curio");
 
 pub(super) type Cx<'a, 'b> = &'a mut ClientContext<'b, FedWalk>;
 
 impl Client {
+    pub(super) fn new(system: &FedWalk, own: OwnVertex<'_>, setup: &Setup<'_>) -> Self {
+        let is_curious = match system.params.curious {
+            // The entries of a dry run are made up.
+            _ if setup.dry_run => false,
+            Curious::Nobody => false,
+            Curious::Share { share } => {
+                let mut rng = setup.rng(CURIOUS);
+                rng.set_stream(u64::from(own.vertex()));
+                unit(&mut rng) < share
+            }
+            Curious::Hubs { degree } => own.neighbours().len() >= degree as usize,
+        };
+        Client {
+            heard: is_curious.then(Box::default),
+            ..Client::default()
+        }
+    }
+
     pub(super) fn handle(
         &mut self,
         system: &FedWalk,
@@ -44,6 +70,11 @@ impl Client {
             ClientEvent::Message(Down::TreeAndMatrix(published)) => {
                 self.published = published.content;
                 self.has_tree = true;
+                if system.params.rows == Rows::Neighbours && system.params.m_upload && !own.neighbours().is_empty() {
+                    self.requested = own.neighbours().to_vec();
+                    let wanted = cx.unprotected(mechanism::REQUEST, own.neighbours().into());
+                    cx.send(Up::RowsWanted(wanted));
+                }
                 self.resume(system, own, cx)
             }
             ClientEvent::Message(Down::Start(budget)) => {
@@ -56,10 +87,21 @@ impl Client {
                 }
                 self.resume(system, own, cx)
             }
+            ClientEvent::Message(Down::Rows(_)) => {
+                // They are those of the neighbours, the only ones that are asked for in this way.
+                self.rows.extend_from_slice(own.neighbours());
+                self.rows.sort_unstable();
+                self.resume(system, own, cx)
+            }
             ClientEvent::Peer {
+                from,
                 message: Peer::Walk(walk),
-                ..
-            } => self.take_up(system, own, Held::arrived(walk, cx.round()), cx),
+            } => {
+                if let Some(heard) = &mut self.heard {
+                    heard.push(told(own.neighbours(), from.0, &walk.sequence));
+                }
+                self.take_up(system, own, Held::arrived(walk, cx.round()), cx)
+            }
             ClientEvent::Done(Done::Matrix(matrix)) => {
                 let noise = system
                     .params
@@ -122,6 +164,18 @@ impl Client {
     }
 }
 
+/// What a walk with these entries, come from `from`, tells its holder. The last entry is the holder. The one before stands for the
+/// sender if that is a neighbour; if not, the sender has predicted the holder from the entry before, its neighbour, and the one before
+/// that stands for it. Whatever an entry was encoded to, the sender is known.
+fn told(neighbours: &[u32], from: u32, entries: &[u32]) -> Vec<u32> {
+    let (_, before) = entries.split_last().unwrap_or((&0, &[]));
+    let is_neighbour = neighbours.binary_search(&from).is_ok();
+    let n_after = usize::from(!is_neighbour).min(before.len());
+    let (before, after) = before.split_at(before.len() - n_after);
+    let (_, before) = before.split_last().unwrap_or((&0, &[]));
+    [before, &[from], after].concat()
+}
+
 /// An uploaded matrix with noise on every entry, if any. It bounds nothing: whatever the noise, the number of rows is the number of
 /// neighbours.
 struct MatrixNoise(Option<Laplace>);
@@ -148,4 +202,20 @@ impl Mechanism for MatrixNoise {
 /// log2 of a row count for the cost of sorting, 0 for none.
 fn floor_log2(rows: f64) -> f64 {
     f64::from((rows as u64).checked_ilog2().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_tells_its_holder_of_the_sender_in_clear() {
+        // 4 is a neighbour, so 6 is what 4 was encoded to; 5 is none, has predicted the holder from 6, and 2 is what 5 was encoded to.
+        assert_eq!(told(&[4, 8], 4, &[1, 2, 6, 9]), [1, 2, 4]);
+        assert_eq!(told(&[4, 8], 5, &[1, 2, 6, 9]), [1, 5, 6]);
+        // Of a walk's first message, and of its first when two vertices were appended.
+        assert_eq!(told(&[4, 8], 4, &[9]), [4]);
+        assert_eq!(told(&[4, 8], 5, &[6, 9]), [5, 6]);
+        assert_eq!(told(&[4, 8], 5, &[9]), [5]);
+    }
 }

@@ -14,12 +14,12 @@ use std::sync::OnceLock;
 
 /// What needs all pairs and no matrix is worked out for at most this many vertices.
 pub const MAX_PAIRS_NODES: usize = MAX_MATRIX_NODES;
-/// Without uploaded matrices, parts of at most this many vertices are clustered exactly.
+/// Where there is no matrix, parts of at most this many vertices are clustered exactly.
 pub const EXACT_PART: usize = 1024;
-/// With uploaded matrices, at most this many vertices: the triangle then takes 5 GB.
+/// Of more vertices no matrix is held, whose triangle takes 5 GB for so many.
 pub const MAX_MATRIX_NODES: usize = 50_000;
 
-/// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair.
+/// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair, unless they are too many.
 ///
 /// Pools and the encoder's law are functions of it and of what else every device holds: worked out once and shared, where real
 /// devices would each do it for themselves.
@@ -85,8 +85,15 @@ impl Published {
 
     /// From the uploaded matrices (rows of `k` entries; an empty one is a device with no neighbour or no answer): time
     /// warping of all pairs, infinite values capped at twice the largest finite one, then agglomerative clustering.
-    pub fn of_matrices(matrices: &[Box<[f32]>], k: usize, metric: Metric, method: Linkage) -> Self {
-        let mut matrix = Sequences::new(k, matrices.iter().map(|matrix| &**matrix)).all_pairs(metric);
+    ///
+    /// Of more than [`MAX_MATRIX_NODES`] vertices, a hybrid as [`Published::of_vectors`] makes it: the degree vectors decide the splits
+    /// above, time warping the parts below, and no dissimilarities are kept; whoever reads some takes those of the degree vectors.
+    pub fn of_matrices(matrices: &[Box<[f32]>], vectors: &[f32], k: usize, metric: Metric, method: Linkage) -> Self {
+        let sequences = Sequences::new(k, matrices.iter().map(|matrix| &**matrix));
+        if matrices.len() > MAX_MATRIX_NODES {
+            return Published::of_parts(&sequences, vectors, EXACT_PART, metric, method);
+        }
+        let mut matrix = sequences.all_pairs(metric);
         matrix.cap_infinite();
         let merges = linkage(matrix.clone(), method);
         Published::new(Tree::from_merges(matrices.len(), &merges), Some(matrix))
@@ -95,9 +102,19 @@ impl Published {
     /// From the published degree vectors alone, by their L1 distance: exact up to [`EXACT_PART`] vertices, beyond that a
     /// hybrid of median splits above and exact parts below.
     pub fn of_vectors(vectors: &[f32], k: usize, method: Linkage) -> Self {
-        let sequences = Sequences::of_vectors(vectors, k);
-        let pairs = |part: &[u32]| sequences.select(part).all_pairs(Metric::L1);
-        Published::new(hybrid(vectors, k, EXACT_PART, method, pairs), None)
+        Published::of_parts(
+            &Sequences::of_vectors(vectors, k),
+            vectors,
+            EXACT_PART,
+            Metric::L1,
+            method,
+        )
+    }
+
+    /// Median splits by the vectors above, exact clustering of the sequences of at most `part_size` vertices below.
+    fn of_parts(sequences: &Sequences, vectors: &[f32], part_size: usize, metric: Metric, method: Linkage) -> Self {
+        let pairs = |part: &[u32]| sequences.select(part).all_pairs(metric);
+        Published::new(hybrid(vectors, sequences.k(), part_size, method, pairs), None)
     }
 
     /// The tree.
@@ -143,8 +160,8 @@ impl Published {
     }
 
     /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under
-    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Tree`] takes them
-    /// from bin `i`, [`Pool::Global`] from all vertices, so that its sets are nested and entries repeat.
+    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Global`] takes them
+    /// from all vertices, so that its sets are nested and entries repeat.
     pub fn pool(&self, u: u32, plan: &[u8], dictionary: &Dictionary, kind: Pool) -> &[u32] {
         let pools = self
             .pools
@@ -169,7 +186,7 @@ impl Published {
         for (bin, count) in row.iter().enumerate() {
             let candidates = match kind {
                 Pool::Global => subsets.last(),
-                Pool::Tree | Pool::Vector => subsets.get(bin),
+                _ => subsets.get(bin),
             };
             let wanted = count.round().max(0.0) as usize;
             if let Some(candidates) = candidates.filter(|_| wanted > 0) {
@@ -215,10 +232,27 @@ mod tests {
         assert_eq!(published.pool(0, &plan, &dictionary, Pool::Global), [1, 1]);
     }
 
+    /// In one part the tree is that of the whole matrix; in two, each half of the degree vectors keeps the shape of its own.
+    #[test]
+    fn parts_are_clustered_by_their_matrices_and_split_by_their_vectors() {
+        let matrices: Vec<Box<[f32]>> = [3.0, 9.0, 3.2, 9.3, 4.0, 8.0].map(|x| vec![x].into()).into();
+        let vectors = [1.0, 1.1, 1.2, 7.0, 7.1, 7.2];
+        let (metric, method) = (Metric::L1, Linkage::Average);
+        let whole = Published::of_matrices(&matrices, &vectors, 1, metric, method);
+        let sequences = Sequences::new(1, matrices.iter().map(|matrix| &**matrix));
+        let parts = |size| Published::of_parts(&sequences, &vectors, size, metric, method);
+        assert_eq!(parts(6).tree().children(), whole.tree().children());
+        assert!(whole.matrix().is_some() && parts(6).matrix().is_none());
+        let halves = parts(3);
+        let leaves = |u, v| halves.tree().leaves_under_lca(u, v);
+        assert_eq!((leaves(0, 2), leaves(0, 1), leaves(3, 5), leaves(3, 4)), (2, 3, 2, 3));
+        assert_eq!(leaves(0, 3), 6);
+    }
+
     #[test]
     fn a_published_tree_survives_being_stored() {
         let matrices: Vec<Box<[f32]>> = vec![vec![1.0, 2.0].into(), vec![1.0, 2.5].into(), vec![].into()];
-        let published = Published::of_matrices(&matrices, 2, Metric::L1, Linkage::Average);
+        let published = Published::of_matrices(&matrices, &[0.0; 6], 2, Metric::L1, Linkage::Average);
         assert_eq!(
             published.values(),
             [0.5, 1.0, 1.0],

@@ -25,6 +25,8 @@ messages! {
         /// The answer to a request: a vertex and its |V| dissimilarities, `f32`. They are those of the matrix that was carried with the
         /// tree, so they are counted and only the vertex is carried.
         9, "B", "row" => Row(row: Counted<u32>),
+        /// The rows that a device asked for at once, |V| dissimilarities each, in the order in which it did. Counted only.
+        11, "A", "rows" => Rows(rows: Counted<()>),
     }
 }
 
@@ -39,6 +41,8 @@ messages! {
         7, "B", "sequence" => Sequence(entries: Vec<u32>),
         /// The device asks for a vertex' row of the dissimilarity matrix.
         8, "B", "row_request" => RowRequest(vertex: u32),
+        /// The device asks for the rows of its neighbours, which it names.
+        10, "A", "rows_wanted" => RowsWanted(vertices: Box<[u32]>),
     }
 }
 
@@ -159,16 +163,13 @@ impl Payload for Published {
     }
 }
 
-/// The payload bytes of phase A5 on a graph of `n_nodes` vertices for a device that has said it has `n_neighbours`: the tree, and the
-/// rows of the dissimilarity matrix that it downloads, if there is one.
-pub fn published_bytes(n_nodes: u64, n_neighbours: u64, rows: Rows, with_matrix: bool) -> u64 {
+/// The payload bytes of phase A5 on a graph of `n_nodes` vertices: the tree, and the whole dissimilarity matrix where it is sent.
+pub fn published_bytes(n_nodes: u64, rows: Rows, with_matrix: bool) -> u64 {
     let tree = 8 * n_nodes.saturating_sub(1);
     match rows {
         Rows::Off => 0,
-        _ if !with_matrix => tree,
-        Rows::All => tree + n_nodes * 4 * n_nodes,
-        Rows::Neighbours => tree + n_neighbours * 4 * n_nodes,
-        Rows::OnRequest => tree,
+        Rows::All if with_matrix => tree + n_nodes * 4 * n_nodes,
+        Rows::All | Rows::Neighbours | Rows::OnRequest => tree,
     }
 }
 
@@ -209,13 +210,12 @@ mod tests {
         ];
         assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
         // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
-        assert_eq!(published_bytes(10_312, 65, Rows::All, true), 425_349_376 + 82_488);
-        assert_eq!(published_bytes(10_312, 65, Rows::All, false), 82_488);
-        assert_eq!(published_bytes(10_312, 65, Rows::Off, true), 0);
-        // The rows of all neighbours of all devices are 27.6 GB.
-        let neighbours = published_bytes(10_312, 2 * 333_983, Rows::Neighbours, true) - 82_488;
-        assert_eq!((neighbours as f64 / 1e8).round(), 276.0);
+        assert_eq!(published_bytes(10_312, Rows::All, true), 425_349_376 + 82_488);
+        assert_eq!(published_bytes(10_312, Rows::All, false), 82_488);
+        assert_eq!(published_bytes(10_312, Rows::Off, true), 0);
         assert_eq!(row_bytes(10_312), 41_252);
+        assert_eq!(published_bytes(10_312, Rows::Neighbours, true), 82_488);
+        assert_eq!(Up::RowsWanted([3, 8].into()).encoded_len(), 8);
         let counted = Counted {
             content: None,
             bytes: 5,

@@ -14,6 +14,18 @@ pub enum Pool {
     Global,
     /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
     Vector,
+    /// The neighbours, as a trusted party tells every device of those of its own: the best that any pool can be, and a control that no
+    /// deployment has. No tree is needed.
+    Oracle,
+    /// All vertices but the one predicted from: the pool that knows nothing, the other control. No tree is needed.
+    Random,
+}
+
+impl Pool {
+    /// Whether it is read off the clustering tree.
+    pub fn reads_tree(self) -> bool {
+        matches!(self, Pool::Tree | Pool::Global)
+    }
 }
 
 /// How clusters are merged.
@@ -102,6 +114,27 @@ pub enum Rows {
     OnRequest,
     /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough, and an encoder that needs no tree.
     Off,
+}
+
+/// Which devices remember what passes through them and put it together afterwards.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curious {
+    /// None.
+    #[default]
+    Nobody,
+    /// Each with this probability.
+    Share {
+        /// The probability.
+        #[part(default = 0.01, in = 0..=1)]
+        share: f64,
+    },
+    /// Those with at least so many neighbours.
+    Hubs {
+        /// The number of neighbours.
+        #[part(required)]
+        degree: u32,
+    },
 }
 
 /// What becomes of a walk whose next holder is absent.

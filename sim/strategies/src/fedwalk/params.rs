@@ -1,7 +1,7 @@
 //! FedWalk's settings, as a card states them.
 
 use super::encoder::Encoder;
-use super::options::{Absent, Linkage, Metric, Pool, Rows, SelfHop, Variant};
+use super::options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 use crate::node_embedding::{Embedding, Evaluation};
 use folkmoot_parts::{Chosen, Rules, part};
 
@@ -67,16 +67,19 @@ pub struct Params {
     pub embedding: Embedding,
     /// How the vectors are scored.
     pub evaluation: Evaluation,
-    /// Measure what the server could learn of the edges: row matching on uploaded matrices, first entries and pairs of the walks.
+    /// Measure what the server could learn of the edges: rows uploaded and asked for, first and last entries and pairs of the walks, and
+    /// the vectors.
     #[part(default = true)]
     pub attacks: bool,
+    /// Which devices remember what passes through them, for an attack from among the devices.
+    pub curious: Curious,
 }
 
 impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         rules.require(
-            self.rows != Rows::Off || self.pool == Pool::Vector,
+            self.rows != Rows::Off || !self.pool.reads_tree(),
             "rows",
             "must not be Off when pools are read off the tree; set pool: Vector to do without",
         );
@@ -108,7 +111,7 @@ impl Params {
 
     /// Whether devices read the tree: for pools, or to encode.
     pub fn reads_tree(&self) -> bool {
-        self.pool != Pool::Vector || self.encodes_by_score()
+        self.pool.reads_tree() || self.encodes_by_score()
     }
 
     /// Whether entries are encoded by what clients know of the tree, however large it is.
@@ -118,9 +121,14 @@ impl Params {
             .is_ok_and(|entries| entries.reads_scores())
     }
 
+    /// Whether devices name to the server the vertices whose dissimilarities they need.
+    pub fn asks_for_rows(&self) -> bool {
+        self.m_upload && matches!(self.rows, Rows::Neighbours | Rows::OnRequest)
+    }
+
     /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.
     pub(super) fn draws_from_tree(&self) -> bool {
-        self.pool != Pool::Vector && self.predictor_prob > 0.0
+        self.pool.reads_tree() && self.predictor_prob > 0.0
     }
 
     /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than there are vertices.

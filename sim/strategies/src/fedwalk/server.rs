@@ -38,13 +38,17 @@ pub struct Server {
     vectors: Vec<f32>,
     /// What devices uploaded in A4, if a tree is made of it; empty for those who did not.
     pub(super) matrices: Arc<[Box<[f32]>]>,
-    /// How many rows each upload had, which is how many neighbours its sender has.
-    n_rows: Vec<u32>,
     /// Walks received over all rounds, and their entries.
     pub(super) walks: u64,
     pub(super) entries: u64,
     /// The walks themselves, as they came, if anybody will read them.
     pub(super) corpus: Arc<Corpus>,
+    /// Who sent each of them in.
+    pub(super) senders: Vec<u32>,
+    /// How many of them there were when each round ended.
+    pub(super) by_round: Vec<usize>,
+    /// Who asked for whose row, if anybody will read it.
+    pub(super) requests: Vec<(u32, u32)>,
     pub(super) plan: Arc<[u8]>,
     pub(super) dictionary: Option<Arc<Dictionary>>,
     pub(super) published: Option<Arc<Published>>,
@@ -59,10 +63,12 @@ impl Server {
             answers: Gather::default(),
             vectors: vec![0.0; n_nodes * n_bins],
             matrices: Arc::default(),
-            n_rows: Vec::new(),
             walks: 0,
             entries: 0,
             corpus: Arc::default(),
+            senders: Vec::new(),
+            by_round: Vec::new(),
+            requests: Vec::new(),
             plan: Arc::new([]),
             dictionary: None,
             published: None,
@@ -137,7 +143,6 @@ impl Server {
                 self.answers.answered(1)
             }
             (Up::OrderedMatrix(matrix), Stage::Matrices) => {
-                self.n_rows[at] = (matrix.len() / self.n_bins) as u32;
                 if let Some(mine) = Arc::get_mut(&mut self.matrices).and_then(|all| all.get_mut(at)) {
                     *mine = matrix;
                 }
@@ -146,6 +151,17 @@ impl Server {
             (Up::RowRequest(vertex), _) => {
                 let bytes = row_bytes(system.n_nodes() as u64);
                 cx.send(from, Down::Row(Counted { content: vertex, bytes }));
+                // Who was sent those of its neighbours asks for those of others.
+                if system.params.rows == Rows::OnRequest {
+                    self.note_requests(system, from, &[vertex], cx);
+                }
+                false
+            }
+            (Up::RowsWanted(vertices), _) => {
+                // In the order in which they were asked for, so without their vertices.
+                let bytes = vertices.len() as u64 * 4 * system.n_nodes() as u64;
+                cx.send(from, Down::Rows(Counted { content: (), bytes }));
+                self.note_requests(system, from, &vertices, cx);
                 false
             }
             (Up::Sequence(sequence), Stage::Walks) => {
@@ -153,6 +169,7 @@ impl Server {
                 self.entries += sequence.len() as u64;
                 if keeps_walks(system, cx) {
                     Arc::make_mut(&mut self.corpus).push(sequence);
+                    self.senders.push(from.0);
                 }
                 if event_round != round {
                     cx.late(event_round);
@@ -166,6 +183,12 @@ impl Server {
                 false
             }
             _ => false,
+        }
+    }
+
+    fn note_requests(&mut self, system: &FedWalk, from: ClientId, vertices: &[u32], cx: &ServerContext<'_, FedWalk>) {
+        if system.params.attacks && !cx.dry_run() {
+            self.requests.extend(vertices.iter().map(|&vertex| (from.0, vertex)));
         }
     }
 
@@ -192,7 +215,6 @@ impl Server {
             self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
             return;
         }
-        self.n_rows = vec![0; system.n_nodes()];
         if needs_tree(system, cx) {
             self.matrices = vec![Box::default(); system.n_nodes()].into();
         }
@@ -213,12 +235,11 @@ impl Server {
     fn publish(&mut self, system: &FedWalk, published: Option<Arc<Published>>, cx: &mut ServerContext<'_, FedWalk>) {
         let (rows, with_matrix) = (system.params.rows, system.params.m_upload);
         if rows != Rows::Off {
-            let n_nodes = system.n_nodes() as u64;
-            let n_rows = |id: ClientId| self.n_rows.get(id.0 as usize).copied().unwrap_or_default();
-            to_all(cx, |id| {
+            let bytes = published_bytes(system.n_nodes() as u64, rows, with_matrix);
+            to_all(cx, |_| {
                 Down::TreeAndMatrix(Counted {
                     content: published.clone(),
-                    bytes: published_bytes(n_nodes, u64::from(n_rows(id)), rows, with_matrix),
+                    bytes,
                 })
             });
         }
@@ -233,6 +254,7 @@ impl Server {
 
     fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         let (asked, came) = (self.answers.asked(), self.answers.came());
+        self.by_round.push(self.corpus.n_sentences());
         cx.round_done(RoundReport {
             cohort: asked,
             completed: came,

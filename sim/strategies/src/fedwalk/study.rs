@@ -1,9 +1,10 @@
 //! What is seen of FedWalk from above: the communication study, the encoder's cost, the attacks, and what the vectors are worth.
 
-use super::audit::{self, Recovery};
-use super::options::SelfHop;
-use super::{Entries, FedWalk, Predicted, counter, theory};
-use crate::node_embedding::{Walked, true_pair_share};
+mod attacks;
+
+use super::options::{Curious, SelfHop};
+use super::{Entries, FedWalk, Predicted, audit, counter, theory};
+use crate::node_embedding::Walked;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::npy::{npy_f32, npy_u32};
 use std::sync::Arc;
@@ -72,8 +73,11 @@ impl Study<FedWalk> for Watch {
         self.communication(end, sheet);
         encoder(end, sheet);
         if system.params.attacks {
-            self.attacks(end, sheet);
+            attacks::write(&self.walked, end, sheet);
             self.theorem_4_1(end, rng, sheet);
+        }
+        if system.params.curious != Curious::Nobody {
+            attacks::devices(self.walked.graph(), end, sheet);
         }
         if let Some(published) = &server.published {
             let children = published.tree().children();
@@ -141,7 +145,7 @@ impl Watch {
             sheet.number(Unit::Count.of("peer_messages_per_walk_standard_error"), error);
         }
         // What the devices download to predict and to encode, against what the predictor saves them.
-        let download: u64 = ["tree_and_matrix", "row_request", "row"]
+        let download: u64 = ["tree_and_matrix", "rows_wanted", "rows", "row_request", "row"]
             .iter()
             .map(|name| kind(name).1)
             .sum();
@@ -153,34 +157,6 @@ impl Watch {
             let per_node = download as f64 / saved / system.n_nodes() as f64;
             sheet.number(Unit::Count.of("break_even_walks_per_node"), per_node);
         }
-    }
-
-    /// How many edges the server could read off what it gets.
-    fn attacks(&self, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
-        let (system, server, graph) = (end.strategy, end.server, self.walked.graph());
-        if let (Some(dictionary), true) = (&server.dictionary, !server.matrices.is_empty()) {
-            let guesses = match system.params.epsilon_matrix {
-                None => audit::match_rows(dictionary, &server.matrices, system.n_bins),
-                Some(_) => audit::match_nearest_rows(dictionary, &server.matrices, system.n_bins),
-            };
-            let Recovery { recall, precision, .. } = Recovery::of(graph, guesses);
-            sheet.number("row_matching_recall", recall);
-            sheet.number("row_matching_precision", precision);
-        }
-        let entries: Vec<&[u32]> = end
-            .clients
-            .iter()
-            .map(|(_, client)| client.first_entries.as_slice())
-            .collect();
-        for (walks, recovery) in audit::first_entries(graph, entries.iter().copied()) {
-            let at = ("walks_per_node", walks);
-            sheet.point("first_entry_recall", at, recovery.recall);
-            sheet.point("first_entry_precision", at, recovery.precision);
-        }
-        sheet.number_if(
-            Unit::Share.of("consecutive_edge_share"),
-            true_pair_share(&server.corpus, graph),
-        );
     }
 
     /// The measured change of dissimilarities by noise beside the bound that the theorem states.

@@ -5,7 +5,7 @@ use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::encoder::{Entries, Scale};
 use super::message::{Budget, Walk};
-use super::options::{Absent, Pool, Rows, SelfHop};
+use super::options::{Absent, Pool, SelfHop};
 use super::{FedWalk, Predicted, Up, counter, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::{index, unit};
@@ -72,7 +72,7 @@ impl Held {
         match self.next {
             Next::Choose => None,
             Next::Start(u) | Next::Entry(u) | Next::Jump { entry: u, .. } => encodes.then_some(u),
-            Next::Predict(u) => (system.params.pool != Pool::Vector).then_some(u),
+            Next::Predict(u) => system.params.pool.reads_tree().then_some(u),
         }
     }
 
@@ -119,9 +119,9 @@ impl Client {
         let (me, neighbours) = (own.vertex(), own.neighbours());
         loop {
             if let Some(vertex) = held.reads(system)
-                && !self.can_read(system, vertex, neighbours, cx.dry_run())
+                && !self.can_read(system, vertex, cx.dry_run())
             {
-                self.wait(held, vertex, cx);
+                self.wait(system, held, vertex, cx);
                 return Ok(());
             }
             held.next = match held.next {
@@ -155,7 +155,7 @@ impl Client {
                     }
                     Next::Predict(u)
                 }
-                Next::Predict(u) => match self.predict(system, u, hops, cx) {
+                Next::Predict(u) => match self.predict(system, own, u, hops, cx) {
                     Some(to) => Next::Jump {
                         entry: if system.params.literal_line27 { u } else { to },
                         to,
@@ -183,23 +183,20 @@ impl Client {
     }
 
     /// Whether this device has what it takes to tell `vertex` from others.
-    fn can_read(&self, system: &FedWalk, vertex: u32, neighbours: &[u32], dry_run: bool) -> bool {
+    fn can_read(&self, system: &FedWalk, vertex: u32, dry_run: bool) -> bool {
         let has_tree = self.has_tree && (dry_run || self.dictionary.is_some());
-        let has_row = || match system.params.rows {
-            Rows::All | Rows::Off => true,
-            Rows::Neighbours if neighbours.binary_search(&vertex).is_ok() => true,
-            Rows::Neighbours | Rows::OnRequest => self.rows.binary_search(&vertex).is_ok(),
-        };
-        has_tree && (!system.params.m_upload || has_row())
+        has_tree && (!system.params.asks_for_rows() || self.rows.binary_search(&vertex).is_ok())
     }
 
     /// Keeps a walk until the tree, or the row of `vertex`, comes.
-    fn wait(&mut self, held: Held, vertex: u32, cx: Cx<'_, '_>) {
+    fn wait(&mut self, system: &FedWalk, held: Held, vertex: u32, cx: Cx<'_, '_>) {
         if self.has_tree
+            && system.params.asks_for_rows()
             && let Err(at) = self.requested.binary_search(&vertex)
         {
             self.requested.insert(at, vertex);
             cx.count(counter::ROW_REQUESTS, 1);
+            let vertex = cx.unprotected(mechanism::REQUEST, vertex);
             cx.send(Up::RowRequest(vertex));
         }
         self.waiting.push(held);
@@ -230,15 +227,19 @@ impl Client {
     }
 
     /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
-    fn predict(&self, system: &FedWalk, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
-        let pool = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
-            (Pool::Vector, Some(plan), Some(dictionary), _) => dictionary.pool(u, plan),
-            (kind, Some(plan), Some(dictionary), Some(published)) => published.pool(u, plan, dictionary, kind),
-            _ => &[],
+    fn predict(&self, system: &FedWalk, own: OwnVertex<'_>, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
+        let mut one_of = |pool: &[u32]| (!pool.is_empty()).then(|| pool[index(rng, pool.len())]);
+        let next = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
+            (Pool::Oracle, ..) => one_of(own.neighbours_of(u)),
+            // A neighbour is another vertex, so there are two at least.
+            (Pool::Random, ..) => Some(another(u, system.n_nodes(), rng)),
+            (Pool::Vector, Some(plan), Some(dictionary), _) => one_of(dictionary.pool(u, plan)),
+            (kind, Some(plan), Some(dictionary), Some(published)) => one_of(published.pool(u, plan, dictionary, kind)),
+            _ => None,
         };
-        let (counter, next) = match pool.is_empty() {
-            true => (counter::EMPTY_POOLS, None),
-            false => (counter::PREDICTED_HOPS, Some(pool[index(rng, pool.len())])),
+        let counter = match next {
+            None => counter::EMPTY_POOLS,
+            Some(_) => counter::PREDICTED_HOPS,
         };
         cx.count(counter, 1);
         if let Some(to) = next {
@@ -259,10 +260,8 @@ impl Client {
             return Ok(());
         };
         // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
-        let neighbours = own.neighbours();
-        let can_encode =
-            |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, neighbours, cx.dry_run());
-        let known: Vec<u32> = neighbours.iter().copied().filter(can_encode).collect();
+        let can_encode = |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, cx.dry_run());
+        let known: Vec<u32> = own.neighbours().iter().copied().filter(can_encode).collect();
         if tried >= u32::from(tries) || known.is_empty() {
             cx.count(counter::GIVEN_UP, 1);
             return Ok(());
@@ -279,6 +278,12 @@ impl Client {
         Client::send_on(walk, u, tried + 1, cx);
         Ok(())
     }
+}
+
+/// A vertex other than `u`, each as likely.
+fn another(u: u32, n_nodes: usize, rng: &mut SimRng) -> u32 {
+    let other = index(rng, n_nodes - 1) as u32;
+    other + u32::from(other >= u)
 }
 
 /// An encoder that reads scores, on the published tree (Eqs. 9-12).

@@ -10,6 +10,8 @@ fn a_dry_run_sends_the_same_messages_at_the_same_times_whatever_the_pools_are_re
         (Pool::Tree, false),
         (Pool::Global, true),
         (Pool::Vector, true),
+        (Pool::Oracle, true),
+        (Pool::Random, false),
     ] {
         let params = Params {
             walks_per_node: 3,
