@@ -165,6 +165,11 @@ impl Ppgm {
         self.matcher.as_ref()
     }
 
+    /// The width of what its models compute.
+    fn hidden(&self) -> usize {
+        self.params.size.hidden as usize
+    }
+
     /// Operations of a device's step on one of its graphs: the products of its nodes with square matrices of the hidden width, of
     /// which the encoder has as many as layers and each attention two.
     fn cost(&self, graph: &Input, step: u32) -> f64 {

@@ -7,6 +7,7 @@
 //! it reads messages as they are, and it stops where it guesses graphs that validate best. What is left of the difference: it
 //! draws new pairs for its shadow set in every epoch, reads both pairs of a graph, and keeps the model's dropout while it learns.
 
+mod messages;
 mod property;
 mod structure;
 
@@ -31,17 +32,26 @@ pub enum Intercept {
     Random,
     /// Every row of the message to the other device; where it has a row for every node, as `G`.
     AllG,
+    /// All that a match sends: every row of both devices' messages, as `AllG`, both messages to the service, and the score.
+    Everything,
 }
 
 impl Intercept {
     /// All of them, with their names in summaries.
-    pub const ALL: [(Intercept, &'static str); 5] = [
+    pub const ALL: [(Intercept, &'static str); 6] = [
         (Intercept::Concat, "concat"),
         (Intercept::G, "g"),
         (Intercept::O, "o"),
         (Intercept::Random, "random"),
         (Intercept::AllG, "all_g"),
+        (Intercept::Everything, "everything"),
     ];
+
+    /// Those that there is something to read for, where devices send each other messages or do not.
+    fn allowed(exchanges: bool) -> impl Iterator<Item = Intercept> {
+        let all = Intercept::ALL.into_iter().map(|(intercept, _)| intercept);
+        all.filter(move |intercept| exchanges || !matches!(intercept, Intercept::G | Intercept::AllG))
+    }
 }
 
 /// Of what the shadow set is a share.
@@ -61,7 +71,7 @@ pub enum ShadowOf {
 pub struct Attack {
     /// Which property is inferred, such as `level`; all of them together where it is left out.
     pub property: Option<String>,
-    /// What `attack_auc` is measured on; all others have their own name.
+    /// What `attack_auc` is measured on; all others have their own name, but for `Everything`, which is read only if it is this.
     pub intercept: Intercept,
     /// The share of the training graphs whose properties the attacker knows.
     #[part(default = 0.1, above = 0, at_most = 1)]
