@@ -77,6 +77,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/openssl",
     "ppgm/openssl-20",
     "ppgm/small",
+    "ppgm/thorough",
     "ppgm/variants",
     "scaffold/small",
 ];

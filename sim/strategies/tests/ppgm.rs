@@ -31,6 +31,8 @@ mod absence;
 mod over_devices;
 #[path = "ppgm/refusals.rs"]
 mod refusals;
+#[path = "ppgm/thorough.rs"]
+mod thorough;
 
 const MODELS: [Model; 11] = [
     Model::Ppgm,

@@ -6,12 +6,17 @@
 //! (`cfg_inf.py`) is another attacker, which `AsReleased` comes close to: its shadow set are all graphs of a tenth of the functions,
 //! it reads messages as they are, and it stops where it guesses graphs that validate best. What is left of the difference: it
 //! draws new pairs for its shadow set in every epoch, reads both pairs of a graph, and keeps the model's dropout while it learns.
+//!
+//! That perceptron is one attacker, and who reads more with it may learn less. [`Thorough`] has several, chosen by what they know.
 
+mod linkage;
 mod messages;
 mod property;
 mod structure;
+mod thorough;
 
 pub use structure::reconstruct;
+pub use thorough::{Inferred, Thorough};
 
 use super::params::Choice;
 use folkmoot_parts::part;
@@ -46,6 +51,11 @@ impl Intercept {
         (Intercept::AllG, "all_g"),
         (Intercept::Everything, "everything"),
     ];
+
+    fn name(self) -> &'static str {
+        let (_, name) = Intercept::ALL[self as usize];
+        name
+    }
 
     /// Those that there is something to read for, where devices send each other messages or do not.
     fn allowed(exchanges: bool) -> impl Iterator<Item = Intercept> {

@@ -6,7 +6,7 @@ use super::params::Split;
 use super::{Params, Ppgm, Server};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Splits};
+use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Properties, Splits};
 use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
@@ -26,6 +26,8 @@ pub struct Data {
     pub properties: Vec<u32>,
     /// How many values it has.
     pub n_properties: usize,
+    /// All that is known of what graphs are made with, together.
+    pub joint: Properties,
     /// The graphs that train, ascending.
     pub train: Vec<u32>,
     /// Draws the pairs of an epoch.
@@ -113,11 +115,27 @@ impl Data {
             classes: labels.clone(),
             properties: properties.classes().to_vec(),
             n_properties: properties.n_classes(),
+            joint: joint.clone(),
             train: Splits::items(&splits.train),
             sampler: sampler(&splits.train, "training")?,
             validation: drawn(&splits.val, "validation", VALIDATION)?,
             test: drawn(&splits.test, "test", TEST)?,
         })
+    }
+}
+
+impl Data {
+    /// Each part of the joint property by itself, with its name, where graphs differ in it.
+    pub(super) fn facets(&self) -> Vec<(String, Properties)> {
+        let facet = |name: &str| {
+            (
+                name.to_owned(),
+                self.joint.facet(name).expect("the name is one of its own"),
+            )
+        };
+        let differs =
+            |(_, facet): &(String, Properties)| facet.classes().iter().any(|class| *class != facet.classes()[0]);
+        self.joint.facets().map(facet).filter(differs).collect()
     }
 }
 

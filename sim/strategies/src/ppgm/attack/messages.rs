@@ -116,6 +116,18 @@ impl Seen {
             }
         }
     }
+
+    /// The numbers of each part of [`Intercept::Everything`], in their order.
+    pub(super) fn parts(&self) -> [(&'static str, usize); 5] {
+        let (sent, result) = (self.all_sent.len(), self.mean_result.len());
+        [
+            ("g_1", sent),
+            ("o_1", result),
+            ("g_2", sent),
+            ("o_2", result),
+            ("score", 1),
+        ]
+    }
 }
 
 /// The views of several matches.

@@ -8,7 +8,7 @@ use folkmoot_learning::{Csr, DegreeRule, Layout, Tape, Var};
 use std::ops::Range;
 
 /// A graph as models read it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     pub(super) csr: Csr,
     pub(super) features: Vec<f32>,
