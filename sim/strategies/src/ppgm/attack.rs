@@ -22,7 +22,7 @@ use super::params::Choice;
 use folkmoot_parts::part;
 
 /// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of a message of several rows the
-/// mean is read, but for `AllG`. Where there is no message to the other device, only `o` is read.
+/// mean is read, but for `AllG`, and that of SimGNN's nodes beside its graph vector. Where there is no message to the other device, only `o` is read.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Intercept {

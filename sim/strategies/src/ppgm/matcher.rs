@@ -83,6 +83,11 @@ pub trait Matcher: Send + Sync {
     /// The score of what two devices sent to the service; shape `(1, 1)`.
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var;
 
+    /// A message as one row, for whoever reads it: the mean of its rows, but where they are of several kinds.
+    fn pooled(&self, message: &Matrix) -> Vec<f32> {
+        message.mean_row()
+    }
+
     /// The shape of message number `step` to the other device, for a graph of `n_nodes`; none from the last exchange on.
     fn sent_shape(&self, _step: u32, _n_nodes: usize) -> Option<(usize, usize)> {
         None

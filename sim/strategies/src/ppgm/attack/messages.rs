@@ -88,12 +88,12 @@ impl Seen {
         };
         let [own, others] = seen.sent;
         let mut rest = all(others);
-        rest.extend(seen.results[1].mean_row());
+        rest.extend(matcher.pooled(&seen.results[1]));
         rest.push(seen.score);
         Seen {
             mean_sent: mean(own),
             all_sent: all(own),
-            mean_result: seen.results[0].mean_row(),
+            mean_result: matcher.pooled(&seen.results[0]),
             rest,
         }
     }
