@@ -76,6 +76,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/noise",
     "ppgm/openssl",
     "ppgm/openssl-20",
+    "ppgm/private",
     "ppgm/small",
     "ppgm/thorough",
     "ppgm/variants",

@@ -11,7 +11,7 @@ use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
 use folkmoot_strategies::ppgm::options::Model;
 use std::sync::Arc;
 
-fn thorough(model: Model, thorough: Thorough) -> Params {
+pub(super) fn thorough(model: Model, thorough: Thorough) -> Params {
     let mut params = params(model);
     params.training.epochs = 1;
     params.deployment.matches_per_client = 0.0;
@@ -23,7 +23,7 @@ fn thorough(model: Model, thorough: Thorough) -> Params {
     params
 }
 
-fn play(effect: f64, params: &Params) -> Outcome {
+pub(super) fn play(effect: f64, params: &Params) -> Outcome {
     play_in(&World::ideal(), &functions(120, effect, 2), params, Options::default())
 }
 
