@@ -9,6 +9,7 @@
 //!
 //! That perceptron is one attacker, and who reads more with it may learn less. [`Thorough`] has several, chosen by what they know.
 
+mod decode;
 mod linkage;
 mod messages;
 mod property;

@@ -137,6 +137,34 @@ impl Data {
             |(_, facet): &(String, Properties)| facet.classes().iter().any(|class| *class != facet.classes()[0]);
         self.joint.facets().map(facet).filter(differs).collect()
     }
+
+    /// What can be counted of every graph, by its name, as the quarter of the training graphs that it falls among.
+    pub(super) fn quarters(&self) -> Vec<(String, Vec<u32>)> {
+        let count = |of: &dyn Fn(&Input) -> f64| self.quarter(self.inputs.iter().map(of).collect());
+        // As if every graph were in one piece, as control flow is.
+        let cycles = |input: &Input| input.n_edges() as f64 + 1.0 - input.n_nodes() as f64;
+        let mut all = vec![
+            ("nodes".to_owned(), count(&|input| input.n_nodes() as f64)),
+            ("edges".to_owned(), count(&|input| input.n_edges() as f64)),
+            ("cycles".to_owned(), count(&cycles)),
+        ];
+        let means: Vec<Vec<f64>> = self.inputs.iter().map(Input::mean_features).collect();
+        for feature in 0..means.first().map_or(0, Vec::len) {
+            let quarter = self.quarter(means.iter().map(|means| means[feature]).collect());
+            all.push((format!("feature_{feature}"), quarter));
+        }
+        all
+    }
+
+    fn quarter(&self, values: Vec<f64>) -> Vec<u32> {
+        let mut sorted: Vec<f64> = self.train.iter().map(|&graph| values[graph as usize]).collect();
+        sorted.sort_by(f64::total_cmp);
+        let ends = [1, 2, 3].map(|quarter| sorted[quarter * sorted.len() / 4]);
+        values
+            .iter()
+            .map(|value| ends.iter().filter(|end| *value >= **end).count() as u32)
+            .collect()
+    }
 }
 
 fn features(dataset: &Dataset) -> Result<&Features, StrategyError> {

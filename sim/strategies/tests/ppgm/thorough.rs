@@ -6,6 +6,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec};
 use folkmoot_metrics::npy::Array;
+use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
 use folkmoot_strategies::ppgm::options::Model;
@@ -212,4 +213,46 @@ fn the_plain_attacker_may_read_everything() {
         number(&outcome, "attack_auc"),
         number(&outcome, "attack_auc_everything")
     );
+}
+
+/// What graphs' nodes are like on the mean is read off messages as they are, and off noise neither that nor any count. An attention is
+/// a mean, which does not tell how many there are.
+#[test]
+fn means_are_read_off_messages_and_not_off_noise() {
+    let counting = || Thorough {
+        shadows: vec![1.0],
+        properties: Inferred::Structure,
+        intercepts: vec![Intercept::O, Intercept::AllG],
+        attackers: Attackers {
+            trees: 0,
+            network: false,
+            ..Attackers::default()
+        },
+        ..Thorough::default()
+    };
+    let plain = play(0.3, &thorough(Model::Ppgm, counting()));
+    let noisy = play(0.3, &thorough(Model::SgnnLdp { scale: 1e6 }, counting()));
+    let of = |outcome: &Outcome, what: &str| number(outcome, &format!("leak_auc_of_{what}[shadow=1]"));
+    for what in ["feature_0", "feature_1", "feature_5"] {
+        assert!(of(&plain, what) > 0.8, "{what}: {:?}", plain.summary);
+    }
+    for what in ["nodes", "edges", "cycles", "feature_0", "feature_1"] {
+        assert!((of(&noisy, what) - 0.5).abs() < 0.12, "{what}: {:?}", noisy.summary);
+    }
+}
+
+/// The one layer that hides arcs from a cosine hides them from nobody who learns; models without nodes say so.
+#[test]
+fn arcs_and_features_are_decoded_where_nodes_leave() {
+    let decoding = || Thorough {
+        decode: true,
+        ..Thorough::default()
+    };
+    let leaving = play(0.3, &thorough(Model::Gmn, decoding()));
+    assert!(number(&leaving, "decoded_arcs_auc") > 0.6, "{:?}", leaving.summary);
+    assert!(number(&leaving, "decoded_features_auc") > 0.7, "{:?}", leaving.summary);
+    let staying = play(0.3, &thorough(Model::Ppgm, decoding()));
+    assert_eq!(find(&staying, "decoded_arcs_auc"), None);
+    let said = std::str::from_utf8(artifact(&staying, "not_scored.csv")).unwrap();
+    assert!(said.contains("decoded_arcs_auc,\"not applicable: "), "{said}");
 }

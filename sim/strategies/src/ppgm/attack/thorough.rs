@@ -23,6 +23,9 @@ pub enum Inferred {
     Attacked,
     /// That, and each part of the joint property by itself, such as the level.
     Each,
+    /// Those, and what a decoder would begin with: among which quarter of the training graphs a graph falls by its nodes, edges and
+    /// independent cycles, and by the mean of each feature of its nodes.
+    Structure,
 }
 
 /// Attacks on the chosen model besides the plain one, after training; by default there are none.
@@ -46,6 +49,8 @@ pub struct Thorough {
     pub attackers: Attackers,
     /// Whether messages are linked with each other and searched in a corpus of all graphs, by those who hold the model.
     pub linkage: bool,
+    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow set, where nodes leave.
+    pub decode: bool,
     /// Whether pairs of a graph with itself, or with another that is the same number for number, are left out of a second score of
     /// similarity, `similarity_auc_distinct`.
     pub distinct: bool,
@@ -71,6 +76,10 @@ impl Thorough {
         if self.linkage {
             linkage::measure(view, parameters, sheet);
         }
+        if self.decode {
+            let overheard = Overheard::draw(attack, attack.shadow, view.data, view.streams);
+            self.decode(attack, view, &overheard, parameters, sheet);
+        }
         if self.shadows.is_empty() && !self.messages {
             return;
         }
@@ -92,7 +101,7 @@ impl Thorough {
         let data = view.data;
         let facets: Vec<(String, Properties)> = match self.properties {
             Inferred::Attacked => Vec::new(),
-            Inferred::Each => data.facets(),
+            Inferred::Each | Inferred::Structure => data.facets(),
         };
         let mut properties = vec![Property {
             facet: None,
@@ -103,6 +112,15 @@ impl Thorough {
             facet: Some(name),
             classes: property.classes(),
             n_classes: property.n_classes(),
+        }));
+        let quarters = match self.properties {
+            Inferred::Structure => data.quarters(),
+            Inferred::Attacked | Inferred::Each => Vec::new(),
+        };
+        properties.extend(quarters.iter().map(|(name, classes)| Property {
+            facet: Some(name),
+            classes,
+            n_classes: 4,
         }));
         let mut table = String::from("property,shadow,known,targets,intercept,attacker,setting,known_auc,auc,chosen\n");
         let mut last = None;
