@@ -16,6 +16,7 @@ mod graph_measures;
 mod gw;
 mod gw_barycenter;
 mod hierarchical_clustering;
+mod inference;
 mod layers;
 mod losses;
 mod lstm;
@@ -53,6 +54,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("gw", gw::check),
     ("gw_barycenter", gw_barycenter::check),
     ("hierarchical_clustering", hierarchical_clustering::check),
+    ("inference", inference::check),
     ("layer_gat", layers::gat),
     ("layer_gcn", layers::gcn),
     ("layer_gin", layers::gin),

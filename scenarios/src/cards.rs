@@ -91,7 +91,9 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/noise",
     "ppgm/openssl",
     "ppgm/openssl-20",
+    "ppgm/private",
     "ppgm/small",
+    "ppgm/thorough",
     "ppgm/variants",
     "scaffold/small",
 ];

@@ -10,7 +10,7 @@
 //!
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
 //! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`], and those that train a graph network for
-//! classification [`classifier`].
+//! classification [`classifier`]. Those that ask what can be inferred from what was seen share the attackers of [`inference`].
 
 pub mod classifier;
 pub mod deep_walk;
@@ -18,6 +18,7 @@ pub mod fed_avg;
 pub mod fedwalk;
 pub mod fgcl;
 pub mod gw_ldp;
+pub mod inference;
 pub mod node_embedding;
 pub mod ppgm;
 pub mod rounds;

@@ -17,7 +17,7 @@
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
 //! noise, SimGNN, GMN, GraphSim, MGMN and H2MN run in the same protocol; what leaves a device there is what [`matcher`] says of each.
 //! The noise of SGNN_LDP is drawn anew for every vector that is sent, so wherever a model is measured, and not in training, where
-//! nothing is sent.
+//! nothing is sent. Its numbers have no bound, so it keeps no budget; `SgnnPrivate`, which is no model of the paper, keeps one.
 //!
 //! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out
 //! while its sender still waits for a score; a match without one after `deployment.patience_s` is lost.
@@ -46,10 +46,9 @@ pub use server::Server;
 use crate::settings::{Settings, Shared, Source};
 use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::Laplace;
 use matcher::{Held, Input, Matcher, Matrix, Stages};
 use message::MatchId;
-use options::Model;
+use pairs::Noise;
 use scores::Watch;
 use serde::{Deserialize, Serialize};
 use server::Scored;
@@ -68,7 +67,7 @@ pub struct Facts {
 pub struct Ppgm {
     params: Params,
     matcher: Box<dyn Matcher>,
-    noise: Option<Laplace>,
+    noise: Option<Noise>,
 }
 
 /// What is worked on in the background. Without a model, in a dry run, results are zeros of the right shape.
@@ -149,10 +148,8 @@ impl Ppgm {
     ///
     /// When the scale of the noise is no scale.
     pub fn new(params: Params, facts: &Facts) -> Result<Self, StrategyError> {
-        let noise = match params.model {
-            Model::SgnnLdp { scale } => Some(Laplace::new(scale).map_err(|error| StrategyError(error.to_string()))?),
-            _ => None,
-        };
+        let noise = params.model.noise(params.size.hidden);
+        let noise = noise.map_err(|error| StrategyError(error.to_string()))?;
         Ok(Ppgm {
             matcher: matcher::build(params.model, &params.size, &params.form, facts.n_features as usize),
             params,
@@ -163,6 +160,11 @@ impl Ppgm {
     /// The model's pieces.
     pub fn matcher(&self) -> &dyn Matcher {
         self.matcher.as_ref()
+    }
+
+    /// The width of what its models compute.
+    fn hidden(&self) -> usize {
+        self.params.size.hidden as usize
     }
 
     /// Operations of a device's step on one of its graphs: the products of its nodes with square matrices of the hidden width, of
@@ -334,7 +336,8 @@ impl Strategy for Ppgm {
             info("none: message to the other device"),
             info(match self.noise {
                 None => "none: representation at the service",
-                Some(_) => "none: laplace noise on unbounded numbers",
+                Some(Noise { epsilon: None, .. }) => "none: laplace noise on unbounded numbers",
+                Some(Noise { epsilon: Some(_), .. }) => "laplace: numbers of a vector of length 1",
             }),
         ]
     }

@@ -352,6 +352,7 @@ fn in_ppgm() {
         ("H2mn", exchange),
         ("Sgnn", result),
         ("SgnnLdp()", result),
+        ("SgnnPrivate()", result),
         ("SimGnn", result),
     ];
     let cases = models.map(|(model, sent)| (format!("(model: {model}, {small})"), sent));

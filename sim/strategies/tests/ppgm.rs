@@ -29,8 +29,12 @@ mod ablations;
 mod absence;
 #[path = "ppgm/over_devices.rs"]
 mod over_devices;
+#[path = "ppgm/private.rs"]
+mod private;
 #[path = "ppgm/refusals.rs"]
 mod refusals;
+#[path = "ppgm/thorough.rs"]
+mod thorough;
 
 const MODELS: [Model; 11] = [
     Model::Ppgm,

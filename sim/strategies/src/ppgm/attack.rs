@@ -6,17 +6,24 @@
 //! (`cfg_inf.py`) is another attacker, which `AsReleased` comes close to: its shadow set are all graphs of a tenth of the functions,
 //! it reads messages as they are, and it stops where it guesses graphs that validate best. What is left of the difference: it
 //! draws new pairs for its shadow set in every epoch, reads both pairs of a graph, and keeps the model's dropout while it learns.
+//!
+//! That perceptron is one attacker, and who reads more with it may learn less. [`Thorough`] has several, chosen by what they know.
 
+mod decode;
+mod linkage;
+mod messages;
 mod property;
 mod structure;
+mod thorough;
 
 pub use structure::reconstruct;
+pub use thorough::{Inferred, Thorough};
 
 use super::params::Choice;
 use folkmoot_parts::part;
 
 /// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of a message of several rows the
-/// mean is read, but for `AllG`. Where there is no message to the other device, only `o` is read.
+/// mean is read, but for `AllG`, and that of SimGNN's nodes beside its graph vector. Where there is no message to the other device, only `o` is read.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Intercept {
@@ -31,17 +38,31 @@ pub enum Intercept {
     Random,
     /// Every row of the message to the other device; where it has a row for every node, as `G`.
     AllG,
+    /// All that a match sends: every row of both devices' messages, as `AllG`, both messages to the service, and the score.
+    Everything,
 }
 
 impl Intercept {
     /// All of them, with their names in summaries.
-    pub const ALL: [(Intercept, &'static str); 5] = [
+    pub const ALL: [(Intercept, &'static str); 6] = [
         (Intercept::Concat, "concat"),
         (Intercept::G, "g"),
         (Intercept::O, "o"),
         (Intercept::Random, "random"),
         (Intercept::AllG, "all_g"),
+        (Intercept::Everything, "everything"),
     ];
+
+    fn name(self) -> &'static str {
+        let (_, name) = Intercept::ALL[self as usize];
+        name
+    }
+
+    /// Those that there is something to read for, where devices send each other messages or do not.
+    fn allowed(exchanges: bool) -> impl Iterator<Item = Intercept> {
+        let all = Intercept::ALL.into_iter().map(|(intercept, _)| intercept);
+        all.filter(move |intercept| exchanges || !matches!(intercept, Intercept::G | Intercept::AllG))
+    }
 }
 
 /// Of what the shadow set is a share.
@@ -61,7 +82,7 @@ pub enum ShadowOf {
 pub struct Attack {
     /// Which property is inferred, such as `level`; all of them together where it is left out.
     pub property: Option<String>,
-    /// What `attack_auc` is measured on; all others have their own name.
+    /// What `attack_auc` is measured on; all others have their own name, but for `Everything`, which is read only if it is this.
     pub intercept: Intercept,
     /// The share of the training graphs whose properties the attacker knows.
     #[part(default = 0.1, above = 0, at_most = 1)]

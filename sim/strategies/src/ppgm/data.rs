@@ -6,7 +6,7 @@ use super::params::Split;
 use super::{Params, Ppgm, Server};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Splits};
+use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Properties, Splits};
 use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
@@ -26,6 +26,8 @@ pub struct Data {
     pub properties: Vec<u32>,
     /// How many values it has.
     pub n_properties: usize,
+    /// All that is known of what graphs are made with, together.
+    pub joint: Properties,
     /// The graphs that train, ascending.
     pub train: Vec<u32>,
     /// Draws the pairs of an epoch.
@@ -113,11 +115,55 @@ impl Data {
             classes: labels.clone(),
             properties: properties.classes().to_vec(),
             n_properties: properties.n_classes(),
+            joint: joint.clone(),
             train: Splits::items(&splits.train),
             sampler: sampler(&splits.train, "training")?,
             validation: drawn(&splits.val, "validation", VALIDATION)?,
             test: drawn(&splits.test, "test", TEST)?,
         })
+    }
+}
+
+impl Data {
+    /// Each part of the joint property by itself, with its name, where graphs differ in it.
+    pub(super) fn facets(&self) -> Vec<(String, Properties)> {
+        let facet = |name: &str| {
+            (
+                name.to_owned(),
+                self.joint.facet(name).expect("the name is one of its own"),
+            )
+        };
+        let differs =
+            |(_, facet): &(String, Properties)| facet.classes().iter().any(|class| *class != facet.classes()[0]);
+        self.joint.facets().map(facet).filter(differs).collect()
+    }
+
+    /// What can be counted of every graph, by its name, as the quarter of the training graphs that it falls among.
+    pub(super) fn quarters(&self) -> Vec<(String, Vec<u32>)> {
+        let count = |of: &dyn Fn(&Input) -> f64| self.quarter(self.inputs.iter().map(of).collect());
+        // As if every graph were in one piece, as control flow is.
+        let cycles = |input: &Input| input.n_edges() as f64 + 1.0 - input.n_nodes() as f64;
+        let mut all = vec![
+            ("nodes".to_owned(), count(&|input| input.n_nodes() as f64)),
+            ("edges".to_owned(), count(&|input| input.n_edges() as f64)),
+            ("cycles".to_owned(), count(&cycles)),
+        ];
+        let means: Vec<Vec<f64>> = self.inputs.iter().map(Input::mean_features).collect();
+        for feature in 0..means.first().map_or(0, Vec::len) {
+            let quarter = self.quarter(means.iter().map(|means| means[feature]).collect());
+            all.push((format!("feature_{feature}"), quarter));
+        }
+        all
+    }
+
+    fn quarter(&self, values: Vec<f64>) -> Vec<u32> {
+        let mut sorted: Vec<f64> = self.train.iter().map(|&graph| values[graph as usize]).collect();
+        sorted.sort_by(f64::total_cmp);
+        let ends = [1, 2, 3].map(|quarter| sorted[quarter * sorted.len() / 4]);
+        values
+            .iter()
+            .map(|value| ends.iter().filter(|end| *value >= **end).count() as u32)
+            .collect()
     }
 }
 

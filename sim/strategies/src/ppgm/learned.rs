@@ -139,10 +139,7 @@ impl View<'_> {
         Measured {
             epoch,
             similarity_auc: deployed.auc(&data.inputs, &data.test),
-            attacks: ppgm
-                .params
-                .attack
-                .infer(data, &deployed, ppgm.params.size.hidden as usize, self.streams),
+            attacks: ppgm.params.attack.infer(data, &deployed, ppgm.hidden(), self.streams),
             structure_auc: reconstruct(data, &deployed),
         }
     }

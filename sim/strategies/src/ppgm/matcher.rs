@@ -60,6 +60,11 @@ pub trait Matcher: Send + Sync {
     /// What scores mean.
     fn range(&self) -> Range;
 
+    /// Whether training draws noise, besides what is dropped.
+    fn learns_with_noise(&self) -> bool {
+        false
+    }
+
     /// Devices' parts before any message.
     fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], drops: Drops<'_>) -> Vec<Side>;
 
@@ -83,6 +88,11 @@ pub trait Matcher: Send + Sync {
     /// The score of what two devices sent to the service; shape `(1, 1)`.
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var;
 
+    /// A message as one row, for whoever reads it: the mean of its rows, but where they are of several kinds.
+    fn pooled(&self, message: &Matrix) -> Vec<f32> {
+        message.mean_row()
+    }
+
     /// The shape of message number `step` to the other device, for a graph of `n_nodes`; none from the last exchange on.
     fn sent_shape(&self, _step: u32, _n_nodes: usize) -> Option<(usize, usize)> {
         None
@@ -100,7 +110,17 @@ pub fn build(model: Model, size: &Size, form: &Form, n_features: usize) -> Box<d
         Model::NoObfuscation => codes(Ablation::Obfuscation),
         Model::NoCodes => codes(Ablation::Codes),
         Model::NoMatching => codes(Ablation::Matching),
-        Model::Sgnn | Model::SgnnLdp { .. } => Box::new(siamese::Siamese::new(size, form, n_features)),
+        Model::Sgnn | Model::SgnnLdp { .. } => Box::new(siamese::Siamese::new(size, form, n_features, None)),
+        Model::SgnnPrivate { in_training, .. } => {
+            let noise = model.noise(size.hidden).expect("settings in range make a law");
+            let noise = noise.filter(|_| in_training).map(|noise| noise.law);
+            Box::new(siamese::Siamese::new(
+                size,
+                form,
+                n_features,
+                Some(siamese::Unit { noise }),
+            ))
+        }
         Model::SimGnn => Box::new(sim_gnn::SimGnn::new(size, form, n_features)),
         Model::GraphSim => Box::new(graph_sim::GraphSim::new(size, form, n_features)),
         Model::Gmn => Box::new(gmn::Gmn::new(size, n_features)),

@@ -1,6 +1,8 @@
 //! PPGM's choices, as a card names them.
 
+use super::pairs::Noise;
 use folkmoot_parts::{Rules, part};
+use folkmoot_privacy::{Laplace, LaplaceError};
 
 /// Which set of options a card starts from; single options override it.
 #[part]
@@ -56,6 +58,15 @@ pub enum Model {
         #[part(default = 0.01, above = 0, in = 1e-6..=1e6)]
         scale: f64,
     },
+    /// SGNN whose vectors have length 1 and leave their device with Laplace noise that makes each private: the noise that a budget
+    /// asks for, where the paper's has none. A cosine does not see a length.
+    SgnnPrivate {
+        /// The budget of one message, for one graph against any other: the noise has scale `2 √d / epsilon`.
+        #[part(default = 100.0, above = 0, in = 1e-3..=1e9)]
+        epsilon: f64,
+        /// Whether training sees such noise, too: one draw for each graph and step.
+        in_training: bool,
+    },
     /// SimGNN (Bai et al., WSDM 2019): each device sends its nodes and its graph vector to the service.
     SimGnn,
     /// A graph matching network (Li et al., ICML 2019): devices exchange their nodes in every layer.
@@ -66,6 +77,22 @@ pub enum Model {
     Mgmn,
     /// H2MN (Zhang et al., KDD 2021): devices exchange a vector for each node's neighbourhood in every layer.
     H2mn,
+}
+
+impl Model {
+    /// What vectors of `hidden` numbers leave their device with.
+    pub(super) fn noise(self, hidden: u32) -> Result<Option<Noise>, LaplaceError> {
+        let (law, epsilon) = match self {
+            Model::SgnnLdp { scale } => (Laplace::new(scale)?, None),
+            Model::SgnnPrivate { epsilon, .. } => {
+                // Two vectors of length 1 are at most 2 apart, and their d numbers together at most the root of d times that.
+                let sensitivity = 2.0 * f64::from(hidden).sqrt();
+                (Laplace::for_epsilon(epsilon, sensitivity)?, Some(epsilon))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Noise { law, epsilon }))
+    }
 }
 
 /// The layers that nodes go through first.
@@ -144,6 +171,8 @@ pub struct Form {
     pub dropout: f32,
     /// The obfuscation reads codes in both orders, and sends twice as much.
     pub bidirectional: bool,
+    /// SGNN's vector goes through such a block as well, which the paper's does not.
+    pub sgnn_block: bool,
     /// Nodes propagate to themselves.
     #[part(default = true)]
     pub self_loops: bool,

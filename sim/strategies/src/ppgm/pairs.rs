@@ -5,7 +5,7 @@ use super::options::Padding;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_privacy::{Laplace, Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Laplace, Law, Mechanism, PrivacyCost, ReleaseError};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Deployed<'a> {
     /// Its parameters.
     pub parameters: &'a [f32],
     /// Noise on what is sent to the service.
-    pub noise: Option<Laplace>,
+    pub noise: Option<Noise>,
     /// Whether graphs are padded to the largest of their batch, and how many pairs a batch has.
     pub padding: (Padding, usize),
     /// Where the noise comes from.
@@ -145,15 +145,28 @@ impl<'a> Deployed<'a> {
     }
 }
 
-/// Laplace noise on every number of what goes to the service, if any. The numbers have no bound, so no budget follows from it.
-pub(super) struct ResultNoise(pub(super) Option<Laplace>);
+/// Laplace noise on what goes to the service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// Its law.
+    pub law: Laplace,
+    /// The budget that it keeps, where the numbers are of a vector of length 1; others have no bound, and no budget follows.
+    pub epsilon: Option<f64>,
+}
+
+/// That noise on every number, if there is any.
+pub(super) struct ResultNoise(pub(super) Option<Noise>);
 
 impl ResultNoise {
+    fn epsilon(&self) -> Option<f64> {
+        self.0.and_then(|noise| noise.epsilon)
+    }
+
     /// Adds the noise in place.
     pub(super) fn disturb(&self, result: &mut Matrix, rng: &mut SimRng) {
         if let Some(noise) = &self.0 {
             for x in &mut result.data {
-                *x = (f64::from(*x) + noise.sample(rng)) as f32;
+                *x = (f64::from(*x) + noise.law.sample(rng)) as f32;
             }
         }
     }
@@ -171,7 +184,21 @@ impl Mechanism for ResultNoise {
     }
 
     fn cost(&self) -> PrivacyCost {
-        PrivacyCost::UNPROTECTED
+        let protects = |epsilon| PrivacyCost {
+            epsilon,
+            delta: 0.0,
+            unit: "one graph",
+        };
+        self.epsilon().map_or(PrivacyCost::UNPROTECTED, protects)
+    }
+
+    fn law(&self) -> Law {
+        let unprotected = Law::Bound {
+            epsilon: f64::INFINITY,
+            delta: 0.0,
+        };
+        let noise = self.epsilon().map(|epsilon| Law::Laplace { epsilon });
+        noise.unwrap_or(unprotected)
     }
 }
 

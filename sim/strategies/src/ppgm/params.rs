@@ -1,6 +1,6 @@
 //! PPGM's settings, as a card states them.
 
-use super::attack::Attack;
+use super::attack::{Attack, Thorough};
 use super::options::{Form, Model, Size, Variant};
 use folkmoot_parts::part;
 
@@ -25,6 +25,8 @@ pub struct Params {
     pub training: Training,
     /// The eavesdropper.
     pub attack: Attack,
+    /// Those who try harder.
+    pub thorough: Thorough,
     /// What clients do with the model.
     pub deployment: Deployment,
 }

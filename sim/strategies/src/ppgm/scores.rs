@@ -66,6 +66,10 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         }
     }
     not_applicable(view.ppgm, sheet);
+    let params = &view.ppgm.params;
+    params
+        .thorough
+        .measure(&params.attack, view, &learned.parameters, sheet);
 }
 
 /// Names the attacks that have nothing to read where this model runs.

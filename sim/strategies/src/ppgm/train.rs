@@ -129,7 +129,7 @@ impl Part {
             .collect();
         let ids = distinct(pairs);
         let place = |id: u32| ids.binary_search(&id).expect("the ids are those of the pairs");
-        let drops = form.dropout > 0.0;
+        let drops = form.dropout > 0.0 || matcher.learns_with_noise();
         // What the tape borrows lives longer than what it is given here.
         let targets = &targets;
         Tape::with_own(|tape: &mut Tape<'_>| {

@@ -15,10 +15,7 @@ pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
     let pairs: Vec<Pair> = data.test.iter().step_by(2).copied().collect();
     let read = |pair: &Pair, seen: Observed<'_>| {
         let graph = &data.inputs[pair.first as usize];
-        // Of several messages the last with all nodes: they have gathered most.
-        let whole = |message: &&Matrix| message.shape().0 >= graph.n_nodes();
-        let nodes = seen.sent[0].iter().rev().find(whole).unwrap_or(&seen.results[0]);
-        link_auc(graph, nodes)
+        link_auc(graph, nodes(graph, &seen))
     };
     let areas: Vec<f64> = deployed
         .observe(&data.inputs, &pairs, read)
@@ -26,6 +23,13 @@ pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
         .flatten()
         .collect();
     (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64)
+}
+
+/// What was sent of the nodes of a pair's first graph, in its first rows.
+pub(super) fn nodes<'a>(graph: &Input, seen: &Observed<'a>) -> &'a Matrix {
+    // Of several messages the last with all nodes: they have gathered most.
+    let whole = |message: &&Matrix| message.shape().0 >= graph.n_nodes();
+    seen.sent[0].iter().rev().find(whole).unwrap_or(&seen.results[0])
 }
 
 /// The same for one graph, whose nodes are the first rows of what was sent.

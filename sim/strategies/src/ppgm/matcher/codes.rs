@@ -22,7 +22,7 @@ pub enum Ablation {
 
 /// What follows an attention in the released code: `y = norm(x)`, `norm(y + drop(W drop(relu(V y))))`.
 #[derive(Clone, Debug)]
-struct Block {
+pub(super) struct Block {
     norms: [LayerNorm; 2],
     wide: Linear,
     narrow: Linear,
@@ -30,7 +30,7 @@ struct Block {
 }
 
 impl Block {
-    fn new(layout: &mut Layout, name: &str, d: usize, form: &Form) -> Option<Block> {
+    pub(super) fn new(layout: &mut Layout, name: &str, d: usize, form: &Form) -> Option<Block> {
         let width = form.feed_forward as usize;
         (width > 0).then(|| Block {
             norms: [0, 1].map(|at| LayerNorm::new(layout, &format!("{name}.norm{at}"), d)),
@@ -40,7 +40,7 @@ impl Block {
         })
     }
 
-    fn forward(&self, tape: &mut Tape<'_>, x: Var, mut drops: Drops<'_>) -> Var {
+    pub(super) fn forward(&self, tape: &mut Tape<'_>, x: Var, mut drops: Drops<'_>) -> Var {
         let mut drop = |tape: &mut Tape<'_>, h| match drops.as_deref_mut() {
             Some(rng) if self.dropout > 0.0 => tape.dropout(h, self.dropout, rng),
             _ => h,

@@ -8,7 +8,7 @@ use folkmoot_learning::{Csr, DegreeRule, Layout, Tape, Var};
 use std::ops::Range;
 
 /// A graph as models read it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     pub(super) csr: Csr,
     pub(super) features: Vec<f32>,
@@ -74,6 +74,36 @@ impl Input {
         self.csr.columns()[self.csr.range(to)]
             .binary_search(&(from as u32))
             .is_ok()
+    }
+
+    /// How many numbers a node brings.
+    pub(crate) fn n_features(&self) -> usize {
+        self.features.len() / self.n_nodes().max(1)
+    }
+
+    /// One feature of every node.
+    pub(crate) fn feature(&self, at: usize) -> impl Iterator<Item = f32> {
+        self.features.iter().skip(at).step_by(self.n_features().max(1)).copied()
+    }
+
+    /// How many pairs of different nodes an arc joins.
+    pub(crate) fn n_edges(&self) -> usize {
+        let joined = |row: usize, column: usize| row < column || (row > column && !self.has_arc(row, column));
+        let columns = |row: usize| {
+            self.csr.columns()[self.csr.range(row)]
+                .iter()
+                .map(move |&column| (row, column as usize))
+        };
+        (0..self.n_nodes())
+            .flat_map(columns)
+            .filter(|(row, column)| joined(*row, *column))
+            .count()
+    }
+
+    /// The mean of every feature over its nodes.
+    pub(crate) fn mean_features(&self) -> Vec<f64> {
+        let mean = |at| self.feature(at).map(f64::from).sum::<f64>() / self.n_nodes().max(1) as f64;
+        (0..self.n_features()).map(mean).collect()
     }
 
     /// The same with isolated nodes of zeros up to `n_nodes`.
@@ -157,5 +187,18 @@ impl Encoder {
             each(h);
         }
         h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_is_counted_once_and_a_loop_not_at_all() {
+        let csr = Csr::from_arcs(4, &[(0, 1), (1, 0), (1, 2), (3, 1), (3, 3)], None).unwrap();
+        let input = Input::from_csr(csr, vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0, 6.0, 60.0]);
+        assert_eq!((input.n_edges(), input.n_features()), (3, 2));
+        assert_eq!(input.mean_features(), [3.0, 30.0]);
     }
 }

@@ -9,7 +9,7 @@
 
 use super::encoder::Encoder;
 use super::readout::Readout;
-use super::{Drops, Input, Matcher, Range, Side};
+use super::{Drops, Input, Matcher, Matrix, Range, Side};
 use crate::ppgm::options::{Form, Size};
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
@@ -114,7 +114,38 @@ impl Matcher for SimGnn {
         tape.sigmoid(logit)
     }
 
+    /// The mean of the nodes, then the graph vector, as the paper's attacker reads it.
+    fn pooled(&self, message: &Matrix) -> Vec<f32> {
+        let (nodes, whole) = message.data.split_at(message.data.len() - self.hidden);
+        let nodes = Matrix {
+            n_columns: message.n_columns,
+            data: nodes.to_vec(),
+        };
+        [nodes.mean_row().as_slice(), whole].concat()
+    }
+
     fn result_shape(&self, n_nodes: usize) -> (usize, usize) {
         (n_nodes + 1, self.hidden)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_read_beside_the_graph_vector() {
+        let size = Size {
+            hidden: 2,
+            layers: 1,
+            codes: 1,
+            heads: 1,
+        };
+        let model = SimGnn::new(&size, &Form::default(), 3);
+        let message = Matrix {
+            n_columns: 2,
+            data: vec![1.0, 2.0, 3.0, 6.0, 7.0, 8.0],
+        };
+        assert_eq!(model.pooled(&message), [2.0, 4.0, 7.0, 8.0]);
     }
 }
