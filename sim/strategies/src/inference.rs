@@ -99,6 +99,11 @@ pub struct Guess {
 }
 
 impl Attackers {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.penalties.is_empty() && self.neighbours.is_empty() && self.trees == 0 && !self.network
+    }
+
     /// Every attacker's guess of the `targets`, in the order of [`Kind::ALL`]. Nobody guesses from rows with a number that is not
     /// finite, or without any.
     ///

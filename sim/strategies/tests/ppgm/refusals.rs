@@ -80,6 +80,21 @@ fn every_broken_rule_is_named() {
     );
 }
 
+/// Nothing to read and nobody who reads it are errors only where somebody is to read.
+#[test]
+fn an_attack_without_attackers_is_refused() {
+    let mut params = Params::default();
+    params.thorough.intercepts.clear();
+    let attackers = &mut params.thorough.attackers;
+    (attackers.trees, attackers.network) = (0, false);
+    attackers.penalties.clear();
+    attackers.neighbours.clear();
+    assert_eq!(params.broken(), []);
+    params.thorough.shadows = vec![0.1];
+    let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
+    assert_eq!(fields, ["thorough.intercepts", "thorough.attackers"]);
+}
+
 /// Of two compilers one has functions of other sizes alone, which the reader leaves out; its value is still in the list.
 #[test]
 fn a_property_without_two_values_among_the_graphs_is_refused() {

@@ -10,7 +10,7 @@ use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Pair, Properties};
 use folkmoot_metrics::npy::npy_f32;
-use folkmoot_parts::part;
+use folkmoot_parts::{Rules, part};
 
 const GUESS: Purpose = Purpose(*b"pp-guess");
 
@@ -34,7 +34,7 @@ pub enum Inferred {
 /// `attackers` and the plain one's perceptron stopped early, on every interception; `attacks.csv` has a row for each, and which was
 /// chosen by what its attacker knew. `leak_auc` is the chosen one's over all interceptions: an eavesdropper may leave unread what
 /// does not help.
-#[part]
+#[part(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thorough {
     /// Shares of the training graphs whose properties are known, each with its own attackers; none: no such attack.
@@ -67,6 +67,14 @@ struct Property<'a> {
 }
 
 impl Thorough {
+    fn rules(&self, rules: &mut Rules) {
+        let attacks = !self.shadows.is_empty();
+        let rule = "must name what is read where shadows has a share; leave it out for all that a match sends";
+        rules.require(!(attacks && self.intercepts.is_empty()), "intercepts", rule);
+        let rule = "must leave somebody who infers where shadows has a share: a penalty, a number of neighbours, trees or the network";
+        rules.require(!(attacks && self.attackers.is_empty()), "attackers", rule);
+    }
+
     /// Writes down what the attacks that were asked for find.
     pub(crate) fn measure(&self, attack: &Attack, view: &View<'_>, parameters: &[f32], sheet: &mut Sheet) {
         let deployed = view.ppgm.deployed(parameters, view.streams);
