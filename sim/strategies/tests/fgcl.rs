@@ -80,13 +80,17 @@ const NOISY: Setting = Setting::Fgcl {
     epsilon_2: None,
 };
 
+fn play_over(dataset: &Arc<Dataset>, partition: &Arc<Partition>, params: &Params, options: Options) -> Outcome {
+    let strategy = params
+        .prepare(&Source::new(dataset, partition, Streams::new(5)))
+        .unwrap();
+    run(strategy.system(), &World::ideal(), 5, options, &mut Unobserved).unwrap()
+}
+
 fn play_on(dataset: Dataset, params: &Params, options: Options) -> Outcome {
     assert_eq!(params.broken(), []);
     let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
-    let strategy = params
-        .prepare(&Source::new(&Arc::new(dataset), &partition, Streams::new(5)))
-        .unwrap();
-    run(strategy.system(), &World::ideal(), 5, options, &mut Unobserved).unwrap()
+    play_over(&Arc::new(dataset), &partition, params, options)
 }
 
 fn play(params: &Params) -> Outcome {
@@ -130,6 +134,15 @@ fn results_do_not_depend_on_threads() {
 fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
     let budget = |params: &Params| {
         let outcome = play(params);
+        let dry = Options {
+            dry_run: true,
+            ..Options::default()
+        };
+        assert_eq!(
+            outcome.privacy,
+            play_on(graphs(), params, dry).privacy,
+            "a dry run charges as much"
+        );
         let row = &outcome.privacy[1];
         assert_eq!(
             (row.unit.as_str(), row.composition.as_str()),
@@ -446,18 +459,12 @@ fn all_encoders_and_options_train_and_make_a_difference() {
 fn all_settings_are_tested_on_the_same_graphs() {
     let dataset = Arc::new(graphs());
     let played = |setting, spec: &PartitionSpec| {
-        let partition = partition(&dataset, spec);
-        let strategy = params(setting)
-            .prepare(&Source::new(&dataset, &partition, Streams::new(5)))
-            .unwrap();
-        run(
-            strategy.system(),
-            &World::ideal(),
-            5,
+        play_over(
+            &dataset,
+            &partition(&dataset, spec),
+            &params(setting),
             Options::default(),
-            &mut Unobserved,
         )
-        .unwrap()
     };
     // Trained at one client or at the first of three: the same model.
     let (one, three) = (PartitionSpec::Iid { n_clients: 1 }, PartitionSpec::Iid { n_clients: 3 });

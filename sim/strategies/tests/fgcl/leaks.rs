@@ -34,19 +34,8 @@ fn leaks(setting: Setting, copies: bool) -> Outcome {
         weight_decay: 0.0,
         ..Training::default()
     };
-    let dataset = Arc::new(dataset);
     let partition = Arc::new(Partition::one_item_each(n as u32));
-    let strategy = params
-        .prepare(&Source::new(&dataset, &partition, Streams::new(5)))
-        .unwrap();
-    run(
-        strategy.system(),
-        &World::ideal(),
-        5,
-        Options::default(),
-        &mut Unobserved,
-    )
-    .unwrap()
+    play_over(&Arc::new(dataset), &partition, &params, Options::default())
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! Attacks on what was read once: they find what was planted and nothing else, and leave the run as it is.
 
-use super::{find, functions, number, params, play_in, system};
-use folkmoot_draws::{Purpose, Streams};
+use super::{find, functions, number, of_one_variant, params, play_in, system};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec};
 use folkmoot_metrics::npy::Array;
 use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
 use folkmoot_strategies::ppgm::options::Model;
-use std::sync::Arc;
 
 pub(super) fn thorough(model: Model, thorough: Thorough) -> Params {
     let mut params = params(model);
@@ -184,17 +181,7 @@ fn pairs_of_a_graph_with_itself_can_be_left_out() {
     let params = thorough(Model::Ppgm, distinct);
     let several = play(0.3, &params);
     assert!(number(&several, "similarity_auc_distinct") <= number(&several, "similarity_auc"));
-    let spec = DatasetSpec::ControlFlow {
-        n_functions: 30,
-        n_nodes: (6, 10),
-        n_compilers: 2,
-        n_levels: 2,
-        variant_prob: 0.0,
-        property_effect: 1.0,
-        scaling: CountScaling::Log,
-    };
-    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
-    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap());
+    let dataset = of_one_variant();
     let n_tested = system(&dataset, &params).data().test.len();
     let outcome = play_in(&World::ideal(), &dataset, &params, Options::default());
     assert!(number(&outcome, "similarity_auc") > 0.5);
