@@ -556,25 +556,10 @@ fn a_step_minimises_the_mean_over_the_batch() {
     assert!(last < 0.7 * first, "{first} to {last}");
 }
 
-/// Functions of which each has one graph.
-fn of_one_variant() -> Arc<Dataset> {
-    let spec = DatasetSpec::ControlFlow {
-        n_functions: 30,
-        n_nodes: (6, 10),
-        n_compilers: 2,
-        n_levels: 2,
-        variant_prob: 0.0,
-        property_effect: 1.0,
-        scaling: CountScaling::Log,
-    };
-    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
-    Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
-}
-
 /// A function of one variant matches itself.
 #[test]
 fn functions_of_one_variant_are_paired_with_themselves() {
-    let dataset = of_one_variant();
+    let dataset = thorough::of_one_variant();
     let system = system(&dataset, &params(Model::Ppgm));
     assert!(
         system

@@ -1,13 +1,31 @@
 //! Attacks on what was read once: they find what was planted and nothing else, and leave the run as it is.
 
-use super::{find, functions, number, of_one_variant, params, play_in, system};
+use super::{find, functions, number, params, play_in, system};
+use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
+use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec};
 use folkmoot_metrics::npy::Array;
 use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
 use folkmoot_strategies::ppgm::options::Model;
+use std::sync::Arc;
+
+/// Functions of which each has one graph.
+pub(super) fn of_one_variant() -> Arc<Dataset> {
+    let spec = DatasetSpec::ControlFlow {
+        n_functions: 30,
+        n_nodes: (6, 10),
+        n_compilers: 2,
+        n_levels: 2,
+        variant_prob: 0.0,
+        property_effect: 1.0,
+        scaling: CountScaling::Log,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
+}
 
 pub(super) fn thorough(model: Model, thorough: Thorough) -> Params {
     let mut params = params(model);
