@@ -48,11 +48,20 @@ impl Spread {
         (self.squares / self.n as f64).sqrt()
     }
 
+    /// How many values there are.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// From two values on, the standard error of the mean of what they are a sample of.
+    pub fn standard_error(&self) -> Option<f64> {
+        (self.n > 1).then(|| self.sample_std() / (self.n as f64).sqrt())
+    }
+
     /// From two values on, the 95 % interval of the mean of what they are a sample of, by Student's t.
     pub fn interval_95(&self) -> Option<(f64, f64)> {
-        let n = self.n as f64;
-        let half = t_95(self.n.saturating_sub(1)) * (self.squares / (n - 1.0) / n).sqrt();
-        (self.n > 1 && half.is_finite()).then_some((self.mean - half, self.mean + half))
+        let half = t_95(self.n.saturating_sub(1)) * self.standard_error()?;
+        half.is_finite().then_some((self.mean - half, self.mean + half))
     }
 }
 
@@ -64,6 +73,7 @@ mod tests {
     fn deviations_and_interval_are_those_of_the_definitions() {
         let spread = Spread::of(&[1.0, 2.0, 3.0]);
         assert_eq!((spread.mean, spread.sample_std()), (2.0, 1.0));
+        assert_eq!((spread.n(), spread.standard_error()), (3, Some(1.0 / 3.0_f64.sqrt())));
         // Numbers whose mean is not in their middle: 4, 1 and 9 from it.
         let skew = Spread::of(&[1.0, 1.0, 7.0]);
         assert_eq!((skew.mean, skew.sample_std()), (3.0, 12.0_f64.sqrt()));
@@ -78,7 +88,7 @@ mod tests {
     fn one_value_has_no_interval_and_none_has_no_mean() {
         let one = Spread::of(&[5.0]);
         assert_eq!((one.mean, one.sample_std(), one.population_std()), (5.0, 0.0, 0.0));
-        assert_eq!(one.interval_95(), None);
+        assert_eq!((one.interval_95(), one.standard_error()), (None, None));
         assert!(Spread::of(&[]).mean.is_nan());
     }
 

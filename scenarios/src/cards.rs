@@ -111,16 +111,24 @@ pub fn find(card: &str, shipped: &[(&str, &str)]) -> Result<(String, Source), Pr
             .map_or_else(|| card.to_owned(), |stem| stem.to_string_lossy().into_owned());
         return Ok((name, Source::read(path)?));
     }
+    if path.is_dir() && !shipped.iter().any(|(name, _)| *name == card) {
+        let why = "is a folder, not a card; to run a result again, give the scenario.ron in it";
+        return Err(refused(card, why)?);
+    }
+    find_shipped(card, "neither a file nor a shipped card", shipped)
+}
+
+/// One of `shipped` by its name; else the error says that it `is` what it is not.
+///
+/// # Errors
+///
+/// When there is none of that name.
+pub fn find_shipped(card: &str, is: &str, shipped: &[(&str, &str)]) -> Result<(String, Source), Problems> {
     match shipped.iter().find(|(name, _)| *name == card) {
         Some((name, text)) => Ok(((*name).to_owned(), Source::new(name, text)?)),
-        None if path.is_dir() => Err(refused(
-            card,
-            "is a folder, not a card; to run a result again, give the scenario.ron in it",
-        )?),
         None => {
             let names: Vec<&str> = shipped.iter().map(|(name, _)| *name).collect();
-            let message = format!("is neither a file nor a shipped card{}", suggest(card, &names));
-            Err(refused(card, &message)?)
+            Err(refused(card, &format!("is {is}{}", suggest(card, &names)))?)
         }
     }
 }

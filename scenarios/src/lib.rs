@@ -6,8 +6,10 @@
 //! It promises that a card's problems are all said at once, with line and column, and that a card and a seed decide every
 //! result.
 
+pub mod audit;
 pub mod axis;
 pub mod cards;
+pub mod claims;
 pub mod explain;
 pub mod file;
 pub mod registry;

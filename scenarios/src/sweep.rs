@@ -174,56 +174,23 @@ pub fn sweep_into(
         threads: (options.threads / n_workers).max(1),
         ..options
     };
-    let (next, n_done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let first_failure: Mutex<Option<(usize, Failure)>> = Mutex::new(None);
-    let failed = || first_failure.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = || {
-        while failed().is_none() {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(point) = plan.points.get(i) else {
-                return;
-            };
-            let result = scenario(i).and_then(|scenario| {
-                let mut watcher = watcher();
-                let loaded = load(&scenario, dirs, &cache, watcher.as_mut())?;
-                let command = format!("{} (point {} of the sweep)", identity.command, point.point);
-                let identity = Identity {
-                    command,
-                    ..identity.clone()
-                };
-                run_into(
-                    &sweep.point_path(point),
-                    &scenario,
-                    &loaded,
-                    options,
-                    &identity,
-                    watcher.as_mut(),
-                )
-            });
-            match result {
-                Ok(report) => {
-                    let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
-                    done(&Done {
-                        point,
-                        n_done,
-                        summary: &report.summary,
-                    });
-                }
-                Err(failure) => {
-                    let mut first = failed();
-                    if first.as_ref().is_none_or(|(j, _)| i < *j) {
-                        *first = Some((i, failure));
-                    }
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        (0..n_workers).for_each(|_| {
-            scope.spawn(work);
-        });
+    let n_done = AtomicUsize::new(0);
+    let failure = in_parallel(plan.points.len(), n_workers, |i| {
+        let point = &plan.points[i];
+        let scenario = scenario(i)?;
+        let mut watcher = watcher();
+        let loaded = load(&scenario, dirs, &cache, watcher.as_mut())?;
+        let identity = Identity {
+            command: format!("{} (point {} of the sweep)", identity.command, point.point),
+            ..identity.clone()
+        };
+        let path = sweep.point_path(point);
+        let report = run_into(&path, &scenario, &loaded, options, &identity, watcher.as_mut())?;
+        let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
+        let summary = &report.summary;
+        done(&Done { point, n_done, summary });
+        Ok(())
     });
-    let failure = failed().take();
     if n_done.load(Ordering::Relaxed) == 0 && failure.is_some() {
         sweep.abandon();
     } else {
@@ -236,4 +203,35 @@ pub fn sweep_into(
             failure,
         }),
     }
+}
+
+/// Does `n` jobs in their order, as many at once as there are workers, until one fails; returns the first that failed.
+pub fn in_parallel<E: Send>(
+    n: usize,
+    n_workers: usize,
+    job: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Option<(usize, E)> {
+    let next = AtomicUsize::new(0);
+    let first_failure: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    let failed = || first_failure.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || {
+        while failed().is_none() {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= n {
+                return;
+            }
+            if let Err(error) = job(i) {
+                let mut first = failed();
+                if first.as_ref().is_none_or(|(j, _)| i < *j) {
+                    *first = Some((i, error));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..n_workers).for_each(|_| {
+            scope.spawn(work);
+        });
+    });
+    failed().take()
 }

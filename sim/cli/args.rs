@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
     Verify(VerifyArgs),
+    /// Hold what the papers claim against what was measured
+    Audit(AuditArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -177,4 +179,29 @@ pub(crate) struct VerifyArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct AuditArgs {
+    /// Whose claims: fedwalk, fgcl, gw-ldp, ppgm, or a file of claims [default: all four]
+    #[arg(value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+    /// Judge by finished runs and sweeps in these folders alone; without it, by what is recorded, and what is not is run
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    pub(crate) from: Vec<PathBuf>,
+    /// Run what needs no data file and takes minutes, and judge by that alone
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) quick: bool,
+    /// Run everything, as if nothing had been recorded
+    #[arg(long, conflicts_with_all = ["from", "quick"])]
+    pub(crate) fresh: bool,
+    /// Add the numbers that were judged by to the records in this folder, a table a system
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod args;
+mod audit;
 mod check;
 mod compare;
 mod context;
@@ -60,6 +61,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&program, &args),
+        Command::Audit(args) => audit::audit(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             let mut command = with_paths(command, &program.registry);

@@ -1,0 +1,226 @@
+//! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
+
+use super::{Audited, Evidence, Verdict, counts};
+use crate::claims::{Cells, Claim, Table, Test};
+use crate::registry::Registry;
+use crate::text::Problems;
+use folkmoot_metrics::Spread;
+use std::fmt::Write;
+
+/// The short page: what was found, system by system, and the verdicts counted. Pages of each system lie in `results/`.
+pub fn summary(audited: &[Audited]) -> String {
+    let mut page = String::from(
+        "# Results\n\n\
+         What the shipped cards say of the four papers. This page and those in `results/` are written by the program from\n\
+         `scenarios/claims/`: the claims, the rule that decides each, and what was measured, with seeds and fingerprints.\n\
+         `folkmoot audit` holds them together again, `folkmoot audit --quick` in minutes without a data file, and\n\
+         `folkmoot audit --from DIR` over runs of your own.\n\n\
+         - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
+         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit;\n\
+         - **shape**: a printed order or trend, each of its steps outside a 95 % interval paired by seed;\n\
+         - **refuted**: the opposite was found by the same rule;\n\
+         - **open**: not run, undecided, or not to be decided; the page of the system says which.\n\n",
+    );
+    let header = Verdict::ALL.map(|verdict| verdict.to_string()).join(" | ");
+    let _ = writeln!(page, "| system | claims | {header} |\n|---|--:|--:|--:|--:|--:|--:|");
+    let mut sums = [0; 5];
+    for one in audited {
+        let counts = counts(&one.findings);
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        let name = format!("[{}](results/{}.md)", one.claims.system, one.claims.name);
+        let _ = writeln!(page, "| {name} | {} | {} |", one.findings.len(), joined(&counts));
+    }
+    let _ = writeln!(page, "| all | {} | {} |", sums.iter().sum::<usize>(), joined(&sums));
+    for one in audited.iter().filter(|one| !one.claims.found.trim().is_empty()) {
+        let _ = write!(page, "\n## {}\n\n{}\n", one.claims.system, filled(one).trim());
+    }
+    page += "\n## Besides\n\n\
+             - Studies in more words, with tables, commands and fingerprints of single runs:\n  \
+             [FedWalk and DeepWalk](results/notes/fedwalk.md), [GW-LDP](results/notes/gw-ldp.md),\n  \
+             [FGCL](results/notes/fgcl.md), [PPGM](results/notes/ppgm.md).\n\
+             - [FedAvg and its rivals](results/notes/fed-avg.md).\n\
+             - [Speed](results/notes/speed.md), beside other programs.\n";
+    page
+}
+
+fn joined(counts: &[usize; 5]) -> String {
+    counts.map(|count| count.to_string()).join(" | ")
+}
+
+/// What was found, with `{ID}` replaced by what was measured of that claim.
+fn filled(one: &Audited) -> String {
+    let mut text = one.claims.found.clone();
+    for (claim, finding) in one.rows() {
+        let measured = match finding.text() {
+            text if text.is_empty() => format!("({})", finding.verdict),
+            text => text,
+        };
+        text = text.replace(&format!("{{{}}}", claim.id), &measured);
+    }
+    text
+}
+
+/// The page of one system: every claim, and the tables.
+///
+/// # Errors
+///
+/// When a table's card has no such axis.
+pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result<String, Problems> {
+    let claims = &one.claims;
+    let mut page = format!("# {}: claims and tables\n\n{}.\n\n", claims.system, claims.paper);
+    let said = Verdict::ALL.iter().zip(counts(&one.findings));
+    let said: Vec<String> = said.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let _ = write!(
+        page,
+        "{} claims: {}. Written by the program; `folkmoot audit {}` makes it again.\n\n\
+         | claim | where | printed | measured | seeds | verdict | |\n|---|---|--:|--:|--:|---|---|\n",
+        claims.claims.len(),
+        said.join(", "),
+        claims.name
+    );
+    for (claim, finding) in one.rows() {
+        let seeds = finding
+            .measured
+            .as_ref()
+            .map_or_else(String::new, |spread| spread.n().to_string());
+        let erratum = if claim.erratum.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", claim.erratum)
+        };
+        let why: Vec<&str> = [finding.why.as_str(), &claim.note]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        let cells = [
+            format!("{}{erratum}", claim.claim),
+            claim.at.clone(),
+            claim.printed.clone(),
+            finding.text(),
+            seeds,
+            finding.verdict.to_string(),
+            why.join("; "),
+        ];
+        let _ = writeln!(
+            page,
+            "| {} |",
+            cells
+                .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
+                .join(" | ")
+        );
+    }
+    page += &runs(one, evidence);
+    for table in &claims.tables {
+        page += &self::table(table, evidence, registry)?;
+    }
+    Ok(page)
+}
+
+/// Which runs were made, with their fingerprints.
+fn runs(one: &Audited, evidence: &Evidence) -> String {
+    let tests = one.claims.claims.iter().map(|claim| &claim.test);
+    let mut lines: Vec<String> = tests
+        .flat_map(Test::measures)
+        .filter_map(|measure| {
+            let prints = evidence.fingerprints(&measure);
+            (!prints.is_empty()).then(|| format!("- `{}`: {}", measure.run, prints.join(", ")))
+        })
+        .collect();
+    lines.sort();
+    lines.dedup();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n## Runs\n\nCard, arm and settings; then seed and fingerprint.\n\n{}\n",
+            lines.join("\n")
+        ),
+    }
+}
+
+fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<String, Problems> {
+    let Cells { rows, columns, numbers } = table.cells(registry)?;
+    let axis = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut text = format!(
+        "\n## {}\n\nMean ± standard error of `{}` over seeds; `folkmoot sweep {}`{}.\n\n| {} | {} |\n|---|{}\n",
+        table.title,
+        table.metric,
+        table.card,
+        table
+            .set
+            .iter()
+            .map(|set| format!(" `--set '{set}'`"))
+            .collect::<String>(),
+        axis(&table.rows),
+        columns.join(" | "),
+        "--:|".repeat(columns.len())
+    );
+    for (row, cells) in rows.iter().zip(&numbers) {
+        let cell = |measure| match evidence.spread(measure, table.scale) {
+            Some(spread) => fixed(&spread, table.decimals),
+            None => "not run".to_owned(),
+        };
+        let cells: Vec<String> = cells.iter().map(cell).collect();
+        let _ = writeln!(text, "| {row} | {} |", cells.join(" | "));
+    }
+    Ok(text)
+}
+
+fn fixed(spread: &Spread, decimals: usize) -> String {
+    match spread.standard_error() {
+        Some(error) => format!("{:.decimals$} ± {error:.decimals$}", spread.mean),
+        None => format!("{:.decimals$}", spread.mean),
+    }
+}
+
+/// The columns of `audit.csv`.
+const COLUMNS: [&str; 14] = [
+    "system",
+    "id",
+    "claim",
+    "at",
+    "printed",
+    "measured",
+    "standard_error",
+    "seeds",
+    "verdict",
+    "why",
+    "run",
+    "metric",
+    "fingerprints",
+    "erratum",
+];
+
+/// All findings, a row a claim.
+pub fn csv(audited: &[Audited], quick: bool, evidence: &Evidence) -> Vec<u8> {
+    let mut lines = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail.
+    let _ = lines.write_record(COLUMNS);
+    for one in audited {
+        for (claim, finding) in one.rows() {
+            let measure = test_of(claim, quick).and_then(|test| test.measure.as_ref());
+            let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            let spread = finding.measured;
+            let _ = lines.write_record([
+                &one.claims.name,
+                &claim.id,
+                &claim.claim,
+                &claim.at,
+                &claim.printed,
+                &number(spread.map(|spread| spread.mean)),
+                &number(spread.and_then(|spread| spread.standard_error())),
+                &spread.map_or_else(String::new, |spread| spread.n().to_string()),
+                &finding.verdict.to_string(),
+                &finding.why,
+                &measure.map_or_else(String::new, |measure| measure.run.to_string()),
+                &measure.map_or_else(String::new, |measure| measure.metric.clone()),
+                &measure.map_or_else(String::new, |measure| evidence.fingerprints(measure).join(" ")),
+                &claim.erratum,
+            ]);
+        }
+    }
+    lines.into_inner().unwrap_or_default()
+}
+
+fn test_of(claim: &Claim, quick: bool) -> Option<&Test> {
+    if quick { claim.quick.as_ref() } else { Some(&claim.test) }
+}

@@ -1,0 +1,227 @@
+#![allow(clippy::unwrap_used, reason = "a claim that cannot be read fails its test")]
+
+use super::*;
+use crate::claims::Claims;
+
+const CARD: &str = "fedwalk/predictor";
+const AXIS: &str = "strategy.predictor_prob";
+
+/// A claim on `fedwalk/predictor` at p = 0.2, with these fields besides.
+fn claim(fields: &str) -> Claim {
+    let text = format!(
+        r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", card: "{CARD}", arm: {{ "{AXIS}": "0.2" }}, metric: "m", {fields})])"#
+    );
+    Claims::read("s", &text).unwrap().claims.remove(0)
+}
+
+fn run(p: &str) -> RunKey {
+    RunKey {
+        card: CARD.to_owned(),
+        arm: BTreeMap::from([(AXIS.to_owned(), p.to_owned())]),
+        set: Vec::new(),
+    }
+}
+
+/// Runs at some p with the values of `m` under seeds 1, 2, …
+fn evidence(runs: &[(&str, &[f64])]) -> Evidence {
+    let mut evidence = Evidence::default();
+    for (p, values) in runs {
+        for (seed, value) in (1..).zip(values.iter()) {
+            let measured = Measured {
+                fingerprint: format!("{p}-{seed}"),
+                values: BTreeMap::from([("m".to_owned(), *value)]),
+            };
+            evidence.add(&run(p), seed, measured);
+        }
+    }
+    evidence
+}
+
+fn verdict(fields: &str, runs: &[(&str, &[f64])]) -> Verdict {
+    decide(&claim(fields), false, &evidence(runs)).verdict
+}
+
+#[test]
+fn a_printed_number_is_exact_if_every_seed_gives_its_digits() {
+    let exact = r#"printed: "32.31", rule: Exact"#;
+    assert_eq!(verdict(exact, &[("0.2", &[32.3051, 32.3149])]), Verdict::Exact);
+    assert_eq!(verdict(exact, &[("0.2", &[32.3051, 32.3151])]), Verdict::Refuted);
+    let scaled = r#"printed: "3231", rule: Exact, scale: 100"#;
+    assert_eq!(verdict(scaled, &[("0.2", &[32.31])]), Verdict::Exact);
+}
+
+#[test]
+fn a_printed_number_is_statistical_within_four_standard_errors() {
+    // Mean 2, standard error 1 / sqrt(3) = 0.577: four are 2.309, and half of the last printed digit is 0.05.
+    let near = r#"printed: "4.3", rule: Statistical"#;
+    let far = r#"printed: "4.4", rule: Statistical"#;
+    let runs: &[(&str, &[f64])] = &[("0.2", &[1.0, 2.0, 3.0])];
+    assert_eq!(verdict(near, runs), Verdict::Statistical);
+    assert_eq!(verdict(far, runs), Verdict::Refuted);
+    // A printed deviation of 1 over as many runs makes the standard error of the difference 0.816.
+    assert_eq!(
+        verdict(r#"printed: "4.4 ± 1.0", rule: Statistical"#, runs),
+        Verdict::Statistical
+    );
+    assert_eq!(verdict(near, &[("0.2", &[4.0])]), Verdict::Open);
+    assert_eq!(verdict(near, &[]), Verdict::Open);
+}
+
+#[test]
+fn differences_are_paired_by_seed() {
+    // The two runs differ by 1 under each seed, however much the seeds differ.
+    let runs: &[(&str, &[f64])] = &[("0.2", &[11.0, 51.01, 90.99]), ("0.0", &[10.0, 50.0, 90.0])];
+    let against = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), "#);
+    assert_eq!(verdict(&format!("{against}rule: Shape(More)"), runs), Verdict::Shape);
+    assert_eq!(verdict(&format!("{against}rule: Shape(Less)"), runs), Verdict::Refuted);
+    let printed = format!(r#"{against}printed: "1.0", rule: Statistical"#);
+    assert_eq!(verdict(&printed, runs), Verdict::Statistical);
+    let printed = format!(r#"{against}printed: "2.0", rule: Statistical"#);
+    assert_eq!(verdict(&printed, runs), Verdict::Refuted);
+    let per_cent = format!(r#"{against}printed: "+50", change: Percent, rule: Exact"#);
+    assert_eq!(verdict(&per_cent, &[("0.2", &[3.0]), ("0.0", &[2.0])]), Verdict::Exact);
+    // Seeds that only one of them has say nothing of the difference.
+    let found = decide(
+        &claim(&printed),
+        false,
+        &evidence(&[("0.2", runs[0].1), ("0.0", &[10.0])]),
+    );
+    assert_eq!(found.measured.unwrap().n(), 1);
+}
+
+#[test]
+fn an_order_needs_each_of_its_steps() {
+    let order = format!(r#"rule: Shape(Order([{{ "{AXIS}": "0.0" }}, {{ "{AXIS}": "0.1" }}, {{ "{AXIS}": "0.2" }}]))"#);
+    let high: &[f64] = &[3.0, 3.1, 3.05];
+    let middle: &[f64] = &[2.0, 2.1, 2.05];
+    let low: &[f64] = &[1.0, 1.11, 1.05];
+    let noisy: &[f64] = &[0.0, 4.0, 1.9];
+    assert_eq!(
+        verdict(&order, &[("0.0", high), ("0.1", middle), ("0.2", low)]),
+        Verdict::Shape
+    );
+    assert_eq!(
+        verdict(&order, &[("0.0", middle), ("0.1", high), ("0.2", low)]),
+        Verdict::Refuted
+    );
+    assert_eq!(
+        verdict(&order, &[("0.0", high), ("0.1", middle), ("0.2", noisy)]),
+        Verdict::Open
+    );
+    assert_eq!(verdict(&order, &[("0.0", high), ("0.2", low)]), Verdict::Open);
+    let alike = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), rule: Shape(Alike(0.5))"#);
+    assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", low)]), Verdict::Shape);
+    assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", middle)]), Verdict::Refuted);
+    assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", noisy)]), Verdict::Open);
+}
+
+#[test]
+fn a_mean_has_as_many_digits_as_its_standard_error_allows() {
+    let text = |values: &[f64]| spread_text(&Spread::of(values));
+    assert_eq!(text(&[32.6371, 32.6381, 32.6391]), "32.63810 ± 0.00058");
+    assert_eq!(text(&[100.0, 200.0]), "150 ± 50");
+    assert_eq!(text(&[1.0, 1.0]), "1");
+    assert_eq!(
+        (text(&[0.25]), text(&[3.18e11])),
+        ("0.25".to_owned(), "3.1800e11".to_owned())
+    );
+}
+
+#[test]
+fn bounds_hold_for_every_seed_and_reading_needs_no_run() {
+    assert_eq!(verdict("rule: AtMost(2)", &[("0.2", &[1.0, 2.0])]), Verdict::Exact);
+    assert_eq!(
+        verdict("rule: AtMost(2)", &[("0.2", &[1.0, f64::INFINITY])]),
+        Verdict::Refuted
+    );
+    assert_eq!(
+        verdict("rule: AtLeast(2)", &[("0.2", &[2.0, f64::NAN])]),
+        Verdict::Refuted
+    );
+    assert_eq!(
+        verdict(r#"rule: Reading(holds: false, because: "b")"#, &[]),
+        Verdict::Refuted
+    );
+    assert_eq!(verdict(r#"rule: Open("why")"#, &[("0.2", &[1.0])]), Verdict::Open);
+}
+
+#[test]
+fn what_no_rule_could_decide_is_refused() {
+    let refused = |fields: &str| {
+        let text = format!(r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", {fields})])"#);
+        Claims::read("s", &text).unwrap_err().to_string()
+    };
+    assert!(refused("rule: AtMost(2)").contains("needs a card and a metric"));
+    assert!(refused(r#"card: "c", metric: "m", rule: Exact"#).contains("needs a printed number"));
+    assert!(refused(r#"card: "c", metric: "m", rule: Shape(More)"#).contains("needs `against`"));
+    assert!(refused(r#"card: "c", metric: "m", rule: Shape(Order([]))"#).contains("two arms"));
+    assert!(refused("printed: \"1\"").contains("needs a rule"));
+    let twice = r#"(system: "S", paper: "P", claims: [
+        (id: "a", claim: "c", at: "t", rule: Open("w")), (id: "a", claim: "c", at: "t", rule: Open("w"))])"#;
+    assert!(
+        Claims::read("s", twice)
+            .unwrap_err()
+            .to_string()
+            .contains("given twice")
+    );
+}
+
+#[test]
+fn a_grid_has_a_claim_for_each_printed_cell() {
+    let text = r#"(system: "S", paper: "P", grids: [(
+        id: "g", claim: "{row} of {column}", at: "table", metric: "m", rule: Statistical, arm: { "x": "0" },
+        rows: [(name: "r", arm: { "a": "1" }), (name: "q", arm: { "a": "2" }, rule: Open("why"))],
+        columns: [(name: "k", card: "one"), (name: "l", card: "two", scale: 100)],
+        printed: [["1", "2"], ["", "4"]],
+        exceptions: { "q/l": (erratum: "E1") },
+    )])"#;
+    let claims = Claims::read("s", text).unwrap().claims;
+    let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+    assert_eq!(ids, ["g/r/k", "g/r/l", "g/q/l"]);
+    assert_eq!(
+        (
+            claims[1].claim.as_str(),
+            claims[1].printed.as_str(),
+            claims[1].test.scale
+        ),
+        ("r of l", "2", 100.0)
+    );
+    let run = &claims[1].test.measure.as_ref().unwrap().run;
+    assert_eq!(run.to_string(), "two a=1 x=0");
+    assert_eq!(
+        (claims[2].erratum.as_str(), &claims[2].test.rule),
+        ("E1", &Rule::Open("why".to_owned()))
+    );
+    for (broken, why) in [
+        (text.replace("[\"\", \"4\"]", "[\"4\"]"), "2 rows of 2"),
+        (text.replace("q/l", "q/z"), "no cell"),
+    ] {
+        assert!(Claims::read("s", &broken).unwrap_err().to_string().contains(why));
+    }
+}
+
+#[test]
+fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
+    let runs: &[(&str, &[f64])] = &[("0.2", &[1.0, f64::INFINITY]), ("0.0", &[0.1 + 0.2, 1e-300])];
+    let before = evidence(runs);
+    let measures: BTreeSet<Measure> = ["0.0", "0.2"]
+        .map(|p| Measure {
+            run: run(p),
+            metric: "m".to_owned(),
+        })
+        .into();
+    let record = before.record(&measures);
+    let mut after = Evidence::default();
+    after.read(&record).unwrap();
+    assert_eq!(after.record(&measures), record);
+    assert_eq!(after.runs, before.runs);
+    let measured = |fingerprint: &str| Measured {
+        fingerprint: fingerprint.to_owned(),
+        values: BTreeMap::from([("m".to_owned(), 7.0)]),
+    };
+    after.add(&run("0.2"), 1, measured("0.2-1"));
+    assert!(after.moved.is_empty());
+    after.add(&run("0.2"), 1, measured("other"));
+    assert_eq!(after.moved.len(), 1);
+    assert!(after.read("run,seed\n").is_err() && after.read(&record.replace(",2,", ",x,")).is_err());
+}

@@ -1,0 +1,469 @@
+//! What papers claim, as data: every printed number, order, bound and promise, with the run that tests it and the rule that
+//! decides.
+//!
+//! A file of claims is RON beside the cards. A claim names a shipped card, the settings and the arm of its sweep, and a number
+//! of the run's summary; a grid is a printed table, each of whose cells is a claim. [`Claims::read`] makes one flat list of
+//! them and refuses what could not be tested, so that no claim is dropped in silence; [`crate::audit`] holds them against runs.
+
+mod file;
+
+use crate::cards;
+use crate::registry::Registry;
+use crate::scenario::{Scenario, check};
+use crate::text::{Problems, Source, apply, apply_axis, apply_setting, suggest};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+macro_rules! shipped {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../claims/", $name, ".ron")),
+            include_str!(concat!("../claims/measured/", $name, ".csv")),
+        )
+    };
+}
+
+/// The shipped files: the name that `folkmoot audit` takes, the claims, and what was measured of them.
+pub const SHIPPED: &[(&str, &str, &str)] = &[
+    shipped!("fedwalk"),
+    shipped!("fgcl"),
+    shipped!("gw-ldp"),
+    shipped!("ppgm"),
+];
+
+/// All claims of one paper.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    /// What `folkmoot audit` calls it.
+    pub name: String,
+    /// The system.
+    pub system: String,
+    /// The paper.
+    pub paper: String,
+    /// What was found, in Markdown; `{ID}` stands for what was measured of the claim ID.
+    pub found: String,
+    /// The claims, in the file's order, grids last.
+    pub claims: Vec<Claim>,
+    /// Tables of measured numbers beside the claims.
+    pub tables: Vec<Table>,
+}
+
+/// One claim.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Its name within the paper.
+    pub id: String,
+    /// What the paper says, in our words.
+    pub claim: String,
+    /// Where it stands in the paper.
+    pub at: String,
+    /// What is printed: a number where the rule needs one.
+    pub printed: String,
+    /// What decides.
+    pub test: Test,
+    /// The same statement on generated data, in seconds.
+    pub quick: Option<Test>,
+    /// The erratum of the paper that it is, by its number in this project's list.
+    pub erratum: String,
+    /// What the reader should know.
+    pub note: String,
+}
+
+/// A printed number, with its deviation if one is printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// The number.
+    pub value: f64,
+    /// The digits behind its point.
+    pub decimals: usize,
+    /// What is printed behind ±.
+    pub deviation: Option<f64>,
+}
+
+impl Printed {
+    /// The number in `text`, such as `35.35`, `+18.06` or `79.57 ± 6.73`.
+    pub fn parse(text: &str) -> Option<Printed> {
+        let (number, deviation) = match text.split_once('±') {
+            Some((number, deviation)) => (number, Some(deviation.trim().parse().ok()?)),
+            None => (text, None),
+        };
+        let number = number.trim().trim_start_matches('+');
+        let value: f64 = number.parse().ok()?;
+        let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+        value.is_finite().then_some(Printed {
+            value,
+            decimals,
+            deviation,
+        })
+    }
+}
+
+/// How a claim is decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// What is measured; nothing where reading decides.
+    pub measure: Option<Measure>,
+    /// What it is compared with, and how.
+    pub against: Option<(Measure, Change)>,
+    /// What measured numbers are multiplied by before they are compared.
+    pub scale: f64,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// A number of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Measure {
+    /// Which run, under any seed.
+    pub run: RunKey,
+    /// A name of the summary, or `privacy/MECHANISM/COLUMN`.
+    pub metric: String,
+}
+
+/// A shipped card with settings and one value for each axis of its sweep. Written as
+/// `fedwalk/predictor strategy.predictor_prob=0.1 --set strategy.walk_length=20`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunKey {
+    /// The card.
+    pub card: String,
+    /// The value of each axis, by the name that the card gives it.
+    pub arm: BTreeMap<String, String>,
+    /// Settings as `--set` takes them.
+    pub set: Vec<String>,
+}
+
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.card)?;
+        self.arm
+            .iter()
+            .try_for_each(|(path, name)| write!(f, " {path}={name}"))?;
+        self.set.iter().try_for_each(|set| write!(f, " --set {set}"))
+    }
+}
+
+/// How two measured numbers are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Change {
+    /// Their difference.
+    #[default]
+    Points,
+    /// By how many per cent the first is larger.
+    Percent,
+}
+
+/// What decides a claim.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum Rule {
+    /// Every seed's number, rounded to the printed digits, is the printed one.
+    Exact,
+    /// The printed number lies within four standard errors of the measured mean; seeds are the unit, paired where two runs share
+    /// them. A printed deviation counts as that of as many runs as ours.
+    Statistical,
+    /// An order or a trend.
+    Shape(Shape),
+    /// No seed's number is larger.
+    AtMost(f64),
+    /// No seed's number is smaller.
+    AtLeast(f64),
+    /// Reading, or arithmetic on printed numbers, decides.
+    Reading {
+        /// Whether the claim holds.
+        holds: bool,
+        /// Why.
+        because: String,
+    },
+    /// Nothing decides it yet.
+    Open(String),
+}
+
+/// An order or a trend. Each step is a difference paired by seed, whose 95 % interval (Student's) lies on the claimed side.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum Shape {
+    /// More than the other run.
+    More,
+    /// Less than the other run.
+    Less,
+    /// The number falls from each of these arms to the next.
+    Order(Vec<BTreeMap<String, String>>),
+    /// No farther from the other run than that.
+    Alike(f64),
+}
+
+impl Test {
+    /// The arms of an order, each laid over the claim's own.
+    pub fn steps(&self) -> Vec<Measure> {
+        let (Rule::Shape(Shape::Order(arms)), Some(measure)) = (&self.rule, &self.measure) else {
+            return Vec::new();
+        };
+        let step = |arm: &BTreeMap<String, String>| {
+            let mut measure = measure.clone();
+            measure.run.arm.extend(arm.clone());
+            measure
+        };
+        arms.iter().map(step).collect()
+    }
+
+    /// All numbers that it needs.
+    pub fn measures(&self) -> Vec<Measure> {
+        let steps = self.steps();
+        match (steps.is_empty(), &self.measure) {
+            (true, Some(measure)) => {
+                let others = self.against.iter().map(|(other, _)| other.clone());
+                [measure.clone()].into_iter().chain(others).collect()
+            }
+            _ => steps,
+        }
+    }
+}
+
+/// A table of means over seeds: one card's number by two of its axes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Its heading.
+    pub title: String,
+    /// The card.
+    pub card: String,
+    /// Settings besides.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The value of each axis that neither rows nor columns name.
+    #[serde(default)]
+    pub arm: BTreeMap<String, String>,
+    /// The number of the summary.
+    pub metric: String,
+    /// What it is multiplied by.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// The digits behind the point.
+    #[serde(default = "three")]
+    pub decimals: usize,
+    /// The axis of the rows.
+    pub rows: String,
+    /// The axis of the columns; without it there is one column.
+    #[serde(default)]
+    pub columns: String,
+}
+
+/// The cells of a table.
+pub struct Cells {
+    /// The names of the rows.
+    pub rows: Vec<String>,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// What stands in each row and column.
+    pub numbers: Vec<Vec<Measure>>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn three() -> usize {
+    3
+}
+
+impl Table {
+    /// What it is made of.
+    ///
+    /// # Errors
+    ///
+    /// When the card has no such axis.
+    pub fn cells(&self, registry: &Registry) -> Result<Cells, Problems> {
+        let run = RunKey {
+            card: self.card.clone(),
+            arm: self.arm.clone(),
+            set: self.set.clone(),
+        };
+        let (scenario, source) = run.card(registry)?;
+        let names = |path: &String| match scenario.axes().iter().find(|axis| axis.path == *path) {
+            Some(axis) => Ok(axis.names.clone()),
+            None => Err(refused(&source, format!("the card has no axis {path}"))),
+        };
+        let rows = names(&self.rows)?;
+        let columns = if self.columns.is_empty() {
+            vec![self.metric.clone()]
+        } else {
+            names(&self.columns)?
+        };
+        let cell = |row: &String, column: &String| {
+            let mut run = run.clone();
+            run.arm.insert(self.rows.clone(), row.clone());
+            if !self.columns.is_empty() {
+                run.arm.insert(self.columns.clone(), column.clone());
+            }
+            let metric = self.metric.clone();
+            Measure { run, metric }
+        };
+        let cells = rows
+            .iter()
+            .map(|row| columns.iter().map(|column| cell(row, column)).collect());
+        let numbers = cells.collect();
+        Ok(Cells { rows, columns, numbers })
+    }
+}
+
+fn refused(source: &Source, why: String) -> Problems {
+    let mut problems = Problems::new(source);
+    problems.push(&why);
+    problems
+}
+
+impl RunKey {
+    /// The card with the settings, and its sweep.
+    fn card(&self, registry: &Registry) -> Result<(Scenario, Source), Problems> {
+        let (name, mut source) = cards::find_shipped(&self.card, "no shipped card", registry.cards())?;
+        for setting in &self.set {
+            source = apply_setting(&source, setting)?;
+        }
+        Ok((check(&name, &source, registry)?, source))
+    }
+
+    /// The card of one run of it, with the seed of the card, and the seeds that its sweep has.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such card, a setting breaks a rule, or an axis has no value or none of that name.
+    pub fn resolve(&self, registry: &Registry) -> Result<Resolved, Problems> {
+        let (scenario, mut source) = self.card(registry)?;
+        let axes = scenario.axes();
+        let known: Vec<&str> = axes.iter().map(|axis| axis.path.as_str()).collect();
+        if let Some(path) = self.arm.keys().find(|path| !known.contains(&path.as_str())) {
+            return Err(refused(
+                &source,
+                format!("the card has no axis {path}{}", suggest(path, &known)),
+            ));
+        }
+        for axis in axes {
+            let Some(name) = self.arm.get(&axis.path) else {
+                let rule = format!("the axis {} needs one of {}", axis.path, axis.names.join(", "));
+                return Err(refused(&source, rule));
+            };
+            let Some(at) = axis.names.iter().position(|other| other == name) else {
+                let names: Vec<&str> = axis.names.iter().map(String::as_str).collect();
+                let rule = format!("the axis {} has no value {name}{}", axis.path, suggest(name, &names));
+                return Err(refused(&source, rule));
+            };
+            source = apply_axis(&source, &axis.path, &axis.values[at])?;
+        }
+        let seeds = match axes.is_empty() && scenario.seeds().len() <= 1 {
+            true => vec![scenario.seed()],
+            false => scenario.seeds().to_vec(),
+        };
+        let is_generated = check(&self.card, &source, registry)?.dataset().is_generated();
+        Ok(Resolved {
+            source,
+            seeds,
+            is_generated,
+        })
+    }
+}
+
+/// What a run is of.
+pub struct Resolved {
+    /// The card with every axis at its value.
+    pub source: Source,
+    /// The seeds of the sweep.
+    pub seeds: Vec<u64>,
+    /// Whether its data need no file.
+    pub is_generated: bool,
+}
+
+impl Resolved {
+    /// The scenario under a seed.
+    ///
+    /// # Errors
+    ///
+    /// None that resolving did not find.
+    pub fn scenario(&self, seed: u64, registry: &Registry) -> Result<Scenario, Problems> {
+        let mut source = apply(&self.source, "seed", &seed.to_string())?;
+        if source.value("sweep").is_some() {
+            source = apply(&source, "sweep", "()")?;
+        }
+        check(self.source.name(), &source, registry)
+    }
+}
+
+/// What a scenario does, whatever it is called and asked and whichever its seed: two cards of the same text are the same.
+///
+/// # Errors
+///
+/// When the card breaks a rule.
+pub fn essence(source: &Source, registry: &Registry) -> Result<String, Problems> {
+    let mut source = source.clone();
+    for (field, value) in [
+        ("seed", "0"),
+        ("question", "\"\""),
+        ("paper", "\"\""),
+        ("observe", "[]"),
+        ("sweep", "()"),
+    ] {
+        source = apply(&source, field, value)?;
+    }
+    let resolved = check("", &source, registry)?.resolved();
+    Ok(resolved
+        .split_once('\n')
+        .map_or(resolved.clone(), |(_, card)| card.to_owned()))
+}
+
+impl Claims {
+    /// The shipped claims on a system, or those of a file.
+    ///
+    /// # Errors
+    ///
+    /// When there is neither, or the file is faulty.
+    pub fn find(name: &str) -> Result<Claims, Problems> {
+        let path = Path::new(name);
+        if path.is_file() {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            return file::read(&stem, &Source::read(path)?);
+        }
+        match SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
+            Some((name, text, _)) => Claims::read(name, text),
+            None => {
+                let names: Vec<&str> = SHIPPED.iter().map(|(name, ..)| *name).collect();
+                let why = format!("is neither a file of claims nor a system{}", suggest(name, &names));
+                Err(refused(&Source::new(name, "")?, why))
+            }
+        }
+    }
+
+    /// All shipped claims.
+    ///
+    /// # Errors
+    ///
+    /// When a file is faulty.
+    pub fn shipped() -> Result<Vec<Claims>, Problems> {
+        SHIPPED.iter().map(|(name, text, _)| Claims::read(name, text)).collect()
+    }
+
+    /// The claims of a file's text.
+    ///
+    /// # Errors
+    ///
+    /// Problems of shape with line and column; claims whose names are given twice, or that no rule could decide.
+    pub fn read(name: &str, text: &str) -> Result<Claims, Problems> {
+        file::read(name, &Source::new(&format!("claims/{name}.ron"), text)?)
+    }
+
+    /// Every number that tests and tables need.
+    ///
+    /// # Errors
+    ///
+    /// When a table's card has no such axis.
+    pub fn measures(&self, quick: bool, registry: &Registry) -> Result<BTreeSet<Measure>, Problems> {
+        let tests = self
+            .claims
+            .iter()
+            .filter_map(|claim| if quick { claim.quick.as_ref() } else { Some(&claim.test) });
+        let mut measures: BTreeSet<Measure> = tests.flat_map(Test::measures).collect();
+        for table in self.tables.iter().filter(|_| !quick) {
+            measures.extend(table.cells(registry)?.numbers.into_iter().flatten());
+        }
+        Ok(measures)
+    }
+}

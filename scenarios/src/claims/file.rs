@@ -1,0 +1,249 @@
+//! The files of claims: their shape, and how a claim is made of what is said in several places.
+
+use super::{Change, Claim, Claims, Measure, Printed, Rule, RunKey, Shape, Table, Test};
+use crate::text::{Problems, Source, parse};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    system: String,
+    paper: String,
+    #[serde(default)]
+    found: String,
+    #[serde(default)]
+    claims: Vec<Said>,
+    #[serde(default)]
+    grids: Vec<Grid>,
+    #[serde(default)]
+    tables: Vec<Table>,
+}
+
+/// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid, by its quick twin, or by what it
+/// is compared with.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Said {
+    id: Option<String>,
+    name: Option<String>,
+    claim: Option<String>,
+    at: Option<String>,
+    printed: Option<String>,
+    card: Option<String>,
+    set: Vec<String>,
+    arm: BTreeMap<String, String>,
+    metric: Option<String>,
+    scale: Option<f64>,
+    against: Option<Box<Said>>,
+    change: Option<Change>,
+    rule: Option<Rule>,
+    erratum: Option<String>,
+    note: Option<String>,
+    quick: Option<Box<Said>>,
+}
+
+/// A printed table: what is said of all its cells, then of a row, a column, and of single cells.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Grid {
+    id: String,
+    claim: Option<String>,
+    at: Option<String>,
+    card: Option<String>,
+    set: Vec<String>,
+    arm: BTreeMap<String, String>,
+    metric: Option<String>,
+    scale: Option<f64>,
+    against: Option<Box<Said>>,
+    change: Option<Change>,
+    rule: Option<Rule>,
+    erratum: Option<String>,
+    note: Option<String>,
+    rows: Vec<Said>,
+    columns: Vec<Said>,
+    printed: Vec<Vec<String>>,
+    exceptions: BTreeMap<String, Said>,
+}
+
+impl Said {
+    /// Both: settings and arms add up, and of anything else `self` has the word.
+    fn over(&self, base: &Said) -> Said {
+        let (own, base) = (self.clone(), base.clone());
+        let mut arm = base.arm;
+        arm.extend(own.arm);
+        Said {
+            id: own.id.or(base.id),
+            name: None,
+            claim: own.claim.or(base.claim),
+            at: own.at.or(base.at),
+            printed: own.printed.or(base.printed),
+            card: own.card.or(base.card),
+            set: [base.set, own.set].concat(),
+            arm,
+            metric: own.metric.or(base.metric),
+            scale: own.scale.or(base.scale),
+            against: own.against.or(base.against),
+            change: own.change.or(base.change),
+            rule: own.rule.or(base.rule),
+            erratum: own.erratum.or(base.erratum),
+            note: own.note.or(base.note),
+            quick: own.quick.or(base.quick),
+        }
+    }
+
+    /// Another run than `base`: one that names a card says all of its arm and settings, one that names settings all of these.
+    fn beside(&self, base: &Said) -> Said {
+        let mut base = base.clone();
+        if self.card.is_some() {
+            base.arm.clear();
+        }
+        if self.card.is_some() || !self.set.is_empty() {
+            base.set.clear();
+        }
+        self.over(&base)
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let card = self.card.clone().filter(|card| !card.is_empty())?;
+        let (arm, set) = (self.arm.clone(), self.set.clone());
+        let metric = self.metric.clone().filter(|metric| !metric.is_empty())?;
+        Some(Measure {
+            run: RunKey { card, arm, set },
+            metric,
+        })
+    }
+
+    fn test(&self) -> Result<Test, String> {
+        let rule = self.rule.clone().ok_or("a claim needs a rule")?;
+        let measure = self.measure();
+        let other = self.against.as_ref().and_then(|other| other.beside(self).measure());
+        let printed = self.printed.clone().unwrap_or_default();
+        let needs_run = !matches!(rule, Rule::Reading { .. } | Rule::Open(_));
+        if needs_run && measure.is_none() {
+            return Err("this rule needs a card and a metric".to_owned());
+        }
+        match &rule {
+            Rule::Shape(Shape::More | Shape::Less | Shape::Alike(_)) if other.is_none() => {
+                Err("this rule needs `against`".to_owned())
+            }
+            Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => Err("an order needs two arms".to_owned()),
+            Rule::Exact | Rule::Statistical if Printed::parse(&printed).is_none() => {
+                Err(format!("this rule needs a printed number, got {printed:?}"))
+            }
+            _ => Ok(Test {
+                measure: measure.filter(|_| needs_run),
+                against: other
+                    .filter(|_| needs_run)
+                    .map(|other| (other, self.change.unwrap_or_default())),
+                scale: self.scale.unwrap_or(1.0),
+                rule,
+            }),
+        }
+    }
+
+    fn claim(self) -> Result<Claim, String> {
+        let test = self.test()?;
+        let quick = self.quick.as_ref().map(|quick| quick.beside(&self).test());
+        let quick = quick.transpose().map_err(|why| format!("quick: {why}"))?;
+        let text = |field: Option<String>, name: &str| match field {
+            Some(text) if !text.trim().is_empty() => Ok(text),
+            _ => Err(format!("a claim needs `{name}`")),
+        };
+        Ok(Claim {
+            id: text(self.id, "id")?,
+            claim: text(self.claim, "claim")?,
+            at: text(self.at, "at")?,
+            printed: self.printed.unwrap_or_default(),
+            test,
+            quick,
+            erratum: self.erratum.unwrap_or_default(),
+            note: self.note.unwrap_or_default(),
+        })
+    }
+}
+
+impl Grid {
+    /// A claim for each cell that something is printed in.
+    fn claims(self) -> Result<Vec<Said>, String> {
+        let shape: Vec<usize> = self.printed.iter().map(Vec::len).collect();
+        if shape != vec![self.columns.len(); self.rows.len()] {
+            let (rows, columns) = (self.rows.len(), self.columns.len());
+            return Err(format!("needs {rows} rows of {columns} printed cells, got {shape:?}"));
+        }
+        let base = Said {
+            claim: self.claim,
+            at: self.at,
+            card: self.card,
+            set: self.set,
+            arm: self.arm,
+            metric: self.metric,
+            scale: self.scale,
+            against: self.against,
+            change: self.change,
+            rule: self.rule,
+            erratum: self.erratum,
+            note: self.note,
+            ..Said::default()
+        };
+        let mut unused: BTreeSet<&String> = self.exceptions.keys().collect();
+        let mut claims = Vec::new();
+        for (row, printed) in self.rows.iter().zip(&self.printed) {
+            for (column, printed) in self
+                .columns
+                .iter()
+                .zip(printed)
+                .filter(|(_, printed)| !printed.is_empty())
+            {
+                let name = |part: &Said| part.name.clone().unwrap_or_default();
+                let cell = format!("{}/{}", name(row), name(column));
+                let mut said = row.over(&column.over(&base));
+                if let Some(exception) = self.exceptions.get(&cell) {
+                    unused.remove(&cell);
+                    said = exception.over(&said);
+                }
+                said.id = Some(format!("{}/{cell}", self.id));
+                said.printed = Some(printed.clone());
+                let claim = said.claim.unwrap_or_default();
+                said.claim = Some(claim.replace("{row}", &name(row)).replace("{column}", &name(column)));
+                claims.push(said);
+            }
+        }
+        match unused.first() {
+            Some(cell) => Err(format!("there is no cell {cell:?} to be an exception")),
+            None => Ok(claims),
+        }
+    }
+}
+
+pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
+    let file: File = parse(source)?;
+    let mut problems = Problems::new(source);
+    let claims = file.claims.into_iter().enumerate();
+    let mut said: Vec<(String, Said)> = claims.map(|(i, said)| (format!("claims.{i}"), said)).collect();
+    for (i, grid) in file.grids.into_iter().enumerate() {
+        let path = format!("grids.{i}");
+        match grid.claims() {
+            Ok(cells) => said.extend(cells.into_iter().map(|cell| (path.clone(), cell))),
+            Err(why) => problems.push_at(&path, why),
+        }
+    }
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut ids = BTreeSet::new();
+    for (path, said) in said {
+        let id = said.id.clone().unwrap_or_default();
+        match said.claim() {
+            Ok(claim) if ids.insert(claim.id.clone()) => claims.push(claim),
+            Ok(_) => problems.push_at(&path, format!("the id {id:?} is given twice")),
+            Err(why) => problems.push_at(&path, format!("{id}: {why}")),
+        }
+    }
+    problems.into_result(Claims {
+        name: name.to_owned(),
+        system: file.system,
+        paper: file.paper,
+        found: file.found,
+        claims,
+        tables: file.tables,
+    })
+}

@@ -1,0 +1,279 @@
+//! `folkmoot audit`: what the papers claim, held against what was measured.
+
+use crate::args::{AuditArgs, Format};
+use crate::context::{self, Program};
+use crate::exit::Exit;
+use crate::output::{print, warn};
+use crate::text::{counted, table};
+use crate::watch::bar;
+use folkmoot_metrics::run_dir::write_whole;
+use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
+use folkmoot_scenarios::claims::{Claims, Measure, RunKey};
+use folkmoot_scenarios::run::{Cache, Failure, load, run_into};
+use folkmoot_scenarios::scenario::Scenario;
+use folkmoot_scenarios::sweep::in_parallel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
+    let claims = match args.systems.is_empty() {
+        true => Claims::shipped()?,
+        false => args
+            .systems
+            .iter()
+            .map(|name| Claims::find(name))
+            .collect::<Result<_, _>>()?,
+    };
+    let measures = measures(program, &claims, args.quick)?;
+    let wanted = Wanted::new(&measures, &program.registry)?;
+    let is_recorded = !args.quick && !args.fresh && args.from.is_empty();
+    let mut evidence = match is_recorded {
+        true => Evidence::recorded().map_err(|why| Exit::failed(format!("error: {why}")))?,
+        false => Evidence::default(),
+    };
+    // A long audit goes on where it was left; a quick one is of this program.
+    let out = match (&args.out.out, args.quick) {
+        (None, false) => PathBuf::from("runs/audit"),
+        (out, _) => context::out_dir(out.as_ref(), "audit-quick"),
+    };
+    let runs = out.join("runs");
+    for dir in args.from.iter().chain([&runs]) {
+        if !dir.is_dir() && *dir != runs {
+            return Err(Exit::usage(format!(
+                "error: --from {}: there is no such folder",
+                dir.display()
+            )));
+        }
+        let n_used = wanted.gather(dir, &program.registry, &mut evidence)?;
+        if n_used == 0 && *dir != runs {
+            warn(&format!(
+                "warning: --from {}: no finished run in it tests a claim",
+                dir.display()
+            ));
+        }
+    }
+    if args.from.is_empty() {
+        run_missing(program, args, &measures, &runs, &evidence)?;
+        wanted.gather(&runs, &program.registry, &mut evidence)?;
+    }
+    evidence
+        .moved
+        .iter()
+        .for_each(|moved| warn(&format!("warning: another result than recorded: {moved}")));
+    let audited: Vec<Audited> = claims
+        .into_iter()
+        .map(|claims| Audited::new(claims, args.quick, &evidence))
+        .collect();
+    write(&out.join("audit.csv"), &pages::csv(&audited, args.quick, &evidence))?;
+    if let Some(folder) = &args.record {
+        record(program, folder, &audited, &evidence)?;
+    }
+    match args.out.format {
+        Format::Json => print(&json(&audited)),
+        Format::Text => {
+            if !args.out.quiet {
+                audited
+                    .iter()
+                    .try_for_each(|one| print(&format!("{}\n", described(one))))?;
+            }
+            print(&format!(
+                "{}\n\nclaim by claim in {}",
+                counted_verdicts(&audited),
+                out.join("audit.csv").display()
+            ))
+        }
+    }
+}
+
+/// Adds what was measured to the records in a folder.
+fn record(program: &Program, folder: &Path, audited: &[Audited], evidence: &Evidence) -> Result<(), Exit> {
+    for one in audited {
+        let path = folder.join(format!("{}.csv", one.claims.name));
+        let mut all = Evidence::default();
+        if path.is_file() {
+            let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+            let read = text.and_then(|text| all.read(&text));
+            read.map_err(|why| Exit::usage(format!("error: {}: {why}", path.display())))?;
+        }
+        all.merge(evidence);
+        let measures = one.claims.measures(false, &program.registry)?;
+        write(&path, all.record(&measures).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn measures(program: &Program, claims: &[Claims], quick: bool) -> Result<BTreeSet<Measure>, Exit> {
+    let mut measures = BTreeSet::new();
+    for claims in claims {
+        measures.extend(claims.measures(quick, &program.registry)?);
+    }
+    Ok(measures)
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Exit> {
+    write_whole(path, content).map_err(|error| Exit::usage(format!("error: {error}")))
+}
+
+/// Runs what no evidence has, each in a directory of its own, and keeps what is finished whatever fails.
+fn run_missing(
+    program: &Program,
+    args: &AuditArgs,
+    measures: &BTreeSet<Measure>,
+    dir: &Path,
+    evidence: &Evidence,
+) -> Result<(), Exit> {
+    let jobs = missing(program, measures, dir, evidence)?;
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let quiet = args.out.quiet;
+    if !quiet {
+        warn(&format!(
+            "{} to make, each kept in {}",
+            counted(jobs.len(), "run"),
+            dir.display()
+        ));
+    }
+    let bar = bar(Some(jobs.len() as u64), "runs", quiet);
+    let cache = Cache::default();
+    let dirs = context::data_dirs(&args.data);
+    let options = context::options(&args.engine, false);
+    let n_workers = options.threads.clamp(1, jobs.len());
+    let options = folkmoot_engine::prelude::Options {
+        threads: (options.threads / n_workers).max(1),
+        ..options
+    };
+    let lacking: std::sync::Mutex<BTreeSet<String>> = std::sync::Mutex::default();
+    let failure = in_parallel(jobs.len(), n_workers, |i| {
+        let job = &jobs[i];
+        let loaded = match load(&job.scenario, &dirs, &cache, &mut ()) {
+            Ok(loaded) => loaded,
+            // Claims on data that are not there stay open, and the others are decided.
+            Err(Failure::Data(error)) => {
+                let text = error.to_string();
+                lacking
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .insert(text);
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
+        let identity = context::identity(job.command.clone());
+        run_into(&job.dir, &job.scenario, &loaded, options, &identity, &mut ())?;
+        bar.inc(1);
+        Ok(())
+    });
+    bar.finish_and_clear();
+    for text in lacking.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        warn(&format!("warning: claims stay open: {text}"));
+    }
+    match failure {
+        None => Ok(()),
+        Some((i, failure)) => {
+            Err(Exit::failure(&failure, &jobs[i].command).after("finished runs are kept and are not made again"))
+        }
+    }
+}
+
+struct Job {
+    scenario: Scenario,
+    dir: PathBuf,
+    command: String,
+}
+
+/// The runs that are wanted and that no evidence has, each once, under the seeds of its card's sweep.
+fn missing(program: &Program, measures: &BTreeSet<Measure>, dir: &Path, evidence: &Evidence) -> Result<Vec<Job>, Exit> {
+    let mut by_run: BTreeMap<&RunKey, Vec<&Measure>> = BTreeMap::new();
+    for measure in measures {
+        by_run.entry(&measure.run).or_default().push(measure);
+    }
+    let mut jobs: Vec<Job> = Vec::new();
+    for (run, measures) in by_run {
+        let resolved = run.resolve(&program.registry)?;
+        for &seed in &resolved.seeds {
+            if measures.iter().any(|measure| evidence.has(measure, seed)) {
+                continue;
+            }
+            jobs.push(Job {
+                scenario: resolved.scenario(seed, &program.registry)?,
+                dir: free(dir, &format!("{run} seed={seed}"), &jobs),
+                command: format!("{} audit ({run}, seed {seed})", program.name),
+            });
+        }
+    }
+    Ok(jobs)
+}
+
+/// The first path for a run of this name that is not taken.
+fn free(dir: &Path, name: &str, jobs: &[Job]) -> PathBuf {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "=-._".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().map(plain).take(120).collect();
+    let path = |n: usize| dir.join(if n == 1 { name.clone() } else { format!("{name}-{n}") });
+    let is_free = |path: &PathBuf| !path.exists() && jobs.iter().all(|job| job.dir != *path);
+    (1..).map(path).find(is_free).unwrap_or_else(|| path(1))
+}
+
+fn described(one: &Audited) -> String {
+    let rows = one.rows().map(|(claim, finding)| {
+        let why = finding.why.chars().take(70).collect();
+        vec![
+            claim.id.clone(),
+            claim.printed.clone(),
+            finding.text(),
+            finding.verdict.to_string(),
+            why,
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    format!(
+        "{}\n{}",
+        one.claims.paper,
+        table(&["claim", "printed", "measured", "verdict", ""], &rows, 1)
+    )
+}
+
+fn counted_verdicts(audited: &[Audited]) -> String {
+    let header: Vec<String> = ["system".to_owned(), "claims".to_owned()]
+        .into_iter()
+        .chain(Verdict::ALL.map(|verdict| verdict.to_string()))
+        .collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let row = |name: &str, counts: &[usize; 5]| {
+        let numbers = [counts.iter().sum()].into_iter().chain(*counts);
+        [name.to_owned()]
+            .into_iter()
+            .chain(numbers.map(|n: usize| n.to_string()))
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = audited
+        .iter()
+        .map(|one| row(&one.claims.system, &counts(&one.findings)))
+        .collect();
+    table(&header, &rows, 1)
+}
+
+fn json(audited: &[Audited]) -> String {
+    let claims = audited.iter().flat_map(|one| {
+        one.rows().map(|(claim, finding)| {
+            serde_json::json!({
+                "system": one.claims.name,
+                "id": claim.id,
+                "claim": claim.claim,
+                "printed": claim.printed,
+                "measured": finding.measured.map(|spread| spread.mean),
+                "standard_error": finding.measured.and_then(|spread| spread.standard_error()),
+                "seeds": finding.measured.map_or(0, |spread| spread.n()),
+                "verdict": finding.verdict.to_string(),
+                "why": finding.why,
+            })
+        })
+    });
+    serde_json::Value::Array(claims.collect()).to_string()
+}

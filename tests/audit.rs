@@ -1,0 +1,135 @@
+//! Claims held against runs: the shipped files, the pages written from them, and the command.
+
+use crate::support::{TempDir, assert_golden};
+use folkmoot::Registry;
+use folkmoot_scenarios::audit::{Audited, Evidence, Wanted, counts, pages};
+use folkmoot_scenarios::claims::{Claims, Rule};
+use std::collections::BTreeSet;
+
+fn shipped() -> Vec<Claims> {
+    Claims::shipped().unwrap()
+}
+
+#[test]
+fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
+    let registry = Registry::shipped();
+    let mut errata = BTreeSet::new();
+    for claims in shipped() {
+        for quick in [false, true] {
+            let measures = claims.measures(quick, &registry).unwrap();
+            Wanted::new(&measures, &registry).unwrap();
+            let generated = |run: &folkmoot_scenarios::claims::RunKey| run.resolve(&registry).unwrap().is_generated;
+            assert!(
+                !quick || measures.iter().all(|measure| generated(&measure.run)),
+                "{}",
+                claims.name
+            );
+        }
+        errata.extend(claims.claims.iter().map(|claim| claim.erratum.clone()));
+        let mut found = claims.found.clone();
+        for claim in &claims.claims {
+            let reason = match &claim.test.rule {
+                Rule::Reading { because, .. } => because,
+                Rule::Open(why) => why,
+                _ => &claim.claim,
+            };
+            assert!(!reason.trim().is_empty(), "{}: {}", claims.name, claim.id);
+            found = found.replace(&format!("{{{}}}", claim.id), "");
+        }
+        assert!(!found.contains('{'), "{}: no claim of that name: {found}", claims.name);
+    }
+    let all = |letter: char, n: u32| (1..=n).map(move |i| format!("{letter}{i}"));
+    let all = all('G', 8).chain(all('P', 4)).chain(all('F', 6)).chain(all('W', 9));
+    let missing: Vec<String> = all.filter(|erratum| !errata.contains(erratum)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_pages_are_those_of_the_data() {
+    let registry = Registry::shipped();
+    let evidence = Evidence::recorded().unwrap();
+    let audited: Vec<Audited> = shipped()
+        .into_iter()
+        .map(|claims| Audited::new(claims, false, &evidence))
+        .collect();
+    assert_golden("../scenarios/RESULTS.md", &pages::summary(&audited));
+    for one in &audited {
+        assert_eq!(counts(&one.findings).iter().sum::<usize>(), one.claims.claims.len());
+        let page = pages::system(one, &evidence, &registry).unwrap();
+        assert_golden(&format!("../scenarios/results/{}.md", one.claims.name), &page);
+    }
+}
+
+/// Three claims on walks over Karate: one that holds, one that does not, and one that nothing decides.
+const OWN: &str = r#"(
+    system: "Mine",
+    paper: "A note",
+    claims: [
+        (
+            id: "all-hops", claim: "Without a predictor each hop but the last is a message.", at: "page 1", printed: "39",
+            card: "karate", arm: { "strategy.predictor_prob": "0.0" }, metric: "peer_messages_per_walk", rule: Exact,
+            quick: (rule: Exact),
+        ),
+        (
+            id: "no-saving", claim: "A predictor saves nothing.", at: "page 2",
+            card: "karate", set: ["sweep.seeds=[1, 2, 3]"], arm: { "strategy.predictor_prob": "0.2" },
+            metric: "peer_messages_per_walk", against: (arm: { "strategy.predictor_prob": "0.0" }), rule: Shape(Alike(0.5)),
+        ),
+        (id: "more", claim: "There is more to say.", at: "page 3", rule: Open("nobody has said it")),
+    ],
+)"#;
+
+#[test]
+fn claims_of_ones_own_are_run_judged_and_not_run_again() {
+    let temp = TempDir::new();
+    temp.write("mine.ron", OWN);
+    let first = temp.run(&["audit", "mine.ron"]);
+    assert!(first.stderr.contains("to make"), "{first:#?}");
+    let text = first.done();
+    let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
+    assert!(
+        line("all-hops").contains("exact") && line("no-saving").contains("refuted"),
+        "{text}"
+    );
+    assert!(
+        line("more").contains("nobody has said it") && line("Mine").ends_with("1            0      0        1     1"),
+        "{text}"
+    );
+    let again = temp.run(&["audit", "mine.ron"]);
+    assert!(!again.stderr.contains("to make"), "{again:#?}");
+    assert_eq!(again.done(), text);
+    // The same by the finished runs alone, wherever they lie, and a folder without any.
+    assert_eq!(
+        temp.run(&["audit", "mine.ron", "--from", "runs", "--out", "other"])
+            .done()
+            .replace("other", "runs/audit"),
+        text
+    );
+    temp.write("empty/note.txt", "");
+    let none = temp.run(&["audit", "mine.ron", "--from", "empty", "--out", "none"]);
+    assert!(none.stderr.contains("no finished run in it tests a claim"), "{none:#?}");
+    assert!(none.done().contains("not run: karate strategy.predictor_prob=0.0"));
+    let quick = temp.run(&["audit", "mine.ron", "--quick", "--format", "json"]).done();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&quick).unwrap();
+    let verdicts: Vec<&str> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["exact", "open", "open"]);
+    let table = std::fs::read_to_string(temp.join("other/audit.csv")).unwrap();
+    assert!(table.lines().count() == 4 && table.contains("mine,all-hops"), "{table}");
+}
+
+#[test]
+fn a_wrong_audit_is_refused() {
+    let temp = TempDir::new();
+    temp.run(&["audit", "fedwlak"])
+        .refused(&["neither a file of claims nor a system", "fedwalk"]);
+    temp.run(&["audit", "--from", "nowhere"])
+        .refused(&["--from nowhere", "no such folder"]);
+    temp.run(&["audit", "--quick", "--fresh"]).refused(&["--fresh"]);
+    temp.write("bad.ron", OWN.replace("karate", "karat"));
+    temp.run(&["audit", "bad.ron"]).refused(&["karat", "no shipped card"]);
+    temp.write("bad.ron", OWN.replace("\"0.2\"", "\"0.3\""));
+    temp.run(&["audit", "bad.ron"])
+        .refused(&["strategy.predictor_prob", "has no value 0.3"]);
+    temp.write("bad.ron", OWN.replace("rule: Exact,", "rule: Exakt,"));
+    temp.run(&["audit", "bad.ron"]).refused(&["bad.ron", "Exakt"]);
+}
