@@ -154,6 +154,13 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
         columns.join(" | "),
         "--:|".repeat(columns.len())
     );
+    let is_run = |measure| evidence.spread(measure, table.scale).is_some();
+    if !numbers.iter().flatten().any(is_run) {
+        return Ok(format!(
+            "\n## {}\n\nNot run: `folkmoot sweep {}`.\n",
+            table.title, table.card
+        ));
+    }
     for (row, cells) in rows.iter().zip(&numbers) {
         let cell = |measure| match evidence.spread(measure, table.scale) {
             Some(spread) => fixed(&spread, table.decimals),
