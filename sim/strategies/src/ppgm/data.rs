@@ -107,8 +107,9 @@ impl Data {
         let drawn = |mask: &[bool], part: &str, purpose: Purpose| {
             Ok::<_, StrategyError>(sampler(mask, part)?.epoch(&mut streams.global(purpose)))
         };
+        let form = params.model.reads(params.form);
         let inputs = (0..dataset.graphs.len())
-            .map(|g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), &params.form))
+            .map(|g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), &form))
             .collect();
         Ok(Data {
             inputs,

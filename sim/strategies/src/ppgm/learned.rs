@@ -3,15 +3,17 @@
 use super::Ppgm;
 use super::attack::{Intercept, reconstruct};
 use super::data::Data;
+use super::distillation::Teacher;
 use super::pairs::{Deployed, SCORED};
 use super::params::Choice;
 use super::train::Trainer;
-use folkmoot_draws::Purpose;
+use folkmoot_draws::{Purpose, Rng};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 
 const START: Purpose = Purpose(*b"pp-start");
 const EPOCH: Purpose = Purpose(*b"pp-epoch");
+const TEACHER: Purpose = Purpose(*b"pp-teach");
 
 /// A trained model and its history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub struct Learned {
     pub diverged_in: Option<u32>,
     /// What the model was worth before training, on the way where the card asks for it, and as chosen, in this order.
     pub measured: Vec<Measured>,
+    /// What its teacher was worth, if it had one.
+    pub teacher: Option<Measured>,
 }
 
 /// One epoch of training.
@@ -84,19 +88,32 @@ impl View<'_> {
     /// Trains a model, chooses, and measures. Pure.
     pub fn learn(&self) -> Learned {
         let (params, data) = (&self.ppgm.params, self.data);
+        let taught = self.ppgm.teacher.as_ref().map(|ppgm| {
+            let streams = Streams::new(self.streams.global(TEACHER).next_u64());
+            (ppgm, View { ppgm, streams, ..*self }.learn())
+        });
+        let distillation = params.model.distillation();
+        let teacher = taught.as_ref().map(|(ppgm, learned)| {
+            let matcher = ppgm.matcher.as_ref();
+            Teacher::new(matcher, &learned.parameters, &data.inputs, distillation)
+        });
         let mut trainer = Trainer::new(
             self.ppgm.matcher.as_ref(),
             params.form,
             &params.training,
             self.ppgm.initial(|purpose| self.streams.global(purpose)),
             self.streams,
-        );
+        )
+        .taught_by(teacher);
         let mut learned = Learned {
             parameters: trainer.parameters().to_vec(),
             chosen_epoch: 0,
             epochs: Vec::new(),
             diverged_in: None,
             measured: vec![self.measure(0, trainer.parameters())],
+            teacher: taught
+                .as_ref()
+                .and_then(|(_, learned)| learned.measured.last().cloned()),
         };
         let mut best = None;
         for epoch in 1..=params.training.epochs {

@@ -55,6 +55,9 @@ pub struct Training {
     /// The rate of Adam.
     #[part(default = 0.0005, above = 0, in = 1e-8..=10)]
     pub rate: f64,
+    /// Added to the gradient of the mean over a batch, times the weights.
+    #[part(default = 0.0, in = 0..1)]
+    pub weight_decay: f64,
     /// Which epoch's model is deployed.
     pub choice: Choice,
 }

@@ -56,6 +56,11 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     for (name, value) in measures(view.ppgm, last) {
         sheet.number_if(name, value);
     }
+    for (name, value) in learned.teacher.iter().flat_map(|teacher| measures(view.ppgm, teacher)) {
+        if let Some(value) = value {
+            sheet.reference(&name, "teacher", value);
+        }
+    }
     for measured in before {
         for (name, value) in measures(view.ppgm, measured) {
             match (value, measured.epoch) {
