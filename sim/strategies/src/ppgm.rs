@@ -29,6 +29,7 @@ pub mod attack;
 mod client;
 pub mod data;
 pub mod distillation;
+pub mod edits;
 pub mod federated;
 pub mod learned;
 pub mod matcher;
@@ -221,7 +222,7 @@ impl Settings for Params {
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts {
             n_clients: source.n_clients(),
-            n_features: data::n_features(source.dataset)? as u32,
+            n_features: data::n_features(source.dataset, self.task)? as u32,
         })
     }
 

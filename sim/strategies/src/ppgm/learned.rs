@@ -4,6 +4,7 @@ use super::Ppgm;
 use super::attack::{Intercept, reconstruct};
 use super::data::Data;
 use super::distillation::Teacher;
+use super::edits::Told;
 use super::pairs::{Deployed, SCORED};
 use super::params::Choice;
 use super::train::Trainer;
@@ -37,8 +38,9 @@ pub struct Learned {
 pub struct Epoch {
     /// The mean squared error over the training pairs, while they were learned from.
     pub loss: f64,
-    /// The area under the ROC curve of the validation pairs after it; `None` if a score is no number.
-    pub validation_auc: Option<f64>,
+    /// What chooses, the greater the better: the area under the ROC curve of the validation pairs after it, or less their mean squared
+    /// error where similarities are learned; `None` if a score is no number.
+    pub validation: Option<f64>,
 }
 
 /// What a model is worth.
@@ -52,6 +54,8 @@ pub struct Measured {
     pub attacks: Vec<(Intercept, Option<f64>)>,
     /// How well arcs are told from other pairs of nodes.
     pub structure_auc: Option<f64>,
+    /// How well similarities are told, where they are learned.
+    pub told: Option<Told>,
 }
 
 impl Ppgm {
@@ -104,7 +108,8 @@ impl View<'_> {
             self.ppgm.initial(|purpose| self.streams.global(purpose)),
             self.streams,
         )
-        .taught_by(teacher);
+        .taught_by(teacher)
+        .towards(data.edits.as_ref());
         let mut learned = Learned {
             parameters: trainer.parameters().to_vec(),
             chosen_epoch: 0,
@@ -118,23 +123,28 @@ impl View<'_> {
         let mut best = None;
         for epoch in 1..=params.training.epochs {
             let mut rng = self.streams.party(EPOCH, Party::Server, Round(epoch));
-            let loss = trainer.epoch(&data.inputs, &data.sampler.epoch(&mut rng));
-            let validation_auc = self
-                .ppgm
-                .deployed(trainer.parameters(), self.streams)
-                .auc(&data.inputs, &data.validation);
-            learned.epochs.push(Epoch { loss, validation_auc });
+            let pairs = match &data.edits {
+                Some(edits) => edits.epoch(&mut rng),
+                None => data.sampler.epoch(&mut rng),
+            };
+            let loss = trainer.epoch(&data.inputs, &pairs);
+            let deployed = self.ppgm.deployed(trainer.parameters(), self.streams);
+            let validation = match &data.edits {
+                Some(edits) => edits.validate(&data.inputs, &deployed).map(|error| -error),
+                None => deployed.auc(&data.inputs, &data.validation),
+            };
+            learned.epochs.push(Epoch { loss, validation });
             // Validation has pairs of both kinds, so nothing but a score that is no number leaves it without an area.
-            if validation_auc.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
+            if validation.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
                 learned.diverged_in = Some(epoch);
                 return learned;
             }
             let better = match params.training.choice {
-                Choice::BestValidation => validation_auc > best,
+                Choice::BestValidation => validation > best,
                 Choice::Last => true,
             };
             if better || epoch == 1 {
-                best = validation_auc;
+                best = validation;
                 learned.parameters.copy_from_slice(trainer.parameters());
                 learned.chosen_epoch = epoch;
             }
@@ -158,6 +168,10 @@ impl View<'_> {
             similarity_auc: deployed.auc(&data.inputs, &data.test),
             attacks: ppgm.params.attack.infer(data, &deployed, ppgm.hidden(), self.streams),
             structure_auc: reconstruct(data, &deployed),
+            told: data
+                .edits
+                .as_ref()
+                .and_then(|edits| edits.told(&data.inputs, &deployed)),
         }
     }
 }

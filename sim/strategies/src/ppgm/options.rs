@@ -204,6 +204,20 @@ impl Egsc {
     }
 }
 
+/// What scores are to say.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Whether two graphs are of one class.
+    #[default]
+    Classes,
+    /// How similar two small graphs are by their exact edit distance. Who trains, validates and tests goes by classes all the same.
+    EditDistance {
+        /// Ties rank as the mean of their places, and correlations are corrected for them; else they rank in the order of graphs.
+        average_ranks: bool,
+    },
+}
+
 /// The layers that nodes go through first.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

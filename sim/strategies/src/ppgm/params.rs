@@ -1,7 +1,7 @@
 //! PPGM's settings, as a card states them.
 
 use super::attack::{Attack, Thorough};
-use super::options::{Form, Model, Size, Variant};
+use super::options::{Form, Model, Size, Task, Variant};
 use folkmoot_parts::part;
 
 /// The parameters of [`super::Ppgm`]. Defaults are the paper's.
@@ -15,6 +15,8 @@ pub struct Params {
     pub variant: Variant,
     /// What is learned and sent.
     pub model: Model,
+    /// What its scores are to say.
+    pub task: Task,
     /// Its sizes.
     pub size: Size,
     /// What the text and the released code do differently.

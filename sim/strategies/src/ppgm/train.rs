@@ -1,6 +1,7 @@
 //! Training on raw pairs, centrally: what happens before deployment and outside its threat model.
 
 use super::distillation::{Lessons, Teacher};
+use super::edits::Edits;
 use super::matcher::{Input, Matcher, Range, Side, exchange};
 use super::options::{Form, Padding, Targets};
 use super::pairs::{distinct, padded};
@@ -29,6 +30,7 @@ pub struct Trainer<'a> {
     streams: Streams,
     n_steps: u64,
     teacher: Option<Teacher<'a>>,
+    edits: Option<&'a Edits>,
 }
 
 /// What one thread leaves of its part of a batch.
@@ -68,12 +70,18 @@ impl<'a> Trainer<'a> {
             streams,
             n_steps: 0,
             teacher: None,
+            edits: None,
         }
     }
 
     /// The same under a teacher, if there is one.
     pub fn taught_by(self, teacher: Option<Teacher<'a>>) -> Trainer<'a> {
         Trainer { teacher, ..self }
+    }
+
+    /// The same towards similarities, if there are any, in place of classes.
+    pub fn towards(self, edits: Option<&'a Edits>) -> Trainer<'a> {
+        Trainer { edits, ..self }
     }
 
     /// The model so far.
@@ -107,19 +115,18 @@ impl<'a> Trainer<'a> {
         };
         self.parts.resize_with(batch.len().div_ceil(size), Part::default);
         let (matcher, parameters, form, teacher) = (self.matcher, &self.parameters, &self.form, &self.teacher);
-        let (streams, step) = (self.streams, self.n_steps);
+        let (streams, step, edits) = (self.streams, self.n_steps, self.edits);
+        let target = |pair: &Pair| match edits {
+            Some(edits) => edits.similarity(pair) as f32,
+            None => target(matcher.range(), form, pair.matches),
+        };
         let work = |(at, (part, pairs)): (usize, (&mut Part, &[Pair]))| {
             let share = pairs.len() as f32 / batch.len() as f32;
             let mut rng = streams.counted(DROPS, Party::Server, Round(at as u32), step);
             let lessons = teacher.as_ref().map(|teacher| teacher.lessons(pairs));
-            part.run(
-                matcher,
-                (parameters, form, lessons.as_ref()),
-                &input,
-                pairs,
-                share,
-                &mut rng,
-            );
+            let targets: Vec<f32> = pairs.iter().map(target).collect();
+            let given = (parameters.as_slice(), form, lessons.as_ref());
+            part.run(matcher, given, &input, (pairs, &targets), share, &mut rng);
         };
         let parts = self.parts.par_iter_mut().zip(batch.par_chunks(size)).enumerate();
         parts.for_each(work);
@@ -147,19 +154,13 @@ impl Part {
         matcher: &'g dyn Matcher,
         (parameters, form, lessons): (&[f32], &Form, Option<&Lessons>),
         input: &impl Fn(u32) -> &'g Input,
-        pairs: &[Pair],
+        (pairs, targets): (&[Pair], &[f32]),
         share: f32,
         rng: &mut SimRng,
     ) {
-        let targets: Vec<f32> = pairs
-            .iter()
-            .map(|pair| target(matcher.range(), form, pair.matches))
-            .collect();
         let ids = distinct(pairs);
         let place = |id: u32| ids.binary_search(&id).expect("the ids are those of the pairs");
         let drops = form.dropout > 0.0 || matcher.learns_with_noise() || matcher.reads_batch();
-        // What the tape borrows lives longer than what it is given here.
-        let targets = &targets;
         Tape::with_own(|tape: &mut Tape<'_>| {
             tape.load(matcher.layout(), parameters);
             let inputs: Vec<&Input> = ids.iter().map(|&id| input(id)).collect();

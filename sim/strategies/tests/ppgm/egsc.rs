@@ -2,7 +2,9 @@
 
 use super::*;
 use folkmoot_learning::Csr;
-use folkmoot_strategies::ppgm::options::{Egsc, Norm};
+use folkmoot_strategies::ppgm::federated;
+use folkmoot_strategies::ppgm::learned::Measured;
+use folkmoot_strategies::ppgm::options::{Egsc, Norm, Task};
 
 const TEACHER: Model = Model::EgscTeacher { sends: Sends::Graph };
 const NODES: Model = Model::EgscTeacher { sends: Sends::Nodes };
@@ -187,4 +189,101 @@ fn vectors_of_levels_give_marks_away_and_nothing_else() {
             assert_eq!(measured.structure_auc.is_some(), model == NODES);
         }
     }
+}
+
+/// Variants of small functions, by the edit distances of which models are trained.
+fn by_edits(model: Model, epochs: u32) -> (Arc<Dataset>, Params) {
+    let spec = DatasetSpec::ControlFlow {
+        n_functions: 40,
+        n_nodes: (4, 5),
+        n_compilers: 2,
+        n_levels: 2,
+        variant_prob: 0.7,
+        property_effect: 0.5,
+        scaling: CountScaling::Raw,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    let mut params = params(model);
+    params.task = Task::EditDistance { average_ranks: true };
+    params.form.head = Head::Regression;
+    params.training = Training {
+        epochs,
+        batch_pairs: 16,
+        rate: 0.003,
+        ..params.training
+    };
+    (Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap()), params)
+}
+
+/// Distances are exact, similarities follow from them, and an epoch has each training graph on both sides.
+#[test]
+fn similarities_are_those_of_exact_distances() {
+    let (dataset, params) = by_edits(ALONE, 0);
+    let system = system(&dataset, &params);
+    let (data, edits) = (system.data(), system.data().edits.as_ref().unwrap());
+    for (first, second) in [(data.train[0], data.test[0].first), (data.train[3], data.train[1])] {
+        let graphs = [first, second].map(|graph| dataset.graphs[graph as usize].undirected());
+        let nodes = (graphs[0].n_nodes() + graphs[1].n_nodes()) as f64;
+        let distance = f64::from(folkmoot_similarity::graph_edit::distance(&graphs[0], &graphs[1]).unwrap());
+        let matches = false;
+        let pair = Pair { first, second, matches };
+        let turned = Pair {
+            first: second,
+            second: first,
+            matches,
+        };
+        assert!((edits.similarity(&pair) - libm::exp(-2.0 * distance / nodes)).abs() < 1e-12);
+        assert_eq!(edits.similarity(&pair), edits.similarity(&turned));
+    }
+    let pairs = edits.epoch(&mut Streams::new(1).global(Purpose(*b"an epoch")));
+    for side in [|pair: &Pair| pair.first, |pair: &Pair| pair.second] {
+        let mut graphs: Vec<u32> = pairs.iter().map(side).collect();
+        graphs.sort_unstable();
+        assert_eq!(graphs, data.train);
+    }
+}
+
+/// Trained networks tell similarities where untrained ones do not.
+#[test]
+fn similarities_are_learned() {
+    for model in [TEACHER, STUDENT] {
+        let (dataset, params) = by_edits(model, 40);
+        let learned = system(&dataset, &params).train();
+        let told = |at: Option<&Measured>| at.unwrap().told.unwrap();
+        let (before, after) = (told(learned.measured.first()), told(learned.measured.last()));
+        assert!(after.mse < 0.7 * before.mse, "{model:?}: {before:?} {after:?}");
+        assert!(after.ranks[0] > 0.5, "{model:?}: {after:?}");
+        assert_eq!(learned.teacher.is_some(), model == STUDENT);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_way_out() {
+    let refused = |dataset: &Arc<Dataset>, params: &Params| {
+        let partition = one_each(dataset);
+        params
+            .prepare(&Source::new(dataset, &partition, Streams::new(1)))
+            .err()
+            .unwrap()
+            .0
+    };
+    let (_, params) = by_edits(ALONE, 1);
+    let text = refused(&functions(30, 1.0, 1), &params);
+    assert!(
+        text.contains("task: the exact edit distance is for graphs of at most 10 nodes"),
+        "{text}"
+    );
+    assert!(text.ends_with("or task: Classes"), "{text}");
+    let dataset = functions(30, 1.0, 1);
+    let alone = federated::Params {
+        model: STUDENT,
+        ..federated::Params::default()
+    };
+    let partition = one_each(&dataset);
+    let text = alone
+        .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
+        .err()
+        .unwrap()
+        .0;
+    assert!(text.contains("model.distillation: clients have no teacher"), "{text}");
 }

@@ -4,6 +4,8 @@
 //! as the authors' program has it. Both networks have three GIN layers and a vector of the graph for each; nothing of one graph flows
 //! into the other before these vectors meet, so a device sends them alone, the same in every match. PPGM's table lists the teacher
 //! with models that send nodes: [`Sends::Nodes`] has it that way, its pooling at the service.
+//!
+//! Deviation: batch norm's statistics are of the distinct graphs of a batch, where the program has those of first and second graphs apart.
 
 use super::{Drops, Input, Matcher, Range, Side};
 use crate::ppgm::options::{Egsc as Sizes, Form, Norm, Sends};
