@@ -29,6 +29,7 @@ mod privacy;
 #[cfg(test)]
 mod runner;
 mod schema;
+mod system_egsc;
 mod system_fgcl;
 mod system_ppgm;
 mod tsne;
@@ -70,6 +71,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("optim", optim::check),
     ("ot_linear", ot_linear::check),
     ("privacy", privacy::check),
+    ("system_egsc", system_egsc::check),
     ("system_fgcl", system_fgcl::check),
     ("system_ppgm", system_ppgm::check),
     ("tsne", tsne::check),

@@ -87,6 +87,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/ablations",
     "ppgm/attacker",
     "ppgm/codes",
+    "ppgm/egsc",
     "ppgm/federated",
     "ppgm/ffmpeg",
     "ppgm/forms",

@@ -4,6 +4,7 @@
 //! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual labels.
 //! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.
+//! - [`spearman`], [`kendall`], [`precision_at`]: how far two orders of the same items agree.
 //! - [`evaluation`]: what vectors of nodes know: labels by logistic regression and by nearest neighbours, and links.
 //! - [`classical`]: support vector machines, clusters and maps.
 //!
@@ -22,11 +23,13 @@ pub mod evaluation;
 mod kernels;
 mod labels;
 mod neighbours;
+mod ranking;
 
 pub use auc::{MaskedAuc, auc, auc_of_groups, auc_one_vs_rest, masked_auc, true_positive_rate};
 pub use clustering::{adjusted_rand, normalised_mutual_info, silhouette};
 pub use labels::{F1, accuracy, f1_multi_class, f1_multi_label};
 pub use neighbours::trustworthiness;
+pub use ranking::{Ties, kendall, precision_at, spearman};
 
 /// Why a score does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]

@@ -15,7 +15,8 @@
 //! | `score`    | downlink  | number and score, to both devices                              | 12           |
 //!
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
-//! noise, SimGNN, GMN, GraphSim, MGMN and H2MN run in the same protocol; what leaves a device there is what [`matcher`] says of each.
+//! noise, SimGNN, GMN, GraphSim, MGMN, H2MN and EGSC's two networks run in the same protocol; what leaves a device there is what
+//! [`matcher`] says of each. EGSC's student learns from a teacher who is trained before it, on other draws ([`distillation`]).
 //! The noise of SGNN_LDP is drawn anew for every vector that is sent, so wherever a model is measured, and not in training, where
 //! nothing is sent. Its numbers have no bound, so it keeps no budget; `SgnnPrivate`, which is no model of the paper, keeps one.
 //!
@@ -27,6 +28,8 @@
 pub mod attack;
 mod client;
 pub mod data;
+pub mod distillation;
+pub mod edits;
 pub mod federated;
 pub mod learned;
 pub mod matcher;
@@ -48,6 +51,7 @@ use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
 use matcher::{Held, Input, Matcher, Matrix, Stages};
 use message::MatchId;
+use options::{Distillation, Model, Sends};
 use pairs::Noise;
 use scores::Watch;
 use serde::{Deserialize, Serialize};
@@ -68,6 +72,7 @@ pub struct Ppgm {
     params: Params,
     matcher: Box<dyn Matcher>,
     noise: Option<Noise>,
+    teacher: Option<Box<Ppgm>>,
 }
 
 /// What is worked on in the background. Without a model, in a dry run, results are zeros of the right shape.
@@ -150,10 +155,20 @@ impl Ppgm {
     pub fn new(params: Params, facts: &Facts) -> Result<Self, StrategyError> {
         let noise = params.model.noise(params.size.hidden);
         let noise = noise.map_err(|error| StrategyError(error.to_string()))?;
+        let teacher = match params.model.distillation() {
+            Distillation::None => None,
+            _ => {
+                let mut params = params.clone();
+                params.model = Model::EgscTeacher { sends: Sends::Graph };
+                params.attack.every = 0;
+                Some(Box::new(Ppgm::new(params, facts)?))
+            }
+        };
         Ok(Ppgm {
             matcher: matcher::build(params.model, &params.size, &params.form, facts.n_features as usize),
             params,
             noise,
+            teacher,
         })
     }
 
@@ -207,7 +222,7 @@ impl Settings for Params {
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts {
             n_clients: source.n_clients(),
-            n_features: data::n_features(source.dataset)? as u32,
+            n_features: data::n_features(source.dataset, self.task)? as u32,
         })
     }
 

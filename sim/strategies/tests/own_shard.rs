@@ -354,6 +354,8 @@ fn in_ppgm() {
         ("SgnnLdp()", result),
         ("SgnnPrivate()", result),
         ("SimGnn", result),
+        ("EgscTeacher(sends: Nodes)", result),
+        ("EgscStudent()", result),
     ];
     let cases = models.map(|(model, sent)| (format!("(model: {model}, {small})"), sent));
     let cases: Vec<(&str, &[&str])> = cases.iter().map(|(text, sent)| (text.as_str(), *sent)).collect();

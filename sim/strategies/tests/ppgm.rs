@@ -15,7 +15,7 @@ use folkmoot_strategies::ppgm::attack::{Attack, Intercept};
 use folkmoot_strategies::ppgm::data::Data;
 use folkmoot_strategies::ppgm::learned::{Learned, View};
 use folkmoot_strategies::ppgm::matcher::{self, Input, Matcher, Stages};
-use folkmoot_strategies::ppgm::options::{Convolution, Form, Head, Model, Size, Targets, Variant};
+use folkmoot_strategies::ppgm::options::{Convolution, Distillation, Form, Head, Model, Sends, Size, Targets, Variant};
 use folkmoot_strategies::ppgm::pairs::Deployed;
 use folkmoot_strategies::ppgm::params::{Deployment, Training};
 use folkmoot_strategies::ppgm::train::Trainer;
@@ -27,6 +27,8 @@ use std::sync::Arc;
 mod ablations;
 #[path = "ppgm/absence.rs"]
 mod absence;
+#[path = "ppgm/egsc.rs"]
+mod egsc;
 #[path = "ppgm/over_devices.rs"]
 mod over_devices;
 #[path = "ppgm/private.rs"]
@@ -36,7 +38,7 @@ mod refusals;
 #[path = "ppgm/thorough.rs"]
 mod thorough;
 
-const MODELS: [Model; 11] = [
+const MODELS: [Model; 15] = [
     Model::Ppgm,
     Model::NoObfuscation,
     Model::NoCodes,
@@ -48,6 +50,14 @@ const MODELS: [Model; 11] = [
     Model::GraphSim,
     Model::Mgmn,
     Model::H2mn,
+    Model::EgscTeacher { sends: Sends::Graph },
+    Model::EgscTeacher { sends: Sends::Nodes },
+    Model::EgscStudent {
+        distillation: Distillation::None,
+    },
+    Model::EgscStudent {
+        distillation: Distillation::Both,
+    },
 ];
 
 /// Variants of generated functions; the greater the effect, the more they tell of their property.

@@ -1,7 +1,9 @@
 //! The graphs of a data set as the models read them, who trains, validates and tests, and what an attacker wants to know.
 
+use super::edits::{self, Edits};
 use super::learned::View;
 use super::matcher::Input;
+use super::options::Task;
 use super::params::Split;
 use super::{Params, Ppgm, Server};
 use crate::settings::Source;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
 const VALIDATION: Purpose = Purpose(*b"pp-valid");
+const EDITS: Purpose = Purpose(*b"pp-edits");
 const TEST: Purpose = Purpose(*b"pp-test ");
 
 /// With fewer classes one part of the split may have a single one.
@@ -20,6 +23,8 @@ const ENOUGH_CLASSES: u32 = 16;
 pub struct Data {
     /// Every graph.
     pub inputs: Vec<Input>,
+    /// How far they are from each other, where models learn that.
+    pub edits: Option<Edits>,
     /// Each graph's class.
     pub classes: Vec<u32>,
     /// What an attacker wants to know of each graph.
@@ -49,7 +54,6 @@ impl Data {
         let (name, split, property) = (&dataset.name, params.split, params.attack.property.as_deref());
         let refused = |why: String| StrategyError(why);
         let labels = labels(dataset)?;
-        let features = features(dataset)?;
         let Some(joint) = &dataset.graph_properties else {
             return Err(refused(format!(
                 "the attack infers a property of graphs, and {name} has none; take FunctionGraphs or ControlFlow"
@@ -107,11 +111,20 @@ impl Data {
         let drawn = |mask: &[bool], part: &str, purpose: Purpose| {
             Ok::<_, StrategyError>(sampler(mask, part)?.epoch(&mut streams.global(purpose)))
         };
-        let inputs = (0..dataset.graphs.len())
-            .map(|g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), &params.form))
-            .collect();
+        let form = params.model.reads(params.form);
+        let inputs = match params.task {
+            Task::Classes => {
+                let features = features(dataset)?;
+                let input = |g| Input::new(&dataset.graphs[g], features, dataset.node_range(g), &form);
+                (0..dataset.graphs.len()).map(input).collect()
+            }
+            Task::EditDistance { .. } => edits::inputs(dataset, &form),
+        };
+        let parts = [&splits.train, &splits.val, &splits.test].map(|mask| Splits::items(mask));
+        let edits = Edits::new(params.task, dataset, parts, &mut streams.global(EDITS))?;
         Ok(Data {
             inputs,
+            edits,
             classes: labels.clone(),
             properties: properties.classes().to_vec(),
             n_properties: properties.n_classes(),
@@ -181,9 +194,12 @@ fn features(dataset: &Dataset) -> Result<&Features, StrategyError> {
 /// # Errors
 ///
 /// When there are none, or no classes of graphs.
-pub(super) fn n_features(dataset: &Dataset) -> Result<usize, StrategyError> {
+pub(super) fn n_features(dataset: &Dataset, task: Task) -> Result<usize, StrategyError> {
     labels(dataset)?;
-    features(dataset).map(Features::n_columns)
+    match task {
+        Task::Classes => features(dataset).map(Features::n_columns),
+        Task::EditDistance { .. } => Ok(edits::n_degrees(dataset)),
+    }
 }
 
 fn labels(dataset: &Dataset) -> Result<&Vec<u32>, StrategyError> {

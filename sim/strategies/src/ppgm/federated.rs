@@ -8,7 +8,7 @@ use super::attack::Attack;
 use super::data::Data;
 use super::learned::{Measured, View};
 use super::matcher::Input;
-use super::options::{Model, Size};
+use super::options::{Distillation, Model, Size};
 use super::params::{Split, Training};
 use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
@@ -93,6 +93,12 @@ impl Settings for Params {
     }
 
     fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        if self.model.distillation() != Distillation::None {
+            return Err(StrategyError(
+                "model.distillation: clients have no teacher to learn from; set model: EgscStudent(distillation: None)"
+                    .to_owned(),
+            ));
+        }
         let task = Federated {
             ppgm: Ppgm::new(self.central(), facts)?,
             local: self.training,

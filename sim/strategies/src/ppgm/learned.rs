@@ -3,15 +3,18 @@
 use super::Ppgm;
 use super::attack::{Intercept, reconstruct};
 use super::data::Data;
+use super::distillation::Teacher;
+use super::edits::Told;
 use super::pairs::{Deployed, SCORED};
 use super::params::Choice;
 use super::train::Trainer;
-use folkmoot_draws::Purpose;
+use folkmoot_draws::{Purpose, Rng};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 
 const START: Purpose = Purpose(*b"pp-start");
 const EPOCH: Purpose = Purpose(*b"pp-epoch");
+const TEACHER: Purpose = Purpose(*b"pp-teach");
 
 /// A trained model and its history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ pub struct Learned {
     pub diverged_in: Option<u32>,
     /// What the model was worth before training, on the way where the card asks for it, and as chosen, in this order.
     pub measured: Vec<Measured>,
+    /// What its teacher was worth, if it had one.
+    pub teacher: Option<Measured>,
 }
 
 /// One epoch of training.
@@ -33,8 +38,9 @@ pub struct Learned {
 pub struct Epoch {
     /// The mean squared error over the training pairs, while they were learned from.
     pub loss: f64,
-    /// The area under the ROC curve of the validation pairs after it; `None` if a score is no number.
-    pub validation_auc: Option<f64>,
+    /// What chooses, the greater the better: the area under the ROC curve of the validation pairs after it, or less their mean squared
+    /// error where similarities are learned; `None` if a score is no number.
+    pub validation: Option<f64>,
 }
 
 /// What a model is worth.
@@ -48,6 +54,8 @@ pub struct Measured {
     pub attacks: Vec<(Intercept, Option<f64>)>,
     /// How well arcs are told from other pairs of nodes.
     pub structure_auc: Option<f64>,
+    /// How well similarities are told, where they are learned.
+    pub told: Option<Told>,
 }
 
 impl Ppgm {
@@ -84,40 +92,59 @@ impl View<'_> {
     /// Trains a model, chooses, and measures. Pure.
     pub fn learn(&self) -> Learned {
         let (params, data) = (&self.ppgm.params, self.data);
+        let taught = self.ppgm.teacher.as_ref().map(|ppgm| {
+            let streams = Streams::new(self.streams.global(TEACHER).next_u64());
+            (ppgm, View { ppgm, streams, ..*self }.learn())
+        });
+        let distillation = params.model.distillation();
+        let teacher = taught.as_ref().map(|(ppgm, learned)| {
+            let matcher = ppgm.matcher.as_ref();
+            Teacher::new(matcher, &learned.parameters, &data.inputs, distillation)
+        });
         let mut trainer = Trainer::new(
             self.ppgm.matcher.as_ref(),
             params.form,
             &params.training,
             self.ppgm.initial(|purpose| self.streams.global(purpose)),
             self.streams,
-        );
+        )
+        .taught_by(teacher)
+        .towards(data.edits.as_ref());
         let mut learned = Learned {
             parameters: trainer.parameters().to_vec(),
             chosen_epoch: 0,
             epochs: Vec::new(),
             diverged_in: None,
             measured: vec![self.measure(0, trainer.parameters())],
+            teacher: taught
+                .as_ref()
+                .and_then(|(_, learned)| learned.measured.last().cloned()),
         };
         let mut best = None;
         for epoch in 1..=params.training.epochs {
             let mut rng = self.streams.party(EPOCH, Party::Server, Round(epoch));
-            let loss = trainer.epoch(&data.inputs, &data.sampler.epoch(&mut rng));
-            let validation_auc = self
-                .ppgm
-                .deployed(trainer.parameters(), self.streams)
-                .auc(&data.inputs, &data.validation);
-            learned.epochs.push(Epoch { loss, validation_auc });
+            let pairs = match &data.edits {
+                Some(edits) => edits.epoch(&mut rng),
+                None => data.sampler.epoch(&mut rng),
+            };
+            let loss = trainer.epoch(&data.inputs, &pairs);
+            let deployed = self.ppgm.deployed(trainer.parameters(), self.streams);
+            let validation = match &data.edits {
+                Some(edits) => edits.validate(&data.inputs, &deployed).map(|error| -error),
+                None => deployed.auc(&data.inputs, &data.validation),
+            };
+            learned.epochs.push(Epoch { loss, validation });
             // Validation has pairs of both kinds, so nothing but a score that is no number leaves it without an area.
-            if validation_auc.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
+            if validation.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
                 learned.diverged_in = Some(epoch);
                 return learned;
             }
             let better = match params.training.choice {
-                Choice::BestValidation => validation_auc > best,
+                Choice::BestValidation => validation > best,
                 Choice::Last => true,
             };
             if better || epoch == 1 {
-                best = validation_auc;
+                best = validation;
                 learned.parameters.copy_from_slice(trainer.parameters());
                 learned.chosen_epoch = epoch;
             }
@@ -141,6 +168,10 @@ impl View<'_> {
             similarity_auc: deployed.auc(&data.inputs, &data.test),
             attacks: ppgm.params.attack.infer(data, &deployed, ppgm.hidden(), self.streams),
             structure_auc: reconstruct(data, &deployed),
+            told: data
+                .edits
+                .as_ref()
+                .and_then(|edits| edits.told(&data.inputs, &deployed)),
         }
     }
 }

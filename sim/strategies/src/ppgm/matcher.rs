@@ -6,6 +6,7 @@
 //! the bits are the same, because a row of an operation's result depends on the rows of its operands alone.
 
 mod codes;
+mod egsc;
 mod encoder;
 mod gmn;
 mod graph_sim;
@@ -18,6 +19,7 @@ mod siamese;
 mod sim_gnn;
 
 pub use codes::{Ablation, Codes};
+pub use egsc::{Egsc, Role};
 pub use encoder::Input;
 
 use super::options::{Form, Model, Size};
@@ -65,7 +67,12 @@ pub trait Matcher: Send + Sync {
         false
     }
 
-    /// Devices' parts before any message.
+    /// Whether a graph's numbers depend in training on the others of its batch, which is then computed in one piece.
+    fn reads_batch(&self) -> bool {
+        false
+    }
+
+    /// Devices' parts before any message. In training there are draws where anything is dropped or drawn, or a batch is read.
     fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], drops: Drops<'_>) -> Vec<Side>;
 
     /// Their parts after the others' messages number `step`, from 0; called for each of [`n_exchanges`](Self::n_exchanges).
@@ -83,6 +90,11 @@ pub trait Matcher: Send + Sync {
         _drops: Drops<'_>,
     ) -> Vec<Side> {
         panic!("devices of this model send each other nothing")
+    }
+
+    /// The vector of a pair, in its order, that its score is made of, if there is one.
+    fn joint<'g>(&'g self, _tape: &mut Tape<'g>, _first: Var, _second: Var) -> Option<Var> {
+        None
     }
 
     /// The score of what two devices sent to the service; shape `(1, 1)`.
@@ -126,6 +138,8 @@ pub fn build(model: Model, size: &Size, form: &Form, n_features: usize) -> Box<d
         Model::Gmn => Box::new(gmn::Gmn::new(size, n_features)),
         Model::Mgmn => Box::new(mgmn::Mgmn::new(size, form, n_features)),
         Model::H2mn => Box::new(h2mn::H2mn::new(size, n_features)),
+        Model::EgscTeacher { sends } => Box::new(Egsc::new(form, Role::Teacher(sends), n_features)),
+        Model::EgscStudent { .. } => Box::new(Egsc::new(form, Role::Student, n_features)),
     }
 }
 

@@ -77,9 +77,38 @@ pub enum Model {
     Mgmn,
     /// H2MN (Zhang et al., KDD 2021): devices exchange a vector for each node's neighbourhood in every layer.
     H2mn,
+    /// EGSC's teacher (Qin et al., NeurIPS 2021): each device sends a vector for each of three levels, or its nodes of them.
+    EgscTeacher {
+        /// What leaves a device.
+        sends: Sends,
+    },
+    /// EGSC's student: each device sends the vectors of three levels, and the service fuses those of two.
+    EgscStudent {
+        /// What it learns from a teacher, who is trained before it in the same way.
+        distillation: Distillation,
+    },
 }
 
 impl Model {
+    /// The form in which this model reads graphs: EGSC's layers add neighbours up.
+    pub(super) fn reads(self, form: Form) -> Form {
+        match self {
+            Model::EgscTeacher { .. } | Model::EgscStudent { .. } => Form {
+                convolution: Convolution::Gin,
+                ..form
+            },
+            _ => form,
+        }
+    }
+
+    /// What this model learns from a teacher.
+    pub(super) fn distillation(self) -> Distillation {
+        match self {
+            Model::EgscStudent { distillation } => distillation,
+            _ => Distillation::None,
+        }
+    }
+
     /// What vectors of `hidden` numbers leave their device with.
     pub(super) fn noise(self, hidden: u32) -> Result<Option<Noise>, LaplaceError> {
         let (law, epsilon) = match self {
@@ -93,6 +122,100 @@ impl Model {
         };
         Ok(Some(Noise { law, epsilon }))
     }
+}
+
+/// What leaves a device of EGSC's teacher.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// The vector of each level, which is all that the service needs.
+    #[default]
+    Graph,
+    /// The nodes of each level, as the table of PPGM's paper has it: the service pools them.
+    Nodes,
+}
+
+/// In what a student's vectors of pairs, less those of a graph with itself, should be like its teacher's.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distillation {
+    /// In nothing: there is no teacher.
+    None,
+    /// Number by number.
+    Values,
+    /// In the distances between the pairs of a batch.
+    Distances,
+    /// In the angles between three pairs of a batch.
+    Angles,
+    /// In numbers and in distances, half as much each.
+    #[default]
+    Both,
+}
+
+/// What follows each layer of EGSC.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// Batch norm over all nodes of a batch, with running statistics in use.
+    #[default]
+    Batch,
+    /// Layer norm of each node.
+    Layer,
+    /// Nothing.
+    None,
+}
+
+/// EGSC's sizes and forms; widths are multiples of 4, since gates narrow them to a quarter.
+#[part(rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Egsc {
+    /// The width of the first layer.
+    #[part(default = 64, in = 4..=1_024)]
+    pub first: u32,
+    /// That of the second.
+    #[part(default = 32, in = 4..=1_024)]
+    pub second: u32,
+    /// That of the third.
+    #[part(default = 16, in = 4..=1_024)]
+    pub third: u32,
+    /// That of a pair's joint vector.
+    #[part(default = 16, in = 1..=1_024)]
+    pub bottleneck: u32,
+    /// What follows each layer.
+    pub norm: Norm,
+    /// The score is the mean of both orders of a pair, which differ otherwise.
+    pub symmetric: bool,
+    /// The student's score is the cosine of the two vectors that are sent: SGNN with three levels.
+    pub cosine: bool,
+}
+
+impl Egsc {
+    /// The widths of the three layers.
+    pub(super) fn widths(&self) -> [usize; 3] {
+        [self.first, self.second, self.third].map(|width| width as usize)
+    }
+
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        for (name, width) in [("first", self.first), ("second", self.second), ("third", self.third)] {
+            let rule = format!("must be a multiple of 4, got {width}");
+            rules.require(width.is_multiple_of(4), name, rule);
+        }
+    }
+}
+
+/// What scores are to say.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Whether two graphs are of one class.
+    #[default]
+    Classes,
+    /// How similar two small graphs are by their exact edit distance. Who trains, validates and tests goes by classes all the same.
+    EditDistance {
+        /// Ties rank as the mean of their places, and correlations are corrected for them; else they rank in the order of graphs.
+        average_ranks: bool,
+    },
 }
 
 /// The layers that nodes go through first.
@@ -184,6 +307,8 @@ pub struct Form {
     pub head: Head,
     /// What scores are trained towards.
     pub targets: Targets,
+    /// EGSC's sizes and forms.
+    pub egsc: Egsc,
 }
 
 impl Size {

@@ -1,7 +1,7 @@
 //! PPGM's settings, as a card states them.
 
 use super::attack::{Attack, Thorough};
-use super::options::{Form, Model, Size, Variant};
+use super::options::{Form, Model, Size, Task, Variant};
 use folkmoot_parts::part;
 
 /// The parameters of [`super::Ppgm`]. Defaults are the paper's.
@@ -15,6 +15,8 @@ pub struct Params {
     pub variant: Variant,
     /// What is learned and sent.
     pub model: Model,
+    /// What its scores are to say.
+    pub task: Task,
     /// Its sizes.
     pub size: Size,
     /// What the text and the released code do differently.
@@ -55,6 +57,9 @@ pub struct Training {
     /// The rate of Adam.
     #[part(default = 0.0005, above = 0, in = 1e-8..=10)]
     pub rate: f64,
+    /// Added to the gradient of the mean over a batch, times the weights.
+    #[part(default = 0.0, in = 0..1)]
+    pub weight_decay: f64,
     /// Which epoch's model is deployed.
     pub choice: Choice,
 }

@@ -2,6 +2,7 @@
 
 use super::attack::Intercept;
 use super::data::Data;
+use super::edits::{Edits, Told};
 use super::learned::{Measured, View};
 use super::{Ppgm, counter};
 use folkmoot_engine::prelude::*;
@@ -39,22 +40,37 @@ impl Study<Ppgm> for Watch {
 fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     let Some(learned) = &end.server.learned else { return };
     let pairs = [2 * view.data.train.len(), view.data.validation.len()].map(|n| n as u64);
+    let (name, sign) = match &view.data.edits {
+        Some(_) => ("mse", -1.0),
+        None => ("auc", 1.0),
+    };
     for (epoch, done) in (1..).zip(&learned.epochs) {
         let at = (Round(epoch), 0.0);
         sheet.score_of(at, "train", "loss", done.loss, pairs[0]);
-        if let Some(auc) = done.validation_auc {
-            sheet.score_of(at, "validation", "auc", auc, pairs[1]);
+        if let Some(value) = done.validation {
+            sheet.score_of(at, "validation", name, sign * value, pairs[1]);
         }
     }
     let chosen = learned.epochs.get((learned.chosen_epoch as usize).wrapping_sub(1));
     sheet.number("chosen_epoch", f64::from(learned.chosen_epoch));
-    sheet.number_if("validation_auc", chosen.and_then(|epoch| epoch.validation_auc));
+    let validation = chosen.and_then(|epoch| epoch.validation).map(|value| sign * value);
+    sheet.number_if(format!("validation_{name}"), validation);
     sheet.number(Unit::Count.of("parameters"), learned.parameters.len() as f64);
     let Some((last, before)) = learned.measured.split_last() else {
         return;
     };
     for (name, value) in measures(view.ppgm, last) {
         sheet.number_if(name, value);
+    }
+    for (name, value) in learned.teacher.iter().flat_map(|teacher| measures(view.ppgm, teacher)) {
+        if let Some(value) = value {
+            sheet.reference(&name, "teacher", value);
+        }
+    }
+    if let Some(counted) = view.data.edits.as_ref().and_then(Edits::counted) {
+        for (name, value) in counted.named() {
+            sheet.reference(name, "counting", value);
+        }
     }
     for measured in before {
         for (name, value) in measures(view.ppgm, measured) {
@@ -101,6 +117,8 @@ pub(super) fn measures(system: &Ppgm, measured: &Measured) -> Vec<(String, Optio
             .map(|(intercept, name)| (format!("attack_auc_{name}"), of(*intercept))),
     );
     values.push(("structure_auc".to_owned(), measured.structure_auc));
+    let told = measured.told.iter().flat_map(Told::named);
+    values.extend(told.map(|(name, value)| (name.to_owned(), Some(value))));
     values
 }
 

@@ -1,5 +1,7 @@
 //! Training on raw pairs, centrally: what happens before deployment and outside its threat model.
 
+use super::distillation::{Lessons, Teacher};
+use super::edits::Edits;
 use super::matcher::{Input, Matcher, Range, Side, exchange};
 use super::options::{Form, Padding, Targets};
 use super::pairs::{distinct, padded};
@@ -7,13 +9,13 @@ use super::params::Training;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_learning::{Adam, Moments, Optimiser, Tape, Var};
+use folkmoot_learning::{Adam, Decay, Moments, Optimiser, Tape, Var};
 use rayon::prelude::*;
 
 const DROPS: Purpose = Purpose(*b"pp-drops");
 
 /// Pairs whose gradient is computed on one thread: the parts of a batch are summed in their order, so the sum depends on the
-/// batch alone. Two parts share the ten pairs of the published batch.
+/// batch alone. Two parts share the ten pairs of the published batch; a batch that is read as a whole is one part.
 const PART: usize = 5;
 
 /// A model under training.
@@ -27,12 +29,16 @@ pub struct Trainer<'a> {
     parts: Vec<Part>,
     streams: Streams,
     n_steps: u64,
+    teacher: Option<Teacher<'a>>,
+    edits: Option<&'a Edits>,
 }
 
 /// What one thread leaves of its part of a batch.
 #[derive(Default)]
 struct Part {
     gradient: Vec<f32>,
+    /// The running statistics.
+    buffers: Vec<f32>,
     loss: f64,
 }
 
@@ -47,6 +53,10 @@ impl<'a> Trainer<'a> {
     ) -> Trainer<'a> {
         let optimiser = Optimiser::Adam(Adam {
             rate: training.rate as f32,
+            decay: match training.weight_decay {
+                0.0 => Decay::None,
+                strength => Decay::L2(strength as f32),
+            },
             ..Adam::default()
         });
         Trainer {
@@ -59,7 +69,19 @@ impl<'a> Trainer<'a> {
             parts: Vec::new(),
             streams,
             n_steps: 0,
+            teacher: None,
+            edits: None,
         }
+    }
+
+    /// The same under a teacher, if there is one.
+    pub fn taught_by(self, teacher: Option<Teacher<'a>>) -> Trainer<'a> {
+        Trainer { teacher, ..self }
+    }
+
+    /// The same towards similarities, if there are any, in place of classes.
+    pub fn towards(self, edits: Option<&'a Edits>) -> Trainer<'a> {
+        Trainer { edits, ..self }
     }
 
     /// The model so far.
@@ -87,15 +109,26 @@ impl<'a> Trainer<'a> {
             Ok(at) if !padded.is_empty() => &padded[at],
             _ => &graphs[id as usize],
         };
-        self.parts.resize_with(batch.len().div_ceil(PART), Part::default);
-        let (matcher, parameters, form) = (self.matcher, &self.parameters, &self.form);
-        let (streams, step) = (self.streams, self.n_steps);
+        let size = match self.matcher.reads_batch() || self.teacher.is_some() {
+            true => batch.len(),
+            false => PART,
+        };
+        self.parts.resize_with(batch.len().div_ceil(size), Part::default);
+        let (matcher, parameters, form, teacher) = (self.matcher, &self.parameters, &self.form, &self.teacher);
+        let (streams, step, edits) = (self.streams, self.n_steps, self.edits);
+        let target = |pair: &Pair| match edits {
+            Some(edits) => edits.similarity(pair) as f32,
+            None => target(matcher.range(), form, pair.matches),
+        };
         let work = |(at, (part, pairs)): (usize, (&mut Part, &[Pair]))| {
             let share = pairs.len() as f32 / batch.len() as f32;
             let mut rng = streams.counted(DROPS, Party::Server, Round(at as u32), step);
-            part.run(matcher, (parameters, form), &input, pairs, share, &mut rng);
+            let lessons = teacher.as_ref().map(|teacher| teacher.lessons(pairs));
+            let targets: Vec<f32> = pairs.iter().map(target).collect();
+            let given = (parameters.as_slice(), form, lessons.as_ref());
+            part.run(matcher, given, &input, (pairs, &targets), share, &mut rng);
         };
-        let parts = self.parts.par_iter_mut().zip(batch.par_chunks(PART)).enumerate();
+        let parts = self.parts.par_iter_mut().zip(batch.par_chunks(size)).enumerate();
         parts.for_each(work);
         self.n_steps += 1;
         let (sum, rest) = self.parts.split_first_mut().expect("a batch has a pair");
@@ -109,6 +142,8 @@ impl<'a> Trainer<'a> {
         let n = sum.gradient.len();
         self.optimiser
             .step(&mut self.moments, &mut self.parameters[..n], &sum.gradient);
+        // Whoever has running statistics reads a batch in one part.
+        self.parameters[n..].copy_from_slice(&sum.buffers);
         loss
     }
 }
@@ -117,21 +152,15 @@ impl Part {
     fn run<'g>(
         &mut self,
         matcher: &'g dyn Matcher,
-        (parameters, form): (&[f32], &Form),
+        (parameters, form, lessons): (&[f32], &Form, Option<&Lessons>),
         input: &impl Fn(u32) -> &'g Input,
-        pairs: &[Pair],
+        (pairs, targets): (&[Pair], &[f32]),
         share: f32,
         rng: &mut SimRng,
     ) {
-        let targets: Vec<f32> = pairs
-            .iter()
-            .map(|pair| target(matcher.range(), form, pair.matches))
-            .collect();
         let ids = distinct(pairs);
         let place = |id: u32| ids.binary_search(&id).expect("the ids are those of the pairs");
-        let drops = form.dropout > 0.0 || matcher.learns_with_noise();
-        // What the tape borrows lives longer than what it is given here.
-        let targets = &targets;
+        let drops = form.dropout > 0.0 || matcher.learns_with_noise() || matcher.reads_batch();
         Tape::with_own(|tape: &mut Tape<'_>| {
             tape.load(matcher.layout(), parameters);
             let inputs: Vec<&Input> = ids.iter().map(|&id| input(id)).collect();
@@ -143,15 +172,23 @@ impl Part {
             let drops = drops.then_some(&mut *rng);
             exchange(matcher, tape, &graphs, &mut sides, drops, |_| {});
             let (sides, _) = sides.as_chunks::<2>();
-            let score = |[first, second]: &[Side; 2]| matcher.score(tape, first.state, second.state);
-            let scores: Vec<Var> = sides.iter().map(score).collect();
+            let states: Vec<[Var; 2]> = sides.iter().map(|pair| pair.map(|side| side.state)).collect();
+            let score = |[first, second]: &[Var; 2]| matcher.score(tape, *first, *second);
+            let scores: Vec<Var> = states.iter().map(score).collect();
             let scores = tape.concat_rows(&scores);
             let error = tape.mean_squared_error(scores, targets);
-            let loss = tape.scale(share, error);
+            let error = tape.scale(share, error);
+            let loss = match lessons {
+                Some(lessons) => lessons.loss(matcher, tape, &states, error),
+                None => error,
+            };
             tape.backward(loss);
-            self.loss = f64::from(tape.scalar(loss));
+            self.loss = f64::from(tape.scalar(error));
             self.gradient.clear();
             self.gradient.extend_from_slice(tape.parameters_mut().1);
+            self.buffers.clear();
+            self.buffers
+                .extend_from_slice(&tape.parameters()[self.gradient.len()..]);
         });
     }
 }

@@ -9,7 +9,7 @@ use folkmoot_metrics::npy::Array;
 use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
-use folkmoot_strategies::ppgm::options::Model;
+use folkmoot_strategies::ppgm::options::{Model, Sends};
 use std::sync::Arc;
 
 /// Functions of which each has one graph.
@@ -253,9 +253,11 @@ fn arcs_and_features_are_decoded_where_nodes_leave() {
         decode: true,
         ..Thorough::default()
     };
-    let leaving = play(0.3, &thorough(Model::Gmn, decoding()));
-    assert!(number(&leaving, "decoded_arcs_auc") > 0.6, "{:?}", leaving.summary);
-    assert!(number(&leaving, "decoded_features_auc") > 0.7, "{:?}", leaving.summary);
+    for model in [Model::Gmn, Model::EgscTeacher { sends: Sends::Nodes }] {
+        let leaving = play(0.3, &thorough(model, decoding()));
+        assert!(number(&leaving, "decoded_arcs_auc") > 0.6, "{:?}", leaving.summary);
+        assert!(number(&leaving, "decoded_features_auc") > 0.7, "{:?}", leaving.summary);
+    }
     let staying = play(0.3, &thorough(Model::Ppgm, decoding()));
     assert_eq!(find(&staying, "decoded_arcs_auc"), None);
     let said = std::str::from_utf8(artifact(&staying, "not_scored.csv")).unwrap();
