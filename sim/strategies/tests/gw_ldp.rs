@@ -18,6 +18,13 @@ use folkmoot_strategies::rounds::{Protocol, RoundStrategy, Task};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
+#[path = "gw_ldp/identity.rs"]
+mod identity;
+#[path = "gw_ldp/learned.rs"]
+mod learned;
+#[path = "gw_ldp/targets.rs"]
+mod targets;
+
 fn load(spec: &DatasetSpec) -> Arc<Dataset> {
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())

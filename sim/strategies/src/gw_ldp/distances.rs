@@ -24,6 +24,9 @@ pub(super) struct Distances {
     pub(super) kernel: Option<Vec<f64>>,
 }
 
+/// An embedding's values, row-major, and how wide its rows are.
+pub(super) type Rows = (Vec<f64>, usize);
+
 /// Why there are none.
 pub(super) type Refusal = String;
 
@@ -205,7 +208,7 @@ fn of_graphs(
 ) -> Result<Distances, Refusal> {
     let hops = || -> Result<Vec<Space>, SpaceError> { graphs.par_iter().map(|graph| Space::of_hops(graph)).collect() };
     match metric {
-        Metric::Released | Metric::Clean => unreachable!("these are of embeddings"),
+        Metric::Released | Metric::Clean | Metric::ClientMajority => unreachable!("these are not of graphs"),
         Metric::Hops => of_spaces(&hops().map_err(text)?, method),
         Metric::Fused { alpha } => {
             let rows = inputs();

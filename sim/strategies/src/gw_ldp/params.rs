@@ -1,8 +1,8 @@
 //! GW-LDP's settings, as a card states them.
 
-use super::options::{Collect, Evaluation, Method, Metric, RowDistance, Variant};
+use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, RowDistance, Variant};
 use super::release::Release;
-use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Split, Training};
+use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
 use crate::rounds::{Aggregation, Protocol};
 use folkmoot_parts::{Chosen, Rules, part};
 
@@ -27,6 +27,10 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled.
+    pub scale: Scale,
+    /// Which classes the network learns. Its embeddings are as wide as there are such classes; graphs are told apart by their own.
+    pub target: Target,
     /// Who trains, validates and tests.
     #[part(default = Split::Shares { train: 0.7, validation: 0.2 })]
     pub split: Split,
@@ -35,6 +39,8 @@ pub struct Params {
     pub protocol: Protocol,
     /// What represents a node.
     pub representation: NodeRows,
+    /// Whose weights make it.
+    pub embed_with: EmbedWith,
     /// How embeddings leave their client.
     pub release: Chosen<dyn Release>,
     /// When embeddings are collected.
@@ -77,6 +83,11 @@ impl Params {
                 "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
             rules.require(false, "evaluation.restart", rule);
         }
+        if self.scale == Scale::Standardised {
+            let looks_at_inputs = metrics.iter().any(|metric| matches!(metric, Metric::Fused { .. })) || changes > 0;
+            let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read inputs as the set has them";
+            rules.require(!looks_at_inputs, "scale", rule);
+        }
         if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
             let name = self.release.text().split('(').next().unwrap_or_default();
             let rule = format!(
@@ -115,6 +126,11 @@ mod tests {
     fn every_broken_rule_is_named() {
         let params = Params {
             representation: NodeRows::Hidden,
+            scale: Scale::Standardised,
+            evaluation: Evaluation {
+                changes: 1,
+                ..Evaluation::default()
+            },
             collect: Collect::Every(0),
             solver: Method::ConditionalGradient {
                 exchange: true,
@@ -125,6 +141,6 @@ mod tests {
             ..Params::default()
         };
         let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
-        assert_eq!(fields, ["solver.restarts", "collect", "release"]);
+        assert_eq!(fields, ["solver.restarts", "collect", "scale", "release"]);
     }
 }
