@@ -39,7 +39,7 @@ mod tasks;
 pub use collected::Collected;
 pub use message::{Embeddings, Request, Wish};
 pub use options::{
-    ChooseBy, Collect, EmbedWith, Evaluation, Identity, Method, Metric, RowDistance, SvmChoice, Variant,
+    ChooseBy, Collect, EmbedWith, Evaluation, Identity, Loss, Method, Metric, RowDistance, SvmChoice, Variant,
 };
 pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};

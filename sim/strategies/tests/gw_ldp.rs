@@ -436,6 +436,8 @@ fn every_variant_and_release_runs() {
         "(release: Additive(radius: 0.1), distance: Cosine, inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(release: MultiBit(entries: Total), representation: HiddenSoftmax, model: (hidden: 8), inputs: Degree(most: 8), \
           protocol: (rounds: 2), distance: Correlation)",
+        "(solver: Entropic(regularisation: 0.05, loss: KullbackLeibler), inputs: Degree(most: 8), protocol: (rounds: 2))",
+        "(solver: ProximalPoint(), inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(solver: Entropic(regularisation: 0.05), inputs: Degree(most: 8), protocol: (rounds: 2))",
     ] {
         let mut params = variant(text);

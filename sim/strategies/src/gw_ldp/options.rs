@@ -4,6 +4,7 @@ use crate::inference::Attackers;
 use folkmoot_parts::{Rules, part};
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_similarity::gw;
+use folkmoot_similarity::transport::Sinkhorn;
 
 /// Which form of the system.
 #[part]
@@ -84,14 +85,61 @@ pub enum Method {
         /// Its weight.
         #[part(required, in = 1e-6..=1e6)]
         regularisation: f64,
+        /// What two distances that are matched cost.
+        loss: Loss,
+    },
+    /// By the proximal-point method: scaling with the entropy towards the plan before, which has no part in the end.
+    ProximalPoint {
+        /// Its weight: larger steps are smaller.
+        #[part(default = 0.1, in = 1e-6..=1e6)]
+        regularisation: f64,
+        /// What two distances that are matched cost.
+        loss: Loss,
+        /// Steps at most.
+        #[part(default = 100, in = 1..=100_000)]
+        most_steps: u32,
     },
 }
 
+/// What two distances that are matched cost.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The square of their difference.
+    #[default]
+    Square,
+    /// `a ln(a / b) − a + b`, the first of them that of the graph with the lower number, each raised by 1e-15 under the logarithm.
+    KullbackLeibler,
+}
+
 impl Method {
-    /// The options of the conditional gradient, or the weight of the entropy.
-    pub(super) fn options(self) -> Result<gw::Options, f64> {
+    /// The options of the conditional gradient, or those of scaling.
+    pub(super) fn options(self) -> Result<gw::Options, gw::Entropic> {
+        let scaling = |regularisation, loss, proximal| {
+            let default = gw::Entropic::default();
+            gw::Entropic {
+                sinkhorn: Sinkhorn {
+                    epsilon: regularisation,
+                    ..default.sinkhorn
+                },
+                proximal,
+                loss: match loss {
+                    Loss::Square => gw::Loss::Square,
+                    Loss::KullbackLeibler => gw::Loss::KullbackLeibler,
+                },
+                ..default
+            }
+        };
         match self {
-            Method::Entropic { regularisation } => Err(regularisation),
+            Method::Entropic { regularisation, loss } => Err(scaling(regularisation, loss, false)),
+            Method::ProximalPoint {
+                regularisation,
+                loss,
+                most_steps,
+            } => Err(gw::Entropic {
+                max_steps: most_steps,
+                ..scaling(regularisation, loss, true)
+            }),
             Method::ConditionalGradient {
                 exchange,
                 start_jitter,

@@ -70,7 +70,7 @@ impl Params {
             ref metrics,
             ..
         } = self.evaluation;
-        if matches!(self.solver, Method::Entropic { .. }) && (clusters || changes > 0 || restart) {
+        if self.solver.options().is_err() && (clusters || changes > 0 || restart) {
             let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; leave them out or change it";
             rules.require(false, "solver", rule);
         }
@@ -100,6 +100,7 @@ impl Params {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::Loss;
     use super::*;
     use folkmoot_parts::Value;
 
@@ -110,7 +111,10 @@ mod tests {
                 aggregation: ron::from_str("Buffered(size: 2)").unwrap(),
                 ..Protocol::default()
             },
-            solver: Method::Entropic { regularisation: 0.1 },
+            solver: Method::Entropic {
+                regularisation: 0.1,
+                loss: Loss::Square,
+            },
             evaluation: Evaluation {
                 metrics: vec![Metric::Clean],
                 restart: true,
