@@ -15,6 +15,7 @@ mod fgw;
 mod graph_measures;
 mod gw;
 mod gw_barycenter;
+mod gw_proximal;
 mod hierarchical_clustering;
 mod inference;
 mod layers;
@@ -54,6 +55,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("graph_measures", graph_measures::check),
     ("gw", gw::check),
     ("gw_barycenter", gw_barycenter::check),
+    ("gw_proximal", gw_proximal::check),
     ("hierarchical_clustering", hierarchical_clustering::check),
     ("inference", inference::check),
     ("layer_gat", layers::gat),

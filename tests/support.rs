@@ -252,6 +252,15 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The real data: `FOLKMOOT_DATA`, or the folder beside the workspace; `None` where neither exists.
+pub(crate) fn real_data() -> Option<PathBuf> {
+    let named = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
+    named
+        .into_iter()
+        .chain([root().join("../shared/data")])
+        .find(|dir| dir.is_dir())
+}
+
 /// Compares with a file below `tests/`, or writes it if `UPDATE_GOLDEN` is set.
 #[track_caller]
 pub(crate) fn assert_golden(name: &str, text: &str) {

@@ -14,7 +14,7 @@
 //! - [`gw`], [`fused_gw`]: one pair; [`Solver`] for many, with its memory kept and its plans given out.
 //! - [`all_pairs`], [`fused_all_pairs`], [`between`]: many pairs, in parallel.
 //! - [`objective`], [`gradient`]: at any plan.
-//! - [`entropic_gw`]: with an entropy, by scaling.
+//! - [`entropic_gw`]: with an entropy, by scaling, or by the proximal-point method; with either [`Loss`].
 //! - [`barycentre`], [`update`], [`resized`]: the mean of several spaces; [`k_means`]: clusters of spaces about their means.
 //!
 //! Promises: no value depends on the number of threads or on the pairs solved before; exchanging the two spaces does not move
@@ -46,7 +46,7 @@ mod start;
 mod tests;
 
 pub use barycentre::{Alternation, Barycentre, barycentre, resized, update};
-pub use entropic::{Entropic, EntropicCoupling, entropic_gw};
+pub use entropic::{Entropic, EntropicCoupling, Loss, entropic_gw};
 pub use k_means::{Clusters, KMeans, k_means};
 pub use objective::{feature_cost, fused_objective, gradient, objective};
 pub use pairs::{all_pairs, between, fused_all_pairs};

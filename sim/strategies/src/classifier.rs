@@ -18,6 +18,7 @@ mod rows;
 mod scores;
 mod settings;
 mod train;
+mod whole;
 
 pub(crate) use conv::Conv;
 pub use data::{Part, Shard};
@@ -25,7 +26,8 @@ pub(crate) use data::{features, n_features, starts};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
-pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Split, Training};
+pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training};
+pub(crate) use whole::Whole;
 
 use crate::rounds::{RoundStrategy, Rounds};
 use crate::settings::Source;
@@ -49,6 +51,10 @@ pub struct Facts {
     /// What a node brings, where the card lets the data decide.
     #[serde(skip)]
     pub(crate) inputs: Inputs,
+    #[serde(skip)]
+    scale: Scale,
+    #[serde(skip)]
+    target: Target,
 }
 
 impl Facts {
@@ -66,7 +72,20 @@ impl Facts {
             n_classes: dataset.n_classes as u32,
             classifies_graphs: dataset.is_graph_level(),
             inputs,
+            scale: Scale::Raw,
+            target: Target::Classes,
         })
+    }
+
+    /// The same for another target and scale.
+    pub fn with(self, target: Target, scale: Scale, source: &Source<'_>) -> Facts {
+        Facts {
+            n_classes: data::n_classes(target, source.dataset) as u32,
+            classifies_graphs: self.classifies_graphs && target == Target::Classes,
+            scale,
+            target,
+            ..self
+        }
     }
 }
 
@@ -75,6 +94,8 @@ pub struct Classifier {
     network: Network,
     encoder: Encoder,
     inputs: Inputs,
+    scale: Scale,
+    target: Target,
     training: Training,
     optimiser: Optimiser,
 }
@@ -87,6 +108,8 @@ impl Classifier {
             network: Network::new(model, n_features, n_classes, facts.classifies_graphs),
             encoder: model.encoder,
             inputs: facts.inputs,
+            scale: facts.scale,
+            target: facts.target,
             optimiser: training.build(),
             training: training.clone(),
         }
@@ -95,6 +118,16 @@ impl Classifier {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.network
+    }
+
+    fn reading(&self, split: Split) -> data::Reading {
+        data::Reading {
+            inputs: self.inputs,
+            scale: self.scale,
+            target: self.target,
+            split,
+            encoder: self.encoder,
+        }
     }
 
     /// Operations of one training: for each weight, node and epoch 2 forward and 4 backward.
@@ -111,7 +144,7 @@ impl Classifier {
     /// has anything to train on.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         let (dataset, partition) = (source.dataset, source.partition);
-        let mut shards = data::shards((self.inputs, split), self.encoder, dataset, partition, source.streams)?;
+        let mut shards = data::shards(self.reading(split), dataset, partition, source.streams)?;
         if shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
                 "no client has anything to train on; raise split.train or label the data".to_owned(),

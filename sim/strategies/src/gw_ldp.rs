@@ -11,7 +11,7 @@
 //!
 //! The rounds are those of [`rounds`](crate::rounds), the network that of [`classifier`]: whoever
 //! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
-//! freshly trained weights. What the paper leaves open or has wrong, and what is done about it:
+//! freshly trained weights, as printed, or from those it was sent ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
 //!
 //! - **m entries** are sampled in every row or in the whole ([`Sampled`](release::Sampled)); a larger epsilon is less noise, and no
 //!   noise is [`Plain`](release::Plain).
@@ -21,11 +21,13 @@
 //! - **Composition**: each collection spends epsilon again; the weights are not protected, and the ledger says so.
 //! - **A graph without nodes**, or with rows that are not finite, is not sent.
 //!
-//! Not modelled: node classes that the server would need for its tasks; it is given the classes of graphs.
+//! The text trains on the classes of nodes ([`Target::NodeLabels`](classifier::Target)); the default are those of graphs, which its table asks
+//! for. Either way the server is given the classes of graphs for its tasks, and not those of nodes.
 
 mod changes;
 mod collected;
 mod distances;
+mod identity;
 mod message;
 mod options;
 mod params;
@@ -36,7 +38,9 @@ mod tasks;
 
 pub use collected::Collected;
 pub use message::{Embeddings, Request, Wish};
-pub use options::{ChooseBy, Collect, Evaluation, Method, Metric, RowDistance, SvmChoice, Variant};
+pub use options::{
+    ChooseBy, Collect, EmbedWith, Evaluation, Identity, Loss, Method, Metric, RowDistance, SvmChoice, Variant,
+};
 pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};
 
@@ -106,7 +110,7 @@ impl Settings for Params {
             }
         };
         Ok(Facts {
-            network: classifier::Facts::new(self.inputs, source)?,
+            network: classifier::Facts::new(self.inputs, source)?.with(self.target, self.scale, source),
             first_graph_nodes: first.unwrap_or(1).max(1) as u32,
         })
     }
@@ -116,10 +120,16 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<GwLdp>, source: &Source<'_>) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
-        let held = rounds.task().classifier.share(self.split, source)?;
+        let classifier = &rounds.task().classifier;
+        let (held, whole) = (
+            classifier.share(self.split, source)?,
+            classifier.whole(self.split, source)?,
+        );
+        let shards = Box::new(Handed(Arc::clone(&held)));
+        let comparison = Comparison::new(held, whole, &self.evaluation.only, source)?;
         Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(Watched(Comparison::new(held, source))),
+            shards,
+            study: Box::new(Watched(comparison)),
         })
     }
 }
@@ -232,7 +242,11 @@ impl RoundStrategy for GwLdp {
         if *task.order != self.wish {
             return Trained::model(parameters);
         }
-        let (embeddings, receipt, kept) = self.release(&task, &parameters);
+        let embeds = match self.params.embed_with {
+            EmbedWith::Own => &parameters,
+            EmbedWith::Global => task.parameters,
+        };
+        let (embeddings, receipt, kept) = self.release(&task, embeds);
         Trained {
             parameters,
             receipt,

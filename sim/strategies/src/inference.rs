@@ -27,6 +27,7 @@ mod table;
 mod tests;
 
 pub use network::{Network, Perceptron};
+pub use scaling::Scaling;
 pub use table::{Known, Table};
 
 use folkmoot_draws::{Purpose, Rng, SimRng, Streams};
@@ -227,7 +228,7 @@ pub fn first_best(areas: &[Option<f64>]) -> Option<usize> {
 ///
 /// Rows of different folds are not compared: where a class is rare, whoever does not know one of its rows thinks it rarer, and
 /// guesses of such rows would come out below chance.
-fn auc_within<'a>(folds: impl Iterator<Item = (Vec<u32>, &'a [f64])>, n_classes: usize) -> Option<f64> {
+pub fn auc_within<'a>(folds: impl Iterator<Item = (Vec<u32>, &'a [f64])>, n_classes: usize) -> Option<f64> {
     let mut sums = vec![(0.0, 0.0); n_classes];
     for (labels, scores) in folds {
         for (class, (won, pairs)) in sums.iter_mut().enumerate() {

@@ -18,6 +18,13 @@ use folkmoot_strategies::rounds::{Protocol, RoundStrategy, Task};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
+#[path = "gw_ldp/identity.rs"]
+mod identity;
+#[path = "gw_ldp/learned.rs"]
+mod learned;
+#[path = "gw_ldp/targets.rs"]
+mod targets;
+
 fn load(spec: &DatasetSpec) -> Arc<Dataset> {
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
@@ -429,6 +436,8 @@ fn every_variant_and_release_runs() {
         "(release: Additive(radius: 0.1), distance: Cosine, inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(release: MultiBit(entries: Total), representation: HiddenSoftmax, model: (hidden: 8), inputs: Degree(most: 8), \
           protocol: (rounds: 2), distance: Correlation)",
+        "(solver: Entropic(regularisation: 0.05, loss: KullbackLeibler), inputs: Degree(most: 8), protocol: (rounds: 2))",
+        "(solver: ProximalPoint(), inputs: Degree(most: 8), protocol: (rounds: 2))",
         "(solver: Entropic(regularisation: 0.05), inputs: Degree(most: 8), protocol: (rounds: 2))",
     ] {
         let mut params = variant(text);

@@ -1,9 +1,10 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
-use super::{Encoder, Inputs, Split};
+use super::{Encoder, Inputs, Scale, Split, Target};
+use crate::inference::{Scaling, Table};
 use folkmoot_draws::{Purpose, Streams, shuffle};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Graph, Partition};
+use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
 use rayon::prelude::*;
 
@@ -28,13 +29,18 @@ pub struct Shard {
     n_train_nodes: u32,
 }
 
+/// A graph as it trains: its matrix, its features, and the labels that it brings.
+pub(super) type Single = (Csr, Vec<f32>, Vec<u32>);
+
 /// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
 pub(super) enum Kind {
-    /// Whole graphs: a batch and its classes for each part, and the training graphs one by one for smaller batches.
+    /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own classes, and the training graphs one
+    /// by one for smaller batches.
     Graphs {
         items: Box<[Vec<u32>; 3]>,
+        classes: Box<[Vec<u32>; 3]>,
         parts: Box<[(Batch, Vec<u32>); 3]>,
-        single: Vec<(Csr, Vec<f32>)>,
+        single: Vec<Single>,
     },
     /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which nodes are in it.
     Nodes {
@@ -108,9 +114,17 @@ impl Shard {
         }
     }
 
-    /// How many items it trains on.
+    /// How many labels it learns from.
     pub fn n_train(&self) -> usize {
         self.n_train as usize
+    }
+
+    /// How many items its training may be cut into batches of.
+    pub(super) fn n_items(&self) -> usize {
+        match &self.kind {
+            Kind::Graphs { single, .. } => single.len(),
+            Kind::Nodes { train, .. } => train.len(),
+        }
     }
 
     /// Nodes that take part in a pass over the training items.
@@ -164,38 +178,55 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
     Err(StrategyError(why.into()))
 }
 
+/// How a network reads a data set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reading {
+    pub(super) inputs: Inputs,
+    pub(super) scale: Scale,
+    pub(super) target: Target,
+    pub(super) split: Split,
+    pub(super) encoder: Encoder,
+}
+
 /// The shards of all clients.
 pub(super) fn shards(
-    (inputs, split): (Inputs, Split),
-    encoder: Encoder,
+    reading: Reading,
     dataset: &Dataset,
     partition: &Partition,
     streams: Streams,
 ) -> Result<Vec<Shard>, StrategyError> {
-    let classes = classes(dataset)?;
-    match (split, &dataset.splits) {
-        (Split::Published, None) => {
-            return refuse("the data set was published without a split; set split: Shares()");
-        }
+    if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
         // What one client trains on would be what another is tested on.
-        (Split::Shares { .. }, _) if !partition.is_exact_cover(dataset.n_items()) => {
-            return refuse(
-                "the shards overlap or leave something out; set split: All or Published, or choose another partition",
-            );
-        }
-        _ => {}
+        return refuse(
+            "the shards overlap or leave something out; set split: All or Published, or choose another partition",
+        );
     }
-    let source = Source {
-        inputs,
-        split,
-        encoder,
-        dataset,
-        classes,
-        n_features: n_features(inputs, dataset)?,
-        starts: starts(&dataset.graphs),
-    };
+    let source = Source::new(reading, dataset)?;
     let of_client = |client: usize| source.shard(client as u32, partition.shard(client), streams);
     (0..partition.n_clients()).into_par_iter().map(of_client).collect()
+}
+
+/// How many classes a target has.
+pub(super) fn n_classes(target: Target, dataset: &Dataset) -> usize {
+    match (target, &dataset.node_labels) {
+        (Target::NodeLabels, Some(labels)) => labels.n_classes(),
+        _ => dataset.n_classes,
+    }
+}
+
+/// The class of each node, over all graphs in order, where these are learned in a set of graphs.
+fn node_classes(target: Target, dataset: &Dataset) -> Result<Option<Vec<u32>>, StrategyError> {
+    if target == Target::Classes || !dataset.is_graph_level() {
+        return Ok(None);
+    }
+    let labels = dataset.node_labels.as_ref();
+    let single = |labels: &Labels| -> Option<Vec<u32>> {
+        (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
+    };
+    match labels.and_then(single) {
+        Some(classes) => Ok(Some(classes)),
+        None => refuse("the data set has not one class for each node; set target: Classes"),
+    }
 }
 
 /// The class of each item, if it has one.
@@ -243,24 +274,38 @@ pub(crate) fn starts(graphs: &[Graph]) -> Vec<u32> {
 }
 
 /// What shards are made from.
-struct Source<'a> {
-    inputs: Inputs,
-    split: Split,
-    encoder: Encoder,
+pub(super) struct Source<'a> {
+    reading: Reading,
     dataset: &'a Dataset,
     classes: Vec<Option<u32>>,
+    node_classes: Option<Vec<u32>>,
     n_features: usize,
     starts: Vec<u32>,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
+        if reading.split == Split::Published && dataset.splits.is_none() {
+            return refuse("the data set was published without a split; set split: Shares()");
+        }
+        Ok(Source {
+            reading,
+            dataset,
+            classes: classes(dataset)?,
+            node_classes: node_classes(reading.target, dataset)?,
+            n_features: n_features(reading.inputs, dataset)?,
+            starts: starts(&dataset.graphs),
+        })
+    }
+
+    /// The labelled items among `items`, in their order.
+    pub(super) fn labelled(&self, items: &[u32]) -> Vec<u32> {
+        let has_class = |item: &u32| self.classes[*item as usize].is_some();
+        items.iter().copied().filter(has_class).collect()
+    }
+
     fn shard(&self, client: u32, items: &[u32], streams: Streams) -> Result<Shard, StrategyError> {
-        let labelled: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|item| self.classes[*item as usize].is_some())
-            .collect();
-        let parts = self.split(client, labelled, streams);
+        let parts = self.split(client, self.labelled(items), streams);
         match self.dataset.is_graph_level() {
             true => self.graphs(parts),
             false => self.nodes(client, items, parts),
@@ -268,8 +313,8 @@ impl Source<'_> {
     }
 
     /// Three lists of items, each ascending.
-    fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
-        let (train, validation) = match self.split {
+    pub(super) fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
+        let (train, validation) = match self.reading.split {
             Split::All => return [items, Vec::new(), Vec::new()],
             Split::Published => {
                 let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
@@ -292,39 +337,78 @@ impl Source<'_> {
     }
 
     fn graphs(&self, items: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
-        let mut single = Vec::new();
-        let mut batches = Vec::with_capacity(3);
-        for (number, part) in items.iter().enumerate() {
-            let mut batch = Batch::new(self.n_features);
-            for &item in part {
-                let graph = &self.dataset.graphs[item as usize];
-                let start = self.starts[item as usize];
-                let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
-                let matrix = self.encoder.matrix(&Csr::from_graph(graph));
-                let features = features(self.inputs, self.dataset, graph, &rows)?;
-                batch.push(&matrix, &features);
-                if number == Part::Train as usize {
-                    single.push((matrix, features));
-                }
-            }
-            let labels = part.iter().filter_map(|item| self.classes[*item as usize]).collect();
-            batches.push((batch, labels));
+        let single = |item: &u32| -> Result<Single, StrategyError> {
+            let graph = &self.dataset.graphs[*item as usize];
+            let start = self.starts[*item as usize];
+            let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
+            let matrix = self.reading.encoder.matrix(&Csr::from_graph(graph));
+            let labels = match &self.node_classes {
+                Some(classes) => rows.iter().map(|node| classes[*node as usize]).collect(),
+                None => self.classes[*item as usize].into_iter().collect(),
+            };
+            Ok((
+                matrix,
+                features(self.reading.inputs, self.dataset, graph, &rows)?,
+                labels,
+            ))
+        };
+        let mut graphs: Vec<Vec<Single>> = Vec::with_capacity(3);
+        for part in &items {
+            graphs.push(part.iter().map(single).collect::<Result<_, _>>()?);
         }
-        let parts: [(Batch, Vec<u32>); 3] = batches.try_into().expect("there are three parts");
+        if self.reading.scale == Scale::Standardised {
+            let scaling = self.scaling(
+                graphs[Part::Train as usize]
+                    .iter()
+                    .flat_map(|(_, features, _)| features),
+            );
+            let all = graphs.iter_mut().flatten();
+            all.for_each(|(_, features, _)| *features = self.scaled(&scaling, features));
+        }
+        let batch = |graphs: &Vec<Single>| {
+            let (mut batch, mut all) = (Batch::new(self.n_features), Vec::new());
+            for (matrix, features, labels) in graphs {
+                batch.push(matrix, features);
+                all.extend(labels);
+            }
+            (batch, all)
+        };
+        let parts = [batch(&graphs[0]), batch(&graphs[1]), batch(&graphs[2])];
+        let of_items = |part: &Vec<u32>| part.iter().filter_map(|item| self.classes[*item as usize]).collect();
+        let classes = [of_items(&items[0]), of_items(&items[1]), of_items(&items[2])];
         Ok(Shard::new(Kind::Graphs {
             items: Box::new(items),
+            classes: Box::new(classes),
             parts: Box::new(parts),
-            single,
+            single: graphs.swap_remove(Part::Train as usize),
         }))
     }
 
-    fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    /// What brings numbers to mean 0 and variance 1 over the nodes that train.
+    fn scaling<'f>(&self, train: impl Iterator<Item = &'f f32>) -> Scaling {
+        let values: Vec<f32> = train.copied().collect();
+        Scaling::of(&Table::from_rows(values.chunks_exact(self.n_features)))
+    }
+
+    fn scaled(&self, scaling: &Scaling, features: &[f32]) -> Vec<f32> {
+        scaling
+            .apply(&Table::from_rows(features.chunks_exact(self.n_features)))
+            .values()
+            .to_vec()
+    }
+
+    pub(super) fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
-        let features = features(self.inputs, self.dataset, &graph, items)?;
-        let mut batch = Batch::new(self.n_features);
-        batch.push(&self.encoder.matrix(&Csr::from_graph(&graph)), &features);
+        let mut features = features(self.reading.inputs, self.dataset, &graph, items)?;
         let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
         let masks: [Vec<bool>; 3] = [mask(&parts[0]), mask(&parts[1]), mask(&parts[2])];
+        if self.reading.scale == Scale::Standardised {
+            let rows = features.chunks_exact(self.n_features).zip(&masks[Part::Train as usize]);
+            let train = rows.filter(|(_, trains)| **trains).flat_map(|(row, _)| row);
+            features = self.scaled(&self.scaling(train), &features);
+        }
+        let mut batch = Batch::new(self.n_features);
+        batch.push(&self.reading.encoder.matrix(&Csr::from_graph(&graph)), &features);
         let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
         let labels = items
             .iter()

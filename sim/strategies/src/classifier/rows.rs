@@ -42,11 +42,11 @@ impl Shard {
     /// The graphs of the client that are for `part`, each as (place in the set, class), ascending; none for a client that knows part
     /// of one graph.
     pub(crate) fn graph_items(&self, part: Part) -> impl Iterator<Item = (u32, u32)> {
-        let (items, labels) = match self.kind() {
-            Kind::Graphs { items, parts, .. } => (&items[part as usize][..], &parts[part as usize].1[..]),
+        let (items, classes) = match self.kind() {
+            Kind::Graphs { items, classes, .. } => (&items[part as usize][..], &classes[part as usize][..]),
             Kind::Nodes { .. } => (&[][..], &[][..]),
         };
-        items.iter().copied().zip(labels.iter().copied())
+        items.iter().copied().zip(classes.iter().copied())
     }
 }
 

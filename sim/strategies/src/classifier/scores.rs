@@ -52,7 +52,7 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
         }
         let classifier = end.task.as_ref();
         Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
-        if let Some(accuracy) = self.0.majority_accuracy(classifier.network().n_classes()) {
+        if let Some(accuracy) = self.0.majority_accuracy(Part::Test, classifier.network().n_classes()) {
             sheet.reference("test_accuracy", "majority_class", accuracy);
         }
     }
@@ -115,6 +115,14 @@ impl Classifier {
         rows
     }
 
+    /// The accuracy of a model on all items of a part; `None` without any.
+    pub(crate) fn accuracy(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
+        let answers = |shard: &Shard| self.answers(shard, part, parameters);
+        let by_client: Vec<Option<Answers>> = held.shards.par_iter().map(answers).collect();
+        let by_client: Vec<Answers> = by_client.into_iter().flatten().collect();
+        (!by_client.is_empty()).then(|| Answers::pooled(&by_client).accuracy())
+    }
+
     fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
         let view = shard.view(part);
         let (n, n_classes) = (view.len(), self.network.n_classes());
@@ -151,9 +159,9 @@ impl Classifier {
 }
 
 impl Held {
-    /// The accuracy on all test items of whoever always answers the class that most training items have (of equals, the
-    /// first); `None` without test items.
-    pub fn majority_accuracy(&self, n_classes: usize) -> Option<f64> {
+    /// The accuracy on all items of a part of whoever always answers the class that most training items have (of equals, the
+    /// first); `None` without such items.
+    pub fn majority_accuracy(&self, part: Part, n_classes: usize) -> Option<f64> {
         let mut counts = vec![0_u64; n_classes];
         for (_, class) in self.labels(Part::Train) {
             counts[class as usize] += 1;
@@ -161,7 +169,7 @@ impl Held {
         let most = counts.iter().max()?;
         let majority = counts.iter().position(|count| count == most)? as u32;
         let (mut hits, mut n) = (0_u64, 0_u64);
-        for (_, class) in self.labels(Part::Test) {
+        for (_, class) in self.labels(part) {
             n += 1;
             hits += u64::from(class == majority);
         }

@@ -131,6 +131,30 @@ impl Inputs {
     }
 }
 
+/// How the numbers that nodes bring are scaled.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Not at all.
+    #[default]
+    Raw,
+    /// Every number to mean 0 and variance 1 over the nodes that a client trains on, by each client for itself: nothing is sent. A number
+    /// that is the same for all of these becomes 0. Where labels are skewed, what a client scales by may tell the network whose a graph
+    /// is, and so its class.
+    Standardised,
+}
+
+/// Which classes are told apart.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Those of graphs where a set has such, else those of nodes.
+    #[default]
+    Classes,
+    /// Those of the nodes, in a set of graphs too: a client's training graphs train with all their nodes.
+    NodeLabels,
+}
+
 /// Who trains, validates and tests.
 #[part(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]

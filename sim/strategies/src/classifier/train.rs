@@ -84,10 +84,10 @@ impl Classifier {
             tape.load(self.network.layout(), parameters);
             let epochs = self.training.epochs;
             let n_batches = match self.training.batch_size {
-                Some(size) if (size as usize) < shard.n_train() => {
+                Some(size) if (size as usize) < shard.n_items() => {
                     let size = size as usize;
                     (0..epochs).for_each(|_| self.epoch(shard, size, pull, tape, &mut scratch, rng));
-                    shard.n_train().div_ceil(size)
+                    shard.n_items().div_ceil(size)
                 }
                 _ => {
                     let view = shard.view(Part::Train);
@@ -140,19 +140,19 @@ impl Classifier {
             ..
         } = scratch;
         order.clear();
-        order.extend(0..shard.n_train() as u32);
+        order.extend(0..shard.n_items() as u32);
         shuffle(rng, order);
         for items in order.chunks(size) {
             // The batch is filled anew while no tape looks at it.
             let mut own = std::mem::take(tape).recycle();
             let view = match shard.kind() {
-                Kind::Graphs { parts, single, .. } => {
+                Kind::Graphs { single, .. } => {
                     batch.clear();
                     labels.clear();
                     for &item in items {
-                        let (csr, features) = &single[item as usize];
+                        let (csr, features, own) = &single[item as usize];
                         batch.push(csr, features);
-                        labels.push(parts[0].1[item as usize]);
+                        labels.extend(own);
                     }
                     View {
                         batch,

@@ -10,7 +10,6 @@ use folkmoot_graphs::Graph;
 use folkmoot_similarity::graph_edit;
 use folkmoot_similarity::gw::{self, Entropic, GwError, Space, SpaceError};
 use folkmoot_similarity::shortest_path::{self, PathCounts};
-use folkmoot_similarity::transport::Sinkhorn;
 use rayon::prelude::*;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,6 +22,9 @@ pub(super) struct Distances {
     /// The kernel of which these are the distances, where there is one.
     pub(super) kernel: Option<Vec<f64>>,
 }
+
+/// An embedding's values, row-major, and how wide its rows are.
+pub(super) type Rows = (Vec<f64>, usize);
 
 /// Why there are none.
 pub(super) type Refusal = String;
@@ -76,24 +78,16 @@ impl Distances {
 pub(super) fn of_spaces(spaces: &[Space], method: Method) -> Result<Distances, Refusal> {
     let pairs = match method.options() {
         Ok(options) => gw::all_pairs(spaces, &options).map_err(text)?,
-        Err(regularisation) => entropic(spaces, regularisation).map_err(text)?,
+        Err(settings) => entropic(spaces, &settings).map_err(text)?,
     };
     Ok(Distances::of_pairs(spaces.len(), &pairs))
 }
 
-fn entropic(spaces: &[Space], regularisation: f64) -> Result<Vec<f64>, GwError> {
-    let default = Entropic::default();
-    let settings = Entropic {
-        sinkhorn: Sinkhorn {
-            epsilon: regularisation,
-            ..default.sinkhorn
-        },
-        ..default
-    };
+fn entropic(spaces: &[Space], settings: &Entropic) -> Result<Vec<f64>, GwError> {
     let pairs: Vec<(usize, usize)> = (0..spaces.len())
         .flat_map(|u| (u + 1..spaces.len()).map(move |v| (u, v)))
         .collect();
-    let value = |&(u, v): &(usize, usize)| Ok(gw::entropic_gw(&spaces[u], &spaces[v], &settings)?.coupling.value);
+    let value = |&(u, v): &(usize, usize)| Ok(gw::entropic_gw(&spaces[u], &spaces[v], settings)?.coupling.value);
     pairs.par_iter().map(value).collect()
 }
 
@@ -205,7 +199,7 @@ fn of_graphs(
 ) -> Result<Distances, Refusal> {
     let hops = || -> Result<Vec<Space>, SpaceError> { graphs.par_iter().map(|graph| Space::of_hops(graph)).collect() };
     match metric {
-        Metric::Released | Metric::Clean => unreachable!("these are of embeddings"),
+        Metric::Released | Metric::Clean | Metric::ClientMajority => unreachable!("these are not of graphs"),
         Metric::Hops => of_spaces(&hops().map_err(text)?, method),
         Metric::Fused { alpha } => {
             let rows = inputs();

@@ -1,8 +1,10 @@
 //! The choices that GW-LDP's parameters offer.
 
+use crate::inference::Attackers;
 use folkmoot_parts::{Rules, part};
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_similarity::gw;
+use folkmoot_similarity::transport::Sinkhorn;
 
 /// Which form of the system.
 #[part]
@@ -32,6 +34,17 @@ pub enum Collect {
     AtEnd,
     /// In every so many rounds, at least 1, and in the last.
     Every(#[part(required)] u32),
+}
+
+/// With whose weights a client embeds its graphs.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbedWith {
+    /// Its own, after its training in the round of the collection, as printed. They tell which client it is.
+    #[default]
+    Own,
+    /// Those that the server sent in that round, the same for all.
+    Global,
 }
 
 /// The distance of two rows of an embedding.
@@ -72,14 +85,61 @@ pub enum Method {
         /// Its weight.
         #[part(required, in = 1e-6..=1e6)]
         regularisation: f64,
+        /// What two distances that are matched cost.
+        loss: Loss,
+    },
+    /// By the proximal-point method: scaling with the entropy towards the plan before, which has no part in the end.
+    ProximalPoint {
+        /// Its weight: larger steps are smaller.
+        #[part(default = 0.1, in = 1e-6..=1e6)]
+        regularisation: f64,
+        /// What two distances that are matched cost.
+        loss: Loss,
+        /// Steps at most.
+        #[part(default = 100, in = 1..=100_000)]
+        most_steps: u32,
     },
 }
 
+/// What two distances that are matched cost.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The square of their difference.
+    #[default]
+    Square,
+    /// `a ln(a / b) − a + b`, the first of them that of the graph with the lower number, each raised by 1e-15 under the logarithm.
+    KullbackLeibler,
+}
+
 impl Method {
-    /// The options of the conditional gradient, or the weight of the entropy.
-    pub(super) fn options(self) -> Result<gw::Options, f64> {
+    /// The options of the conditional gradient, or those of scaling.
+    pub(super) fn options(self) -> Result<gw::Options, gw::Entropic> {
+        let scaling = |regularisation, loss, proximal| {
+            let default = gw::Entropic::default();
+            gw::Entropic {
+                sinkhorn: Sinkhorn {
+                    epsilon: regularisation,
+                    ..default.sinkhorn
+                },
+                proximal,
+                loss: match loss {
+                    Loss::Square => gw::Loss::Square,
+                    Loss::KullbackLeibler => gw::Loss::KullbackLeibler,
+                },
+                ..default
+            }
+        };
         match self {
-            Method::Entropic { regularisation } => Err(regularisation),
+            Method::Entropic { regularisation, loss } => Err(scaling(regularisation, loss, false)),
+            Method::ProximalPoint {
+                regularisation,
+                loss,
+                most_steps,
+            } => Err(gw::Entropic {
+                max_steps: most_steps,
+                ..scaling(regularisation, loss, true)
+            }),
             Method::ConditionalGradient {
                 exchange,
                 start_jitter,
@@ -133,6 +193,9 @@ pub enum Metric {
     Size,
     /// The numbers of nodes and edges.
     SizeAndEdges,
+    /// No distance: the class that most of a client's graphs that train or validate have, for all its test graphs. What the division among
+    /// clients alone is worth.
+    ClientMajority,
     /// The exact edit distance with unit costs, of graphs with at most 10 nodes.
     EditDistance,
 }
@@ -148,6 +211,7 @@ impl Metric {
             Metric::ShortestPaths => Some("shortest_paths"),
             Metric::Size => Some("size"),
             Metric::SizeAndEdges => Some("size_and_edges"),
+            Metric::ClientMajority => Some("client_majority"),
             Metric::EditDistance => Some("edit_distance"),
         }
     }
@@ -165,6 +229,9 @@ impl Metric {
 #[part(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
+    /// Which graphs are compared, by their place in the set or the number of their client, each once; all where none is named.
+    /// The others train and nothing more.
+    pub only: Vec<u32>,
     /// What they are compared by; by default with the control that knows the size alone.
     #[part(default = vec![Metric::Released, Metric::Clean, Metric::Size])]
     pub metrics: Vec<Metric>,
@@ -173,6 +240,8 @@ pub struct Evaluation {
     /// The classes of test graphs by their nearest neighbours: how many.
     #[part(default = vec![5, 20], in = 1..=1_000)]
     pub neighbours: Vec<u32>,
+    /// Whether distances and embeddings tell which client a graph is of.
+    pub identity: Identity,
     /// Cluster the graphs by Gromov-Wasserstein about barycentres, into as many clusters as there are classes.
     pub clusters: bool,
     /// Draw a map of the graphs by t-SNE.
@@ -205,6 +274,21 @@ pub enum SvmChoice {
     },
 }
 
+/// Whether a graph is linked with its client.
+#[part]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Identity {
+    /// It is not tried.
+    #[default]
+    Off,
+    /// By every metric, how many of a graph's nearest others are of its client; and from what each embedding holds, for graphs that do not
+    /// train, by who knows the clients of those that do.
+    Linked {
+        /// Who tries.
+        attackers: Attackers,
+    },
+}
+
 /// By what a point of a grid is chosen.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,5 +307,8 @@ impl Evaluation {
             |(i, metric): (usize, &Metric)| self.metrics[..i].iter().any(|other| other.label() == metric.label());
         let is_once = !self.metrics.iter().enumerate().any(twice);
         rules.require(is_once, "metrics", "must name each metric once");
+        let twice = |(i, id): (usize, &u32)| self.only[..i].contains(id);
+        let is_once = !self.only.iter().enumerate().any(twice);
+        rules.require(is_once, "only", "must name each graph once");
     }
 }

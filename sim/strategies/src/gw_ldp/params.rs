@@ -1,8 +1,8 @@
 //! GW-LDP's settings, as a card states them.
 
-use super::options::{Collect, Evaluation, Method, Metric, RowDistance, Variant};
+use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, RowDistance, Variant};
 use super::release::Release;
-use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Split, Training};
+use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
 use crate::rounds::{Aggregation, Protocol};
 use folkmoot_parts::{Chosen, Rules, part};
 
@@ -27,6 +27,10 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled.
+    pub scale: Scale,
+    /// Which classes the network learns. Its embeddings are as wide as there are such classes; graphs are told apart by their own.
+    pub target: Target,
     /// Who trains, validates and tests.
     #[part(default = Split::Shares { train: 0.7, validation: 0.2 })]
     pub split: Split,
@@ -35,6 +39,8 @@ pub struct Params {
     pub protocol: Protocol,
     /// What represents a node.
     pub representation: NodeRows,
+    /// Whose weights make it.
+    pub embed_with: EmbedWith,
     /// How embeddings leave their client.
     pub release: Chosen<dyn Release>,
     /// When embeddings are collected.
@@ -64,7 +70,7 @@ impl Params {
             ref metrics,
             ..
         } = self.evaluation;
-        if matches!(self.solver, Method::Entropic { .. }) && (clusters || changes > 0 || restart) {
+        if self.solver.options().is_err() && (clusters || changes > 0 || restart) {
             let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; leave them out or change it";
             rules.require(false, "solver", rule);
         }
@@ -76,6 +82,11 @@ impl Params {
             let rule =
                 "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
             rules.require(false, "evaluation.restart", rule);
+        }
+        if self.scale == Scale::Standardised {
+            let looks_at_inputs = metrics.iter().any(|metric| matches!(metric, Metric::Fused { .. })) || changes > 0;
+            let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read inputs as the set has them";
+            rules.require(!looks_at_inputs, "scale", rule);
         }
         if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
             let name = self.release.text().split('(').next().unwrap_or_default();
@@ -89,6 +100,7 @@ impl Params {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::Loss;
     use super::*;
     use folkmoot_parts::Value;
 
@@ -99,7 +111,10 @@ mod tests {
                 aggregation: ron::from_str("Buffered(size: 2)").unwrap(),
                 ..Protocol::default()
             },
-            solver: Method::Entropic { regularisation: 0.1 },
+            solver: Method::Entropic {
+                regularisation: 0.1,
+                loss: Loss::Square,
+            },
             evaluation: Evaluation {
                 metrics: vec![Metric::Clean],
                 restart: true,
@@ -115,6 +130,11 @@ mod tests {
     fn every_broken_rule_is_named() {
         let params = Params {
             representation: NodeRows::Hidden,
+            scale: Scale::Standardised,
+            evaluation: Evaluation {
+                changes: 1,
+                ..Evaluation::default()
+            },
             collect: Collect::Every(0),
             solver: Method::ConditionalGradient {
                 exchange: true,
@@ -125,6 +145,6 @@ mod tests {
             ..Params::default()
         };
         let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
-        assert_eq!(fields, ["solver.restarts", "collect", "release"]);
+        assert_eq!(fields, ["solver.restarts", "collect", "scale", "release"]);
     }
 }

@@ -9,12 +9,13 @@
 //! | `not_scored.csv` | what could not be computed, and why |
 
 use super::changes::{self, Change, Lost};
-use super::distances::{self, Distances};
-use super::options::Metric;
+use super::distances::{self, Distances, Rows};
+use super::identity::{self, Linked};
+use super::options::{Identity, Metric};
 use super::subjects::{Subject, Subjects};
 use super::tasks::{Labelled, SvmScore};
 use super::{Embedding, GwLdp, Kept};
-use crate::classifier::{GraphRows, Held, Part, Score};
+use crate::classifier::{GraphRows, Held, Part, Score, Whole};
 use crate::rounds::{RoundEnd, RoundStudy};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 const FOLDS: Purpose = Purpose(*b"gl-folds");
 const CLUSTERS: Purpose = Purpose(*b"gl-means");
+const GUESS: Purpose = Purpose(*b"gl-guess");
 const MAP: Purpose = Purpose(*b"gl-t-sne");
 
 /// The perplexity of a map of many graphs; of few, a third of their number.
@@ -46,17 +48,28 @@ struct Known<'a> {
 /// Who knows all graphs.
 pub(super) struct Comparison {
     held: Arc<Held>,
+    /// Of a set with one graph.
+    whole: Option<Whole>,
     subjects: Subjects,
     streams: Streams,
 }
 
 impl Comparison {
-    pub(super) fn new(held: Arc<Held>, source: &Source<'_>) -> Self {
-        Comparison {
-            subjects: Subjects::new(&held, source.dataset, source.partition),
+    /// # Errors
+    ///
+    /// When nobody holds a graph of `only`.
+    pub(super) fn new(
+        held: Arc<Held>,
+        whole: Option<Whole>,
+        only: &[u32],
+        source: &Source<'_>,
+    ) -> Result<Self, StrategyError> {
+        Ok(Comparison {
+            whole,
+            subjects: Subjects::new(&held, source.dataset, source.partition, only)?,
             held,
             streams: source.streams,
-        }
+        })
     }
 }
 
@@ -71,6 +84,7 @@ impl RoundStudy<GwLdp> for Comparison {
                 task: end.task,
                 subjects: &self.subjects,
                 held: &self.held,
+                whole: self.whole.as_ref(),
                 streams: self.streams,
             };
             view.conclude(end, sheet);
@@ -83,6 +97,7 @@ pub(super) struct View<'a> {
     pub(super) task: &'a GwLdp,
     pub(super) subjects: &'a Subjects,
     held: &'a Held,
+    whole: Option<&'a Whole>,
     pub(super) streams: Streams,
 }
 
@@ -91,8 +106,14 @@ impl View<'_> {
     fn conclude(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
         let classifier = &self.task.classifier;
         Score::conclude(&classifier.evaluate(self.held, end.parameters), sheet);
-        if let Some(accuracy) = self.held.majority_accuracy(classifier.network().n_classes()) {
+        if let Some(accuracy) = self
+            .held
+            .majority_accuracy(Part::Test, classifier.network().n_classes())
+        {
             sheet.reference("test_accuracy", "majority_class", accuracy);
+        }
+        if let Some(whole) = self.whole {
+            whole.conclude(classifier, self.held, end.parameters, sheet);
         }
         let held = self.known(end, u32::MAX);
         let last = end.collected.rounds().last().unwrap_or_default();
@@ -109,10 +130,20 @@ impl View<'_> {
         let labelled = Labelled::new(&held.subjects);
         let (mut of_spaces, mut clusters) = (Vec::new(), Vec::new());
         for &metric in &self.task.params.evaluation.metrics {
-            match self.distances(metric, end, &held) {
+            if metric == Metric::ClientMajority {
+                match identity::majority_accuracy(&held.subjects) {
+                    Some(accuracy) => sheet.number(metric.named("accuracy"), accuracy),
+                    None => sheet.missing(&metric.named("accuracy"), "no graph tests"),
+                }
+                continue;
+            }
+            let rows = self.rows(metric, end, &held);
+            let distances = rows.and_then(|rows| Ok((self.distances(metric, rows.as_deref(), &held)?, rows)));
+            match distances {
                 Err(why) => sheet.missing(&metric.named("distances"), &why),
-                Ok((distances, spaces)) => {
+                Ok(((distances, spaces), rows)) => {
                     self.score(metric, &distances, &labelled, sheet);
+                    self.identity(metric, &distances, rows.as_deref(), &held, sheet);
                     if !spaces.is_empty() {
                         let found = self.group(metric, &distances, &spaces, &held, sheet);
                         clusters.extend(found.map(|labels| (metric, labels)));
@@ -139,53 +170,104 @@ impl View<'_> {
         Known { subjects, embeddings }
     }
 
-    /// What the network sees of the nodes of all graphs, by ascending id.
+    /// What the network sees of the nodes of the graphs that are compared, by ascending id.
     pub(super) fn input_rows(&self) -> Vec<GraphRows> {
         let shards = self.held.shards().iter();
         let mut rows: Vec<GraphRows> = shards
             .flat_map(|shard| self.task.classifier.input_rows(shard))
+            .filter(|rows| self.subjects.get(rows.id).is_some())
             .collect();
         rows.sort_by_key(|rows| rows.id);
         rows
     }
 
-    /// The distances under a metric, and the spaces that they are between, if these are embeddings.
-    fn distances(
-        &self,
-        metric: Metric,
-        end: &RoundEnd<'_, GwLdp>,
-        held: &Known<'_>,
-    ) -> Result<(Arc<Distances>, Vec<Space>), String> {
-        let solver = self.task.params.solver;
-        let rows: Vec<(Vec<f64>, usize)> = match metric {
+    /// The rows of the embeddings, as the server received them or as they were, each with their width; `None` for a metric of graphs.
+    fn rows(&self, metric: Metric, end: &RoundEnd<'_, GwLdp>, held: &Known<'_>) -> Result<Option<Vec<Rows>>, String> {
+        match metric {
             Metric::Released => {
                 let received = |(_, embedding): &(u32, &Embedding)| {
                     (self.task.params.release.received(embedding), embedding.width as usize)
                 };
-                held.embeddings.iter().map(received).collect()
+                Ok(Some(held.embeddings.iter().map(received).collect()))
             }
             Metric::Clean => {
                 let pairs = held.subjects.iter().zip(&held.embeddings);
                 let rows = |(subject, (round, _)): (&&Subject, &(u32, &Embedding))| {
                     clean(end.kept(subject.client), *round, subject.id)
                 };
-                pairs.map(rows).collect::<Option<_>>().ok_or("a client kept nothing")?
+                let all: Option<_> = pairs.map(rows).collect();
+                all.map(Some).ok_or_else(|| "a client kept nothing".to_owned())
             }
-            _ => {
-                let inputs = || self.input_rows();
-                let all = distances::of_set(self.subjects, (self.task.params.inputs, &inputs), metric, solver)?;
-                if held.subjects.len() == all.n {
-                    return Ok((all, Vec::new()));
-                }
-                let place =
-                    |subject: &&Subject| self.subjects.list().binary_search_by_key(&subject.id, |other| other.id);
-                let at: Vec<usize> = held.subjects.iter().filter_map(|subject| place(subject).ok()).collect();
-                return Ok((Arc::new(all.select(&at)), Vec::new()));
+            _ => Ok(None),
+        }
+    }
+
+    /// The distances under a metric, and the spaces that they are between, if these are embeddings.
+    fn distances(
+        &self,
+        metric: Metric,
+        rows: Option<&[Rows]>,
+        held: &Known<'_>,
+    ) -> Result<(Arc<Distances>, Vec<Space>), String> {
+        let solver = self.task.params.solver;
+        let Some(rows) = rows else {
+            let inputs = || self.input_rows();
+            let all = distances::of_set(self.subjects, (self.task.params.inputs, &inputs), metric, solver)?;
+            if held.subjects.len() == all.n {
+                return Ok((all, Vec::new()));
             }
+            let place = |subject: &&Subject| self.subjects.list().binary_search_by_key(&subject.id, |other| other.id);
+            let at: Vec<usize> = held.subjects.iter().filter_map(|subject| place(subject).ok()).collect();
+            return Ok((Arc::new(all.select(&at)), Vec::new()));
         };
         let rows: Vec<(&[f64], usize)> = rows.iter().map(|(rows, width)| (&rows[..], *width)).collect();
         let spaces = distances::spaces(rows, self.task.params.distance).map_err(|error| error.to_string())?;
         Ok((Arc::new(distances::of_spaces(&spaces, solver)?), spaces))
+    }
+
+    /// Whether distances, and the rows they are of, tell which client a graph is of.
+    fn identity(
+        &self,
+        metric: Metric,
+        distances: &Distances,
+        rows: Option<&[Rows]>,
+        held: &Known<'_>,
+        sheet: &mut Sheet,
+    ) {
+        let Identity::Linked { attackers } = &self.task.params.evaluation.identity else {
+            return;
+        };
+        let (subjects, n_clients) = (&held.subjects[..], self.held.shards().len());
+        for &k in &self.task.params.evaluation.neighbours {
+            let name = metric.named(&format!("same_client{k}"));
+            match identity::same_client(distances, subjects, k as usize) {
+                None => sheet.missing(&name, "there are not so many other graphs"),
+                Some((share, by_class)) => {
+                    sheet.number(&name, share);
+                    sheet.number(metric.named(&format!("same_client{k}_by_class")), by_class);
+                }
+            }
+        }
+        let (Some(nearest), Some(by_class)) = (
+            identity::linked_by_nearest(distances, subjects, n_clients),
+            identity::linked_by_class(subjects, n_clients),
+        ) else {
+            return sheet.missing(&metric.named("link_top_1"), "no graph trains, or none does not");
+        };
+        sheet.number(metric.named("link_nearest_top_1"), nearest);
+        let mut put = |suffix: &str, linked: Linked| {
+            sheet.number(metric.named(&format!("link_top_1{suffix}")), linked.top_1);
+            for (name, area) in [("link_auc", linked.auc), ("link_auc_in_class", linked.auc_in_class)] {
+                if let Some(area) = area {
+                    sheet.number(metric.named(&format!("{name}{suffix}")), area);
+                }
+            }
+        };
+        put("_by_class", by_class);
+        let mut rng = self.streams.global(GUESS);
+        if let Some(linked) = rows.and_then(|rows| identity::linked(rows, subjects, n_clients, attackers, &mut rng)) {
+            put("", linked);
+        }
     }
 
     /// Means, neighbours and the support vector machine.
@@ -355,7 +437,8 @@ impl View<'_> {
     fn history(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
         for round in end.collected.rounds() {
             let held = self.known(end, round);
-            let Ok((distances, _)) = self.distances(Metric::Released, end, &held) else {
+            let rows = self.rows(Metric::Released, end, &held).ok().flatten();
+            let Ok((distances, _)) = self.distances(Metric::Released, rows.as_deref(), &held) else {
                 continue;
             };
             let mut at = Sheet::new();
@@ -458,7 +541,7 @@ fn path(stem: &str, metric: Metric, ending: &str) -> String {
 }
 
 /// A graph's rows as its client kept them in the round of the embedding that the server holds.
-fn clean(kept: Option<&Kept>, round: u32, id: u32) -> Option<(Vec<f64>, usize)> {
+fn clean(kept: Option<&Kept>, round: u32, id: u32) -> Option<Rows> {
     let rows = kept?.rounds.get(&round)?;
     let at = rows.binary_search_by_key(&id, |rows| rows.id).ok()?;
     let values = rows[at].values.iter().map(|value| f64::from(*value)).collect();

@@ -18,7 +18,7 @@ pub(super) struct Subject {
     pub(super) part: Option<Part>,
 }
 
-/// All of them, by ascending id.
+/// Those that are compared, by ascending id.
 pub(super) struct Subjects {
     dataset: Arc<Dataset>,
     /// The clients' parts of a single graph.
@@ -27,7 +27,17 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    pub(super) fn new(held: &Held, dataset: &Arc<Dataset>, partition: &Partition) -> Subjects {
+    /// Those among `only` if that names any.
+    ///
+    /// # Errors
+    ///
+    /// When nobody holds a graph that it names.
+    pub(super) fn new(
+        held: &Held,
+        dataset: &Arc<Dataset>,
+        partition: &Partition,
+        only: &[u32],
+    ) -> Result<Subjects, StrategyError> {
         let clients = (0..).map(ClientId).zip(held.shards());
         let mut list = Vec::new();
         let mut induced = Vec::new();
@@ -58,11 +68,18 @@ impl Subjects {
                 induced.push(dataset.graph().induced(partition.shard(at)));
             }
         }
-        Subjects {
+        if let Some(id) = only.iter().find(|id| !list.iter().any(|subject| subject.id == **id)) {
+            let n = list.len();
+            return Err(StrategyError(format!(
+                "evaluation.only: graph {id} is none of the {n} that clients hold; leave it out"
+            )));
+        }
+        list.retain(|subject| only.is_empty() || only.contains(&subject.id));
+        Ok(Subjects {
             dataset: Arc::clone(dataset),
             induced,
             list,
-        }
+        })
     }
 
     pub(super) fn list(&self) -> &[Subject] {

@@ -3,7 +3,7 @@
 use super::Table;
 
 /// Mean 0 and variance 1 for every number over the rows that it was made of; one that is always the same becomes 0.
-pub(super) struct Scaling {
+pub struct Scaling {
     mean: Vec<f64>,
     factor: Vec<f64>,
 }
@@ -16,7 +16,8 @@ impl Scaling {
         }
     }
 
-    pub(super) fn of(table: &Table) -> Scaling {
+    /// That of the rows of a table.
+    pub fn of(table: &Table) -> Scaling {
         let n = table.n_rows().max(1) as f64;
         let total = |term: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {
             let mut sums = vec![0.0; table.width()];
@@ -43,7 +44,8 @@ impl Scaling {
         }
     }
 
-    pub(super) fn apply(&self, table: &Table) -> Table {
+    /// The rows of a table, brought to it.
+    pub fn apply(&self, table: &Table) -> Table {
         table.clone().map_rows(|row| {
             for ((x, mean), factor) in row.iter_mut().zip(&self.mean).zip(&self.factor) {
                 *x = ((f64::from(*x) - mean) * factor) as f32;
