@@ -141,7 +141,7 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
     let Cells { rows, columns, numbers } = table.cells(registry)?;
     let axis = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let mut text = format!(
-        "\n## {}\n\nMean ± standard error of `{}` over seeds; `folkmoot sweep {}`{}.\n\n| {} | {} |\n|---|{}\n",
+        "\n## {}\n\nMean ± standard error of `{}` over seeds, in brackets how many; `folkmoot sweep {}`{}.\n\n| {} | {} |\n|---|{}\n",
         table.title,
         table.metric,
         table.card,
@@ -174,8 +174,8 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
 
 fn fixed(spread: &Spread, decimals: usize) -> String {
     match spread.standard_error() {
-        Some(error) => format!("{:.decimals$} ± {error:.decimals$}", spread.mean),
-        None => format!("{:.decimals$}", spread.mean),
+        Some(error) => format!("{:.decimals$} ± {error:.decimals$} ({})", spread.mean, spread.n()),
+        None => format!("{:.decimals$} (1)", spread.mean),
     }
 }
 

@@ -90,9 +90,8 @@ impl Edits {
                 .iter()
                 .map(|to| graph_edit::distance(&graphs[*from as usize], to));
             to_all.collect::<Result<_, _>>().map_err(|error| {
-                let most = graph_edit::MAX_NODES;
                 StrategyError(format!(
-                    "task: {error}; take smaller graphs, as in ControlFlow(n_nodes: (5, {most})), or task: Classes"
+                    "task: {error}; take smaller graphs, as in ControlFlow(n_nodes: (4, 5)), or task: Classes"
                 ))
             })
         };
