@@ -2,7 +2,8 @@
 
 use crate::support::{TempDir, assert_golden};
 use folkmoot::Registry;
-use folkmoot_scenarios::audit::{Audited, Evidence, Wanted, counts, pages};
+use folkmoot_plots::Found;
+use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
 use folkmoot_scenarios::claims::{Claims, Rule};
 use std::collections::BTreeSet;
 
@@ -53,6 +54,18 @@ fn the_pages_are_those_of_the_data() {
         .map(|claims| Audited::new(claims, false, &evidence))
         .collect();
     assert_golden("../scenarios/RESULTS.md", &pages::summary(&audited));
+    let temp = TempDir::new();
+    let found = audited.iter().map(|one| Found {
+        system: one.claims.system.clone(),
+        counts: counts(&one.findings).to_vec(),
+        numbers: one.numbers(),
+    });
+    let names = Verdict::ALL.map(|verdict| verdict.to_string());
+    folkmoot_plots::draw_audit(temp.path(), &names, &found.collect::<Vec<_>>()).unwrap();
+    for name in ["verdicts", "printed"] {
+        let drawn = std::fs::read_to_string(temp.join(&format!("figures/{name}.svg"))).unwrap();
+        assert_golden(&format!("../scenarios/figures/{name}.svg"), &drawn);
+    }
     for one in &audited {
         assert_eq!(counts(&one.findings).iter().sum::<usize>(), one.claims.claims.len());
         let page = pages::system(one, &evidence, &registry).unwrap();
@@ -113,6 +126,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let rows: Vec<serde_json::Value> = serde_json::from_str(&quick).unwrap();
     let verdicts: Vec<&str> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["exact", "open", "open"]);
+    assert!(temp.join("other/figures/verdicts.svg").is_file() && !temp.join("other/figures/printed.svg").exists());
     let table = std::fs::read_to_string(temp.join("other/audit.csv")).unwrap();
     assert!(table.lines().count() == 4 && table.contains("mine,all-hops"), "{table}");
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
 //!   messages, what privacy was spent; maps, matrices and changes where a strategy left them.
+//! - [`draw_audit`]: verdicts on papers' claims, and printed numbers beside measured ones.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
 //!
 //! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
@@ -33,6 +34,7 @@ mod scene;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
@@ -41,6 +43,7 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+pub use verdicts::Found;
 
 /// Why figures could not be drawn. Those drawn before stay.
 #[derive(Debug, Error)]
@@ -83,6 +86,15 @@ pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let mut figures = sweep::figures(&sweep);
     figures.extend(sweep::of_artifacts(&sweep)?);
     save(dir, &figures)
+}
+
+/// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, and `printed`.
+///
+/// # Errors
+///
+/// [`PlotError::Write`] when a figure cannot be saved.
+pub fn draw_audit(dir: &Path, names: &[String], found: &[Found]) -> Result<Vec<PathBuf>, PlotError> {
+    save(dir, &verdicts::figures(names, found))
 }
 
 /// How many figures are held at a time between drawing and writing.

@@ -507,6 +507,16 @@ impl Audited {
         Audited { claims, findings }
     }
 
+    /// Each printed number that runs give by themselves, with the mean of what was measured; changes from one run to another, whose units
+    /// differ, are left out, and so are counts.
+    pub fn numbers(&self) -> Vec<(f64, f64)> {
+        let number = |(claim, finding): (&Claim, &Finding)| match (&claim.test.rule, &claim.test.against) {
+            (Rule::Statistical, None) => Some((Printed::parse(&claim.printed)?.value, finding.measured?.mean)),
+            _ => None,
+        };
+        self.rows().filter_map(number).collect()
+    }
+
     /// The claims with their findings.
     pub fn rows(&self) -> impl Iterator<Item = (&Claim, &Finding)> {
         self.claims.claims.iter().zip(&self.findings)

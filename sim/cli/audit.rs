@@ -7,6 +7,7 @@ use crate::output::{print, warn};
 use crate::text::{counted, table};
 use crate::watch::bar;
 use folkmoot_metrics::run_dir::write_whole;
+use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
 use folkmoot_scenarios::claims::{Claims, Measure, RunKey};
 use folkmoot_scenarios::run::{Cache, Failure, load, run_into};
@@ -65,6 +66,16 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         .map(|claims| Audited::new(claims, args.quick, &evidence))
         .collect();
     write(&out.join("audit.csv"), &pages::csv(&audited, args.quick, &evidence))?;
+    let found: Vec<Found> = audited
+        .iter()
+        .map(|one| Found {
+            system: one.claims.system.clone(),
+            counts: counts(&one.findings).to_vec(),
+            numbers: one.numbers(),
+        })
+        .collect();
+    let names = Verdict::ALL.map(|verdict| verdict.to_string());
+    folkmoot_plots::draw_audit(&out, &names, &found)?;
     if let Some(folder) = &args.record {
         record(program, folder, &audited, &evidence)?;
     }
@@ -77,7 +88,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
                     .try_for_each(|one| print(&format!("{}\n", described(one))))?;
             }
             print(&format!(
-                "{}\n\nclaim by claim in {}",
+                "{}\n\nclaim by claim in {}, figures beside it",
                 counted_verdicts(&audited),
                 out.join("audit.csv").display()
             ))

@@ -22,6 +22,11 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
         .flat_map(|bar| bar.value.into_iter().chain(bar.references.iter().copied().flatten()))
         .filter(|value| value.is_finite())
         .collect();
+    if bars.stacked {
+        // No part may reach as far as all of them together.
+        let whole = |row: &Row| row.bars.iter().filter_map(|bar| bar.value).sum::<f64>();
+        values.extend(bars.rows.iter().map(whole).filter(|sum| sum.is_finite()));
+    }
     let mut scale = Scale::fit(&bars.x, &values, 5);
     if !scale.log {
         values.extend(all().filter_map(|bar| bar.interval).flat_map(|(lo, hi)| [lo, hi]));

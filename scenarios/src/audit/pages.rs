@@ -31,6 +31,7 @@ pub fn summary(audited: &[Audited]) -> String {
         let _ = writeln!(page, "| {name} | {} | {} |", one.findings.len(), joined(&counts));
     }
     let _ = writeln!(page, "| all | {} | {} |", sums.iter().sum::<usize>(), joined(&sums));
+    page += "\n![What became of the claims](figures/verdicts.svg)\n\n![Printed numbers and what was measured](figures/printed.svg)\n";
     for one in audited.iter().filter(|one| !one.claims.found.trim().is_empty()) {
         let _ = write!(page, "\n## {}\n\n{}\n", one.claims.system, filled(one).trim());
     }
