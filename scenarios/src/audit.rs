@@ -434,7 +434,13 @@ fn statistical(spread: &Spread, printed: &Printed) -> Finding {
     // What is printed is rounded.
     let rounding = 0.5 * 0.1f64.powi(printed.decimals as i32);
     match distance <= STANDARD_ERRORS * error + rounding {
-        true => Finding::new(Verdict::Statistical, "", Some(*spread)),
+        // So that nobody takes a wide margin for agreement.
+        true => {
+            let most = STANDARD_ERRORS * error + rounding;
+            let decimals = printed.decimals.max(1);
+            let why = format!("off by {distance:.decimals$}, {most:.decimals$} would pass");
+            Finding::new(Verdict::Statistical, why, Some(*spread))
+        }
         false if error > 0.0 => {
             let why = format!("{:.1} standard errors away", distance / error);
             Finding::new(Verdict::Refuted, why, Some(*spread))

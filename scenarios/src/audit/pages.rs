@@ -16,7 +16,8 @@ pub fn summary(audited: &[Audited]) -> String {
          `folkmoot audit` holds them together again, `folkmoot audit --quick` in minutes without a data file, and\n\
          `folkmoot audit --from DIR` over runs of your own.\n\n\
          - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
-         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit;\n\
+         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit; how far it may lie is\n  \
+         said beside it, since few seeds that differ much agree with nearly anything;\n\
          - **shape**: a printed order or trend, each of its steps outside a 95 % interval paired by seed;\n\
          - **refuted**: the opposite was found by the same rule;\n\
          - **open**: not run, undecided, or not to be decided; the page of the system says which.\n\n",

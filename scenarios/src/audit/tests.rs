@@ -56,7 +56,11 @@ fn a_printed_number_is_statistical_within_four_standard_errors() {
     let near = r#"printed: "4.3", rule: Statistical"#;
     let far = r#"printed: "4.4", rule: Statistical"#;
     let runs: &[(&str, &[f64])] = &[("0.2", &[1.0, 2.0, 3.0])];
-    assert_eq!(verdict(near, runs), Verdict::Statistical);
+    let found = decide(&claim(near), false, &evidence(runs));
+    assert_eq!(
+        (found.verdict, found.why.as_str()),
+        (Verdict::Statistical, "off by 2.3, 2.4 would pass")
+    );
     assert_eq!(verdict(far, runs), Verdict::Refuted);
     // A printed deviation of 1 over as many runs makes the standard error of the difference 0.816.
     assert_eq!(
