@@ -122,6 +122,36 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let none = temp.run(&["audit", "mine.ron", "--from", "empty", "--out", "none"]);
     assert!(none.stderr.contains("no finished run in it tests a claim"), "{none:#?}");
     assert!(none.done().contains("not run: karate strategy.predictor_prob=0.0"));
+    // A dry run learned nothing, a run of a card that is refused now is told, and what lies in --out is no part of --from.
+    let dry = [
+        "run",
+        "karate",
+        "--set",
+        "strategy.predictor_prob=0.0",
+        "--dry-run",
+        "--out",
+        "dry/run",
+    ];
+    temp.run(&[&dry[..], &["--quiet"]].concat()).done();
+    let dry = temp.run(&["audit", "mine.ron", "--from", "dry"]);
+    assert!(dry.stderr.contains("no finished run in it tests a claim"), "{dry:#?}");
+    assert!(dry.done().contains("not run: karate strategy.predictor_prob=0.0"));
+    let other = temp.run(
+        &[
+            &["run", "karate", "--set", "strategy.predictor_prob=0.0"][..],
+            &["--quiet", "--out", "old/run"],
+        ]
+        .concat(),
+    );
+    other.done();
+    let card = std::fs::read_to_string(temp.join("old/run/scenario.ron")).unwrap();
+    temp.write("old/run/scenario.ron", card.replace("walk_length:", "length_of_walk:"));
+    let old = temp.run(&["audit", "mine.ron", "--from", "old", "--out", "none"]);
+    assert!(
+        old.stderr
+            .contains("1 run of a card that this program refuses: old/run"),
+        "{old:#?}"
+    );
     let quick = temp.run(&["audit", "mine.ron", "--quick", "--format", "json"]).done();
     let rows: Vec<serde_json::Value> = serde_json::from_str(&quick).unwrap();
     let verdicts: Vec<&str> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();

@@ -252,13 +252,9 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The real data: `FOLKMOOT_DATA`, or the folder beside the workspace; `None` where neither exists.
+/// The real data that `FOLKMOOT_DATA` names, if it names any: tests of them are for who has them.
 pub(crate) fn real_data() -> Option<PathBuf> {
-    let named = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
-    named
-        .into_iter()
-        .chain([root().join("../shared/data")])
-        .find(|dir| dir.is_dir())
+    std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from)
 }
 
 /// Compares with a file below `tests/`, or writes it if `UPDATE_GOLDEN` is set.

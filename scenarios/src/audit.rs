@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, SWEEP};
-use folkmoot_metrics::{PrivacyRow, RunDir, Spread};
+use folkmoot_metrics::{PrivacyRow, ReadError, RunDir, Spread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -181,30 +181,22 @@ impl Wanted {
         Ok(Wanted(wanted))
     }
 
-    /// Adds what finished run and sweep directories in or below `dir` say; returns how many of them were of use.
+    /// Adds what finished run and sweep directories in or below `dir` say.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be read, or a result in it is damaged. A card that is no longer legal is of no use.
-    pub fn gather(
-        &self,
-        dir: &Path,
-        registry: &Registry,
-        evidence: &mut Evidence,
-    ) -> Result<usize, folkmoot_metrics::ReadError> {
-        let mut n_used = 0;
-        for run in run_dirs(dir) {
-            let run = RunDir::open(&run)?;
-            let Some(fingerprint) = run
-                .manifest
-                .result_fingerprint
-                .as_ref()
-                .filter(|_| !run.manifest.dry_run)
-            else {
+    /// When a folder cannot be read, or a result in it is damaged.
+    pub fn gather(&self, dir: &Path, registry: &Registry, evidence: &mut Evidence) -> Result<Gathered, ReadError> {
+        let mut gathered = Gathered::default();
+        for path in run_dirs(dir)? {
+            let run = RunDir::open(&path)?;
+            let finished = run.manifest.result_fingerprint.as_ref();
+            let Some(fingerprint) = finished.filter(|_| !run.manifest.dry_run) else {
                 continue;
             };
             let source = Source::new(&run.manifest.name, &run.scenario);
             let Ok(essence) = source.and_then(|source| essence(&source, registry)) else {
+                gathered.illegal.push(path);
                 continue;
             };
             for (key, metrics) in self.0.get(&essence).into_iter().flatten() {
@@ -216,27 +208,45 @@ impl Wanted {
                     values: values.collect(),
                 };
                 evidence.add(key, run.manifest.seed, measured);
-                n_used += 1;
+                gathered.n_used += 1;
             }
         }
-        Ok(n_used)
+        Ok(gathered)
     }
 }
 
+/// What was found in a folder.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// How many runs test a claim.
+    pub n_used: usize,
+    /// Finished runs whose card this program refuses, as one of another version may be.
+    pub illegal: Vec<PathBuf>,
+}
+
 /// The run directories in and below a folder, sorted; links are not followed.
-fn run_dirs(dir: &Path) -> Vec<PathBuf> {
+fn run_dirs(dir: &Path) -> Result<Vec<PathBuf>, ReadError> {
     if dir.join(MANIFEST).is_file() {
-        return vec![dir.to_owned()];
+        return Ok(vec![dir.to_owned()]);
     }
     let below = match dir.join(SWEEP).is_file() {
         true => dir.join(POINTS_DIR),
         false => dir.to_owned(),
     };
-    let entries = std::fs::read_dir(below).into_iter().flatten().flatten();
-    let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let mut dirs: Vec<PathBuf> = dirs.map(|entry| entry.path()).collect();
+    let unreadable = |source| ReadError::Io {
+        path: below.clone(),
+        source,
+    };
+    let mut dirs = Vec::new();
+    for entry in std::fs::read_dir(&below).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            dirs.push(entry.path());
+        }
+    }
     dirs.sort();
-    dirs.iter().flat_map(|dir| run_dirs(dir)).collect()
+    let runs: Vec<Vec<PathBuf>> = dirs.iter().map(|dir| run_dirs(dir)).collect::<Result<_, _>>()?;
+    Ok(runs.concat())
 }
 
 /// A number of a run: of its summary, or `privacy/MECHANISM/COLUMN`.
@@ -378,6 +388,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
     };
     if measured.is_empty() {
         return Finding::new(Verdict::Open, "the two runs share no seed", None);
+    }
+    if measured.iter().any(|value| value.is_nan()) {
+        return Finding::new(Verdict::Open, "under some seed there is no such number (NaN)", None);
     }
     let spread = Spread::of(&measured);
     let found = |verdict, why: String| Finding::new(verdict, why, Some(spread));

@@ -38,15 +38,14 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         (out, _) => context::out_dir(out.as_ref(), "audit-quick"),
     };
     let runs = out.join("runs");
-    for dir in args.from.iter().chain([&runs]) {
-        if !dir.is_dir() && *dir != runs {
+    for dir in &args.from {
+        if !dir.is_dir() {
             return Err(Exit::usage(format!(
                 "error: --from {}: there is no such folder",
                 dir.display()
             )));
         }
-        let n_used = wanted.gather(dir, &program.registry, &mut evidence)?;
-        if n_used == 0 && *dir != runs {
+        if gather(program, &wanted, dir, &mut evidence)? == 0 {
             warn(&format!(
                 "warning: --from {}: no finished run in it tests a claim",
                 dir.display()
@@ -54,8 +53,9 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         }
     }
     if args.from.is_empty() {
+        gather(program, &wanted, &runs, &mut evidence)?;
         run_missing(program, args, &measures, &runs, &evidence)?;
-        wanted.gather(&runs, &program.registry, &mut evidence)?;
+        gather(program, &wanted, &runs, &mut evidence)?;
     }
     evidence
         .moved
@@ -94,6 +94,22 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
             ))
         }
     }
+}
+
+/// Adds what the runs in a folder say, if there is one, and says which of them say nothing; returns how many test a claim.
+fn gather(program: &Program, wanted: &Wanted, dir: &Path, evidence: &mut Evidence) -> Result<usize, Exit> {
+    if !dir.exists() {
+        return Ok(0);
+    }
+    let gathered = wanted.gather(dir, &program.registry, evidence)?;
+    if let Some(first) = gathered.illegal.first() {
+        warn(&format!(
+            "warning: {} of a card that this program refuses: {}",
+            counted(gathered.illegal.len(), "run"),
+            first.display()
+        ));
+    }
+    Ok(gathered.n_used)
 }
 
 /// Adds what was measured to the records in a folder.

@@ -456,16 +456,7 @@ fn directed_graphs_are_read_from_successors() {
 #[test]
 fn an_attack_succeeds_on_marks_and_on_nothing_else() {
     let attacked = |effect| {
-        let dataset = functions(120, effect, 2);
-        let mut params = params(Model::Ppgm);
-        params.training.epochs = 1;
-        params.attack = Attack {
-            epochs: 60,
-            shadow: 0.5,
-            ..Params::default().attack
-        };
-        let learned = system(&dataset, &params).train();
-        let found = &learned.measured.last().unwrap().attacks;
+        let found = thorough::attacked_after_an_epoch(Model::Ppgm, &functions(120, effect, 2)).attacks;
         [Intercept::G, Intercept::Concat].map(|wanted| {
             let area = found.iter().find(|(intercept, _)| *intercept == wanted).unwrap().1;
             area.unwrap()

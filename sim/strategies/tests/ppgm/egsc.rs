@@ -167,15 +167,7 @@ fn vectors_of_levels_give_marks_away_and_nothing_else() {
     for (effect, found) in [(1.0, true), (0.0, false)] {
         let dataset = functions(120, effect, 2);
         for model in [TEACHER, ALONE, NODES] {
-            let mut params = params(model);
-            params.training.epochs = 1;
-            params.attack = Attack {
-                epochs: 60,
-                shadow: 0.5,
-                ..Params::default().attack
-            };
-            let learned = system(&dataset, &params).train();
-            let measured = learned.measured.last().unwrap();
+            let measured = thorough::attacked_after_an_epoch(model, &dataset);
             let (_, area) = measured
                 .attacks
                 .iter()

@@ -9,6 +9,7 @@ use folkmoot_metrics::npy::Array;
 use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
 use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
+use folkmoot_strategies::ppgm::learned::Measured;
 use folkmoot_strategies::ppgm::options::{Model, Sends};
 use std::sync::Arc;
 
@@ -25,6 +26,18 @@ pub(super) fn of_one_variant() -> Arc<Dataset> {
     };
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
+}
+
+/// What somebody who knows half of the graphs makes of a model after one epoch.
+pub(super) fn attacked_after_an_epoch(model: Model, dataset: &Arc<Dataset>) -> Measured {
+    let mut params = params(model);
+    params.training.epochs = 1;
+    params.attack = Attack {
+        epochs: 60,
+        shadow: 0.5,
+        ..Params::default().attack
+    };
+    system(dataset, &params).train().measured.pop().unwrap()
 }
 
 pub(super) fn thorough(model: Model, thorough: Thorough) -> Params {
