@@ -21,8 +21,8 @@ mod train;
 mod whole;
 
 pub(crate) use conv::Conv;
+pub(crate) use data::{Brought, starts};
 pub use data::{Part, Shard};
-pub(crate) use data::{features, n_features, starts};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
@@ -68,7 +68,7 @@ impl Facts {
         let inputs = inputs.resolved(dataset.features.is_some());
         Ok(Facts {
             n_clients: source.n_clients(),
-            n_features: data::n_features(inputs, dataset)? as u32,
+            n_features: data::Brought::new(inputs, dataset)?.n_features() as u32,
             n_classes: dataset.n_classes as u32,
             classifies_graphs: dataset.is_graph_level(),
             inputs,

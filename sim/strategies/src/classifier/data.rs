@@ -133,44 +133,88 @@ impl Shard {
     }
 }
 
-/// How many numbers a node brings.
-pub(crate) fn n_features(inputs: Inputs, dataset: &Dataset) -> Result<usize, StrategyError> {
-    match (inputs, &dataset.features) {
-        (Inputs::Degree { most }, _) => Ok(most as usize + 1),
-        (Inputs::Constant, _) => Ok(1),
-        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, Some(features))
-            if features.n_rows() != dataset.n_nodes() =>
-        {
-            refuse(format!(
+/// What a node brings of a data set: looked up once, and read for each graph.
+pub(crate) struct Brought<'a> {
+    inputs: Inputs,
+    /// What is read, with its columns; `None` where inputs are made from the graph.
+    features: Option<(&'a Features, Vec<usize>)>,
+    n_features: usize,
+}
+
+impl<'a> Brought<'a> {
+    /// What `inputs` takes of a data set.
+    pub(crate) fn new(inputs: Inputs, dataset: &'a Dataset) -> Result<Brought<'a>, StrategyError> {
+        let made = |n_features| Brought {
+            inputs,
+            features: None,
+            n_features,
+        };
+        match inputs {
+            Inputs::Degree { most } => return Ok(made(most as usize + 1)),
+            Inputs::Constant => return Ok(made(1)),
+            Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {}
+        }
+        let Some(features) = &dataset.features else {
+            return refuse("the data set has no features; set inputs: Degree() or Constant");
+        };
+        if features.n_rows() != dataset.n_nodes() {
+            return refuse(format!(
                 "the data set has features for {} nodes and {} nodes",
                 features.n_rows(),
                 dataset.n_nodes()
-            ))
+            ));
         }
-        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, Some(features)) => {
-            match columns(inputs, dataset, features).len() {
-                0 => {
-                    refuse("the data set's features have no column that is asked for; set inputs: Degree() or Constant")
-                }
-                n => Ok(n),
-            }
+        let is_structural = |column: &usize| {
+            let mut ranges = dataset.structural_columns.iter();
+            ranges.any(|range| range.contains(&(*column as u32)))
+        };
+        let is_left_out = |column: &usize| inputs == Inputs::Intrinsic && is_structural(column);
+        let columns: Vec<usize> = (0..features.n_columns())
+            .filter(|column| !is_left_out(column))
+            .collect();
+        if columns.is_empty() {
+            return refuse(
+                "the data set's features have no column that is asked for; set inputs: Degree() or Constant",
+            );
         }
-        (Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. }, None) => {
-            refuse("the data set has no features; set inputs: Degree() or Constant")
-        }
+        Ok(Brought {
+            inputs,
+            n_features: columns.len(),
+            features: Some((features, columns)),
+        })
     }
-}
 
-/// The columns of a data set's features that `inputs` takes.
-fn columns(inputs: Inputs, dataset: &Dataset, features: &Features) -> Vec<usize> {
-    let is_structural = |column: &usize| {
-        let mut ranges = dataset.structural_columns.iter();
-        ranges.any(|range| range.contains(&(*column as u32)))
-    };
-    let all = 0..features.n_columns();
-    match inputs {
-        Inputs::Intrinsic => all.filter(|column| !is_structural(column)).collect(),
-        _ => all.collect(),
+    /// How many numbers a node brings.
+    pub(crate) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape `(n_nodes, n_features)`.
+    pub(crate) fn of(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
+        let mut all = vec![0.0; rows.len() * self.n_features];
+        let each = all.chunks_exact_mut(self.n_features);
+        let Some((features, columns)) = &self.features else {
+            for (node, to) in each.enumerate() {
+                let column = match self.inputs {
+                    Inputs::Degree { most } => graph.degree(node as u32).min(most as usize),
+                    _ => 0,
+                };
+                to[column] = 1.0;
+            }
+            return Ok(all);
+        };
+        let mut whole = vec![0.0; features.n_columns()];
+        for (row, to) in rows.iter().zip(each) {
+            features.write_row(*row, &mut whole);
+            if let Some(column) = whole.iter().position(|x| !x.is_finite()) {
+                return refuse(format!(
+                    "feature {column} of node {row} is {}, and features must be finite",
+                    whole[column]
+                ));
+            }
+            to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]);
+        }
+        Ok(all)
     }
 }
 
@@ -279,7 +323,7 @@ pub(super) struct Source<'a> {
     dataset: &'a Dataset,
     classes: Vec<Option<u32>>,
     node_classes: Option<Vec<u32>>,
-    n_features: usize,
+    brought: Brought<'a>,
     starts: Vec<u32>,
 }
 
@@ -293,7 +337,7 @@ impl<'a> Source<'a> {
             dataset,
             classes: classes(dataset)?,
             node_classes: node_classes(reading.target, dataset)?,
-            n_features: n_features(reading.inputs, dataset)?,
+            brought: Brought::new(reading.inputs, dataset)?,
             starts: starts(&dataset.graphs),
         })
     }
@@ -346,11 +390,7 @@ impl<'a> Source<'a> {
                 Some(classes) => rows.iter().map(|node| classes[*node as usize]).collect(),
                 None => self.classes[*item as usize].into_iter().collect(),
             };
-            Ok((
-                matrix,
-                features(self.reading.inputs, self.dataset, graph, &rows)?,
-                labels,
-            ))
+            Ok((matrix, self.brought.of(graph, &rows)?, labels))
         };
         let mut graphs: Vec<Vec<Single>> = Vec::with_capacity(3);
         for part in &items {
@@ -366,7 +406,7 @@ impl<'a> Source<'a> {
             all.for_each(|(_, features, _)| *features = self.scaled(&scaling, features));
         }
         let batch = |graphs: &Vec<Single>| {
-            let (mut batch, mut all) = (Batch::new(self.n_features), Vec::new());
+            let (mut batch, mut all) = (Batch::new(self.brought.n_features()), Vec::new());
             for (matrix, features, labels) in graphs {
                 batch.push(matrix, features);
                 all.extend(labels);
@@ -387,27 +427,29 @@ impl<'a> Source<'a> {
     /// What brings numbers to mean 0 and variance 1 over the nodes that train.
     fn scaling<'f>(&self, train: impl Iterator<Item = &'f f32>) -> Scaling {
         let values: Vec<f32> = train.copied().collect();
-        Scaling::of(&Table::from_rows(values.chunks_exact(self.n_features)))
+        Scaling::of(&Table::from_rows(values.chunks_exact(self.brought.n_features())))
     }
 
     fn scaled(&self, scaling: &Scaling, features: &[f32]) -> Vec<f32> {
         scaling
-            .apply(&Table::from_rows(features.chunks_exact(self.n_features)))
+            .apply(&Table::from_rows(features.chunks_exact(self.brought.n_features())))
             .values()
             .to_vec()
     }
 
     pub(super) fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
-        let mut features = features(self.reading.inputs, self.dataset, &graph, items)?;
+        let mut features = self.brought.of(&graph, items)?;
         let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
         let masks: [Vec<bool>; 3] = [mask(&parts[0]), mask(&parts[1]), mask(&parts[2])];
         if self.reading.scale == Scale::Standardised {
-            let rows = features.chunks_exact(self.n_features).zip(&masks[Part::Train as usize]);
+            let rows = features
+                .chunks_exact(self.brought.n_features())
+                .zip(&masks[Part::Train as usize]);
             let train = rows.filter(|(_, trains)| **trains).flat_map(|(row, _)| row);
             features = self.scaled(&self.scaling(train), &features);
         }
-        let mut batch = Batch::new(self.n_features);
+        let mut batch = Batch::new(self.brought.n_features());
         batch.push(&self.reading.encoder.matrix(&Csr::from_graph(&graph)), &features);
         let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
         let labels = items
@@ -422,37 +464,4 @@ impl<'a> Source<'a> {
             train,
         }))
     }
-}
-
-/// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape `(n_nodes, n_features)`.
-pub(crate) fn features(
-    inputs: Inputs,
-    dataset: &Dataset,
-    graph: &Graph,
-    rows: &[u32],
-) -> Result<Vec<f32>, StrategyError> {
-    let n_features = n_features(inputs, dataset)?;
-    let mut all = vec![0.0; rows.len() * n_features];
-    let brought = dataset.features.as_ref();
-    let columns = brought.map_or(Vec::new(), |features| columns(inputs, dataset, features));
-    let mut whole = vec![0.0; brought.map_or(0, Features::n_columns)];
-    for (at, (row, to)) in rows.iter().zip(all.chunks_exact_mut(n_features)).enumerate() {
-        match inputs {
-            Inputs::Constant => to[0] = 1.0,
-            Inputs::Degree { most } => to[graph.degree(at as u32).min(most as usize)] = 1.0,
-            Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {
-                brought.expect("looked at beforehand").write_row(*row, &mut whole);
-                if let Some(column) = whole.iter().position(|x| !x.is_finite()) {
-                    return refuse(format!(
-                        "feature {column} of node {row} is {}, and features must be finite",
-                        whole[column]
-                    ));
-                }
-                to.iter_mut()
-                    .zip(&columns)
-                    .for_each(|(to, column)| *to = whole[*column]);
-            }
-        }
-    }
-    Ok(all)
 }

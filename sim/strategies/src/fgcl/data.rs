@@ -1,7 +1,7 @@
 //! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
 
 use super::{Params, Setting};
-use crate::classifier::{Encoder, Inputs, Split, features, n_features, starts};
+use crate::classifier::{Brought, Encoder, Inputs, Split, starts};
 use crate::settings::Source;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
@@ -36,7 +36,7 @@ impl Facts {
         Ok(Facts {
             n_clients: source.n_clients(),
             n_outputs: labels(dataset)?.n_outputs() as u32,
-            n_features: n_features(inputs, dataset)? as u32,
+            n_features: Brought::new(inputs, dataset)?.n_features() as u32,
             n_structural: match inputs {
                 Inputs::Features => dataset
                     .structural_columns
@@ -180,14 +180,14 @@ impl Data {
                  without noise, and no contrast.drop_edges"
             ));
         }
-        let n_features = n_features(inputs, dataset)?;
+        let brought = Brought::new(inputs, dataset)?;
         let starts = starts(&dataset.graphs);
         let item = |at: usize| -> Result<Arc<Item>, StrategyError> {
             let graph = &dataset.graphs[at];
             let rows: Vec<u32> = (starts[at]..starts[at] + graph.n_nodes() as u32).collect();
-            let mut features = features(inputs, dataset, graph, &rows)?;
+            let mut features = brought.of(graph, &rows)?;
             if params.normalise_features {
-                features.chunks_exact_mut(n_features).for_each(normalise);
+                features.chunks_exact_mut(brought.n_features()).for_each(normalise);
             }
             let is_table = !graph.is_directed() && !graph.is_weighted();
             let pairs = graph.edges().filter(|(u, v)| is_table && u != v);
