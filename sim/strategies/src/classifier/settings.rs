@@ -210,7 +210,8 @@ pub enum LocalOptimiser {
         #[part(default = 0.0, in = 0..1)]
         momentum: f64,
     },
-    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments.
+    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. Moments are new in each round, so a first step
+    /// moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse inputs, `AdamW` or `Sgd` learn better.
     Adam,
     /// Adam with decoupled decay.
     AdamW,
