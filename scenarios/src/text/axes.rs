@@ -29,6 +29,14 @@ pub enum AxisError {
         /// The path.
         axis: String,
     },
+    /// A later axis sets all of what this one varies a part of, so that its values would come to nothing.
+    #[error("the axis {} comes after this one and sets it anew; write this one after it", quote(.by))]
+    Overwritten {
+        /// The path that the axis varies.
+        axis: String,
+        /// The later axis.
+        by: String,
+    },
     /// The key of an axis is no path.
     #[error("the axis is no path: {why}")]
     BadPath {
@@ -82,6 +90,7 @@ impl AxisError {
         match self {
             Self::NoValues { axis }
             | Self::DuplicateAxis { axis }
+            | Self::Overwritten { axis, .. }
             | Self::BadPath { axis, .. }
             | Self::Reserved { axis }
             | Self::DuplicateValue { axis, .. } => format!("axes.{}", quoted_part(axis)),
@@ -121,7 +130,11 @@ pub fn check_axes(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisErro
     }
     let mut errors = Vec::new();
     let mut paths = BTreeSet::new();
-    for (axis, values) in axes {
+    for (at, (axis, values)) in axes.iter().enumerate() {
+        if let Some((by, _)) = axes[at + 1..].iter().find(|(later, _)| is_part(axis, later)) {
+            let (axis, by) = (axis.clone(), by.clone());
+            errors.push(AxisError::Overwritten { axis, by });
+        }
         match split_path(axis).map(|parts| (matches!(parts[0].as_str(), "seed" | "sweep"), paths.insert(parts))) {
             Ok((true, _)) => errors.push(AxisError::Reserved { axis: axis.clone() }),
             Ok((false, true)) => {}
@@ -157,6 +170,14 @@ pub fn check_axes(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisErro
         errors.push(AxisError::TooManyPoints { n_points });
     }
     errors
+}
+
+/// Whether a path lies below another one.
+fn is_part(path: &str, whole: &str) -> bool {
+    match (split_path(path), split_path(whole)) {
+        (Ok(path), Ok(whole)) => path.len() > whole.len() && path.starts_with(&whole),
+        _ => false,
+    }
 }
 
 /// The same text for numbers that are equal, so that 0.1 and 0.10 count as one value.

@@ -47,6 +47,18 @@ fn every_mistake_is_reported() {
     assert_eq!(errors[0].path(), "axes.a");
 }
 
+/// A later axis of the whole would set a part's values anew; the other way round both count.
+#[test]
+fn an_axis_that_a_later_one_overwrites_is_refused() {
+    let (part, whole) = (axis("strategy.rate", &["1"]), axis("strategy", &["A()", "B()"]));
+    let other = axis("strategy_of_mine", &["1"]);
+    assert!(check_axes(&[whole.clone(), part.clone(), other.clone()], &[1]).is_empty());
+    let errors = check_axes(&[part, other, whole], &[1]);
+    let (axis, by) = ("strategy.rate".to_owned(), "strategy".to_owned());
+    assert_eq!(errors, [AxisError::Overwritten { axis, by }]);
+    assert_eq!(errors[0].path(), "axes.\"strategy.rate\"");
+}
+
 #[test]
 fn too_many_points_are_refused_before_they_are_built() {
     let values: Vec<String> = (0..100_000).map(|i| i.to_string()).collect();
