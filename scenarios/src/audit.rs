@@ -23,6 +23,8 @@ pub const STANDARD_ERRORS: f64 = 4.0;
 /// One run's numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
+    /// The card as it was written then ([`Resolved::written`](crate::claims::Resolved::written)).
+    pub card: String,
     /// The fingerprint of its result.
     pub fingerprint: String,
     /// The numbers, by metric.
@@ -38,7 +40,7 @@ pub struct Evidence {
 }
 
 /// The columns of a record.
-const COLUMNS: [&str; 5] = ["run", "seed", "fingerprint", "metric", "value"];
+const COLUMNS: [&str; 6] = ["run", "card", "seed", "fingerprint", "metric", "value"];
 
 impl Evidence {
     /// What is recorded beside the shipped claims.
@@ -70,18 +72,31 @@ impl Evidence {
         for (record, line) in lines.records().zip(2..) {
             let record = record.map_err(|error| error.to_string())?;
             let bad = |column: &str| format!("line {line}: {column} must be a number");
-            let seed = record[1].parse().map_err(|_| bad("seed"))?;
-            let value = record[4].parse().map_err(|_| bad("value"))?;
+            let seed = record[2].parse().map_err(|_| bad("seed"))?;
+            let value = record[5].parse().map_err(|_| bad("value"))?;
             let run = self
                 .runs
                 .entry(record[0].to_owned())
                 .or_default()
                 .entry(seed)
                 .or_default();
-            record[2].clone_into(&mut run.fingerprint);
-            run.values.insert(record[3].to_owned(), value);
+            record[1].clone_into(&mut run.card);
+            record[3].clone_into(&mut run.fingerprint);
+            run.values.insert(record[4].to_owned(), value);
         }
         Ok(())
+    }
+
+    /// Forgets the runs of cards that are written otherwise today, whose numbers would stand for what nobody ran; returns which.
+    pub fn forget_changed(&mut self, wanted: &Wanted) -> Vec<String> {
+        let is_changed = |run: &str, seeds: &BTreeMap<u64, Measured>| {
+            let today = wanted.cards.get(run);
+            today.is_some_and(|card| seeds.values().any(|measured| measured.card != *card))
+        };
+        let changed = self.runs.iter().filter(|(run, seeds)| is_changed(run, seeds));
+        let changed: Vec<String> = changed.map(|(run, _)| run.clone()).collect();
+        self.runs.retain(|run, _| !changed.contains(run));
+        changed
     }
 
     /// The numbers of `measures` as a record, sorted.
@@ -94,7 +109,8 @@ impl Evidence {
             for (seed, measured) in self.runs.get(&run).into_iter().flatten() {
                 if let Some(value) = measured.values.get(&measure.metric) {
                     let (seed, value) = (seed.to_string(), format!("{value}"));
-                    let _ = lines.write_record([&run, &seed, &measured.fingerprint, &measure.metric, &value]);
+                    let Measured { card, fingerprint, .. } = measured;
+                    let _ = lines.write_record([&run, card, &seed, fingerprint, &measure.metric, &value]);
                 }
             }
         }
@@ -116,6 +132,7 @@ impl Evidence {
             ));
             *known = Measured::default();
         }
+        known.card = measured.card;
         known.fingerprint = measured.fingerprint;
         known.values.extend(measured.values);
     }
@@ -160,7 +177,11 @@ fn short(fingerprint: &str) -> &str {
 }
 
 /// Which numbers are wanted, by what their runs do.
-pub struct Wanted(BTreeMap<String, Vec<(RunKey, BTreeSet<String>)>>);
+pub struct Wanted {
+    by_essence: BTreeMap<String, Vec<(RunKey, BTreeSet<String>)>>,
+    /// The card of each run as it is written.
+    cards: BTreeMap<String, String>,
+}
 
 impl Wanted {
     /// Those of `measures`.
@@ -173,12 +194,15 @@ impl Wanted {
         for measure in measures {
             by_run.entry(&measure.run).or_default().insert(measure.metric.clone());
         }
-        let mut wanted: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        let mut by_essence: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        let mut cards = BTreeMap::new();
         for (run, metrics) in by_run {
-            let essence = essence(&run.resolve(registry)?.source, registry)?;
-            wanted.entry(essence).or_default().push((run.clone(), metrics));
+            let resolved = run.resolve(registry)?;
+            let essence = essence(&resolved.source, registry)?;
+            by_essence.entry(essence).or_default().push((run.clone(), metrics));
+            cards.insert(run.to_string(), resolved.written()?);
         }
-        Ok(Wanted(wanted))
+        Ok(Wanted { by_essence, cards })
     }
 
     /// Adds what finished run and sweep directories in or below `dir` say.
@@ -199,11 +223,12 @@ impl Wanted {
                 gathered.illegal.push(path);
                 continue;
             };
-            for (key, metrics) in self.0.get(&essence).into_iter().flatten() {
+            for (key, metrics) in self.by_essence.get(&essence).into_iter().flatten() {
                 let values = metrics
                     .iter()
                     .filter_map(|metric| Some((metric.clone(), value(&run, metric)?)));
                 let measured = Measured {
+                    card: self.cards.get(&key.to_string()).cloned().unwrap_or_default(),
                     fingerprint: short(fingerprint).to_owned(),
                     values: values.collect(),
                 };

@@ -386,14 +386,27 @@ impl Resolved {
         }
         check(self.source.name(), &source, registry)
     }
+
+    /// What the card says, whatever it is asked and whichever its seed, in sixteen digits: those of another card are others, and spaces,
+    /// comments and what the card leaves to defaults change nothing.
+    ///
+    /// # Errors
+    ///
+    /// None that resolving did not find.
+    pub fn written(&self) -> Result<String, Problems> {
+        let source = unasked(&self.source)?;
+        let lines = source
+            .text()
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with("//"));
+        let bare: String = lines.flat_map(str::split_whitespace).collect();
+        Ok(blake3::hash(bare.as_bytes()).to_hex()[..16].to_owned())
+    }
 }
 
-/// What a scenario does, whatever it is called and asked and whichever its seed: two cards of the same text are the same.
-///
-/// # Errors
-///
-/// When the card breaks a rule.
-pub fn essence(source: &Source, registry: &Registry) -> Result<String, Problems> {
+/// A card without what changes nothing of what it does, and without its seed and sweep.
+fn unasked(source: &Source) -> Result<Source, Problems> {
     let mut source = source.clone();
     for (field, value) in [
         ("seed", "0"),
@@ -404,7 +417,16 @@ pub fn essence(source: &Source, registry: &Registry) -> Result<String, Problems>
     ] {
         source = apply(&source, field, value)?;
     }
-    let resolved = check("", &source, registry)?.resolved();
+    Ok(source)
+}
+
+/// What a scenario does, whatever it is called and asked and whichever its seed: two cards of the same text are the same.
+///
+/// # Errors
+///
+/// When the card breaks a rule.
+pub fn essence(source: &Source, registry: &Registry) -> Result<String, Problems> {
+    let resolved = check("", &unasked(source)?, registry)?.resolved();
     Ok(resolved
         .split_once('\n')
         .map_or(resolved.clone(), |(_, card)| card.to_owned()))

@@ -32,6 +32,11 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         true => Evidence::recorded().map_err(|why| Exit::failed(format!("error: {why}")))?,
         false => Evidence::default(),
     };
+    for run in evidence.forget_changed(&wanted) {
+        warn(&format!(
+            "warning: recorded of another card than today's, and left out: {run}"
+        ));
+    }
     // A long audit goes on where it was left; a quick one is of this program.
     let out = match (&args.out.out, args.quick) {
         (None, false) => PathBuf::from("runs/audit"),
@@ -77,7 +82,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     let names = Verdict::ALL.map(|verdict| verdict.to_string());
     folkmoot_plots::draw_audit(&out, &names, &found)?;
     if let Some(folder) = &args.record {
-        record(program, folder, &audited, &evidence)?;
+        record(program, folder, &audited, &evidence, &wanted)?;
     }
     match args.out.format {
         Format::Json => print(&json(&audited)),
@@ -112,8 +117,14 @@ fn gather(program: &Program, wanted: &Wanted, dir: &Path, evidence: &mut Evidenc
     Ok(gathered.n_used)
 }
 
-/// Adds what was measured to the records in a folder.
-fn record(program: &Program, folder: &Path, audited: &[Audited], evidence: &Evidence) -> Result<(), Exit> {
+/// Adds what was measured to the records in a folder, which lose what is of other cards.
+fn record(
+    program: &Program,
+    folder: &Path,
+    audited: &[Audited],
+    evidence: &Evidence,
+    wanted: &Wanted,
+) -> Result<(), Exit> {
     for one in audited {
         let path = folder.join(format!("{}.csv", one.claims.name));
         let mut all = Evidence::default();
@@ -122,6 +133,7 @@ fn record(program: &Program, folder: &Path, audited: &[Audited], evidence: &Evid
             let read = text.and_then(|text| all.read(&text));
             read.map_err(|why| Exit::usage(format!("error: {}: {why}", path.display())))?;
         }
+        all.forget_changed(wanted);
         all.merge(evidence);
         let measures = one.claims.measures(false, &program.registry)?;
         write(&path, all.record(&measures).as_bytes())?;

@@ -28,6 +28,7 @@ fn evidence(runs: &[(&str, &[f64])]) -> Evidence {
     for (p, values) in runs {
         for (seed, value) in (1..).zip(values.iter()) {
             let measured = Measured {
+                card: format!("card {p}"),
                 fingerprint: format!("{p}-{seed}"),
                 values: BTreeMap::from([("m".to_owned(), *value)]),
             };
@@ -220,6 +221,7 @@ fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
     assert_eq!(after.record(&measures), record);
     assert_eq!(after.runs, before.runs);
     let measured = |fingerprint: &str| Measured {
+        card: "card 0.2".to_owned(),
         fingerprint: fingerprint.to_owned(),
         values: BTreeMap::from([("m".to_owned(), 7.0)]),
     };
@@ -228,4 +230,34 @@ fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
     after.add(&run("0.2"), 1, measured("other"));
     assert_eq!(after.moved.len(), 1);
     assert!(after.read("run,seed\n").is_err() && after.read(&record.replace(",2,", ",x,")).is_err());
+}
+
+/// A card that says something else gives other runs; what is recorded of it before is no answer any more. Comments and spaces say nothing.
+#[test]
+fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
+    let registry = Registry::shipped();
+    let wanted = |set: &[&str]| {
+        let mut key = run("0.2");
+        key.set = set.iter().map(|setting| (*setting).to_owned()).collect();
+        let resolved = key.resolve(&registry).unwrap();
+        let (run, card) = (run("0.2").to_string(), resolved.written().unwrap());
+        Wanted {
+            by_essence: BTreeMap::new(),
+            cards: BTreeMap::from([(run, card)]),
+        }
+    };
+    let (today, other) = (wanted(&[]), wanted(&["strategy.walks_per_node=3"]));
+    let mut evidence = evidence(&[("0.0", &[1.0]), ("0.2", &[1.0])]);
+    let key = run("0.2").to_string();
+    let seeds = evidence.runs.get_mut(&key).unwrap();
+    seeds
+        .values_mut()
+        .for_each(|measured| measured.card = today.cards[&key].clone());
+    assert!(evidence.forget_changed(&today).is_empty() && evidence.runs.len() == 2);
+    assert_eq!(
+        evidence.forget_changed(&wanted(&["question=\"other\""])),
+        Vec::<String>::new()
+    );
+    assert_eq!(evidence.forget_changed(&other), [key]);
+    assert_eq!(evidence.runs.len(), 1);
 }
