@@ -15,6 +15,7 @@ mod golden;
 mod journey;
 mod ledger;
 mod paper_tables;
+mod shards;
 mod support;
 mod sweeps;
 mod tidy;

@@ -43,5 +43,5 @@ pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, S
 pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
 pub use sheet::Sheet;
 pub use spread::Spread;
-pub use sweep_dir::{Axis, Point, SweepDir, SweepManifest, SweepWriter};
+pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::shard::ShardArg;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run every combination of a card's axes under every seed
     Sweep(SweepArgs),
+    /// Make one sweep of what its shards have made
+    Merge(MergeArgs),
     /// Check cards without running them
     Check(CheckArgs),
     /// Show a resolved card, a data set's counts, or a result
@@ -122,10 +125,32 @@ pub(crate) struct SweepArgs {
     /// Simulate every message and do no learning
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Make the points that the directory lacks, which may be there already
+    #[arg(long, requires = "out")]
+    pub(crate) only_missing: bool,
+    /// Make what shard K of N lacks, K from 1; `auto` asks Slurm, `auto/N` HyperQueue or Kubernetes, too
+    #[arg(long, value_name = "K/N", requires = "out")]
+    pub(crate) shard: Option<ShardArg>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// Sweep directories that have all points between them
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The directory to make [default: the only DIR itself, else the first free of runs/NAME-sweep, …]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How to print the table
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]

@@ -155,8 +155,8 @@ pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
 }
 
 /// Draws the figures of a result; a failure to draw spoils no result, so it is only a warning.
-pub(crate) fn draw(dir: &Path, args: &EngineArgs, quiet: bool) -> Result<usize, Exit> {
-    let files = figures(dir, args.threads).map_err(|error| {
+pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usize, Exit> {
+    let files = figures(dir, threads).map_err(|error| {
         error.after(&format!(
             "the results in {} are complete, but not their figures",
             dir.display()

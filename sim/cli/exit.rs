@@ -64,6 +64,13 @@ impl Exit {
         }
     }
 
+    /// Ends the process with this, whatever else goes on in it.
+    pub(crate) fn now(self) -> ! {
+        let code = self.code;
+        self.report();
+        std::process::exit(code.into())
+    }
+
     /// Prints the message to stderr.
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {

@@ -22,10 +22,13 @@ mod context;
 mod exit;
 mod explain;
 mod list;
+mod merge;
 mod output;
 mod plot;
 mod run;
+mod shard;
 mod show;
+mod signals;
 mod sweep;
 mod text;
 mod verify;
@@ -54,6 +57,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),
         Command::List => list::list(&program),

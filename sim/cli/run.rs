@@ -33,7 +33,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
             .for_each(|warning| warn(&format!("warning: {warning}")));
     }
     let report = run_into(&dir, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
-    let n_figures = context::draw(&dir, &args.engine, args.out.quiet)?;
+    let n_figures = context::draw(&dir, args.engine.threads, args.out.quiet)?;
     match args.out.format {
         Format::Json => print(&json(&dir, &report)),
         Format::Text if args.out.quiet => Ok(()),

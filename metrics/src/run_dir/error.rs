@@ -36,6 +36,14 @@ pub enum WriteError {
         /// The directory.
         path: PathBuf,
     },
+    /// What lies there was made of something else.
+    #[error("{}: is of another sweep: {difference}; choose another --out", .path.display())]
+    OtherSweep {
+        /// The sweep or run directory.
+        path: PathBuf,
+        /// In what it is not what was asked for.
+        difference: String,
+    },
     /// The directory to go on with cannot be read.
     #[error(transparent)]
     Read(Box<ReadError>),
