@@ -131,10 +131,25 @@ pub(crate) struct SweepArgs {
     /// Make what shard K of N lacks, K from 1; `auto` asks Slurm, `auto/N` HyperQueue or Kubernetes, too
     #[arg(long, value_name = "K/N", requires = "out")]
     pub(crate) shard: Option<ShardArg>,
+    /// Print a file that has shards made by a scheduler, and do nothing else
+    #[arg(long, value_name = "SCHEDULER", value_enum, conflicts_with_all = ["shard", "only_missing"])]
+    pub(crate) job: Option<Scheduler>,
+    /// Shards in such a file [default: as many as points, at most 16]
+    #[arg(long, value_name = "N", requires = "job", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) shards: Option<u32>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+/// What starts shards: an array of Slurm or HyperQueue, GNU parallel, an indexed job of Kubernetes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheduler {
+    Slurm,
+    Hq,
+    Parallel,
+    Kubernetes,
 }
 
 #[derive(Args)]

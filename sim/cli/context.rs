@@ -107,11 +107,17 @@ fn has_fma() -> bool {
     true
 }
 
-/// The command that repeats a run with these results.
+/// The command that repeats a run with these results, as a shell takes it.
 pub(crate) fn command(program: &Program, verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> String {
-    let mut words = vec![quoted(&program.name), verb.to_owned(), quoted(&card.card)];
+    let words = words(program, verb, card, seed, dry_run);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of that command.
+pub(crate) fn words(program: &Program, verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> Vec<String> {
+    let mut words = vec![program.name.clone(), verb.to_owned(), card.card.clone()];
     for setting in &card.set {
-        words.extend(["--set".to_owned(), quoted(setting)]);
+        words.extend(["--set".to_owned(), setting.clone()]);
     }
     if let Some(seed) = seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
@@ -120,9 +126,9 @@ pub(crate) fn command(program: &Program, verb: &str, card: &CardArgs, seed: Opti
         words.push("--dry-run".to_owned());
     }
     if let Some(data) = &card.data.data {
-        words.extend(["--data".to_owned(), quoted(&data.to_string_lossy())]);
+        words.extend(["--data".to_owned(), data.to_string_lossy().into_owned()]);
     }
-    words.join(" ")
+    words
 }
 
 /// A word as a shell takes it.

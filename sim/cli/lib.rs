@@ -21,6 +21,7 @@ mod compare;
 mod context;
 mod exit;
 mod explain;
+mod job;
 mod list;
 mod merge;
 mod output;

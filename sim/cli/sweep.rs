@@ -3,6 +3,7 @@
 use crate::args::{Format, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
+use crate::job::Job;
 use crate::output::{print, warn};
 use crate::signals::stop_flag;
 use crate::text;
@@ -18,6 +19,9 @@ pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     let scenario = context::scenario(program, &args.card, None, &[])?;
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
+    if let Some(scheduler) = args.job {
+        return print(&job(program, args, &plan, &dir).file(scheduler));
+    }
     let variable = |name: &str| std::env::var(name).ok();
     let shard = args.shard.map(|shard| shard.resolve(&variable)).transpose();
     let shard = shard.map_err(|why| Exit::usage(format!("error: --shard: {why}")))?;
@@ -102,6 +106,20 @@ fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points
             name_of(shard)
         ))
     ));
+}
+
+/// What a scheduler is to do, in one thread a shard unless more are asked for.
+fn job<'a>(program: &Program, args: &SweepArgs, plan: &'a Plan<'_>, dir: &Path) -> Job<'a> {
+    const MOST: u32 = 16;
+    let n_points = plan.points.len();
+    Job {
+        name: &plan.manifest.name,
+        n_points,
+        n_shards: args.shards.unwrap_or((n_points as u32).clamp(1, MOST)),
+        words: context::words(program, "sweep", &args.card, None, args.dry_run),
+        out: dir.to_string_lossy().into_owned(),
+        threads: args.engine.threads.unwrap_or(1),
+    }
 }
 
 fn name_of(shard: Shard) -> String {
