@@ -26,13 +26,14 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn lay_without_two(temp: &TempDir) {
     let mut left = swept().files.clone();
     left.retain(|name, _| !name.starts_with("figures/") && name != "points.csv" && !name.starts_with("points/0002-"));
-    left.retain(|name, _| !name.starts_with("points/0003-") || name.ends_with("manifest.json"));
+    let begun = ["manifest.json", "scenario.ron"];
+    left.retain(|name, _| !name.starts_with("points/0003-") || begun.iter().any(|file| name.ends_with(file)));
     let unfinished = |bytes: &[u8]| {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         text.replace("\"finished\": true", "\"finished\": false").into_bytes()
     };
     for (name, bytes) in &mut left {
-        if name == "sweep.json" || name.starts_with("points/0003-") {
+        if name == "sweep.json" || (name.starts_with("points/0003-") && name.ends_with("manifest.json")) {
             *bytes = unfinished(bytes);
         }
     }
@@ -190,6 +191,49 @@ fn a_shard_that_there_is_not_is_refused() {
     assert_eq!(temp.names(), [""; 0]);
 }
 
+#[test]
+fn an_audit_reads_what_an_unfinished_sweep_has() {
+    let temp = TempDir::new();
+    lay_without_two(&temp);
+    temp.write(
+        "mine.ron",
+        r#"(system: "Mine", paper: "A note", claims: [(
+            id: "hops", claim: "Each hop but the last is a message.", at: "page 1", printed: "39", rule: Exact,
+            card: "karate", set: ["strategy.walks_per_node=2", "sweep.seeds=[4, 2]"],
+            arm: { "strategy.predictor_prob": "0.0" }, metric: "peer_messages_per_walk",
+        )])"#,
+    );
+    let args = [
+        "audit", "mine.ron", "--from", "out", "--out", "judged", "--format", "json",
+    ];
+    let ended = temp.run(&args);
+    assert_eq!(ended.stderr, "");
+    let rows: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
+    assert_eq!((&rows[0]["verdict"], &rows[0]["seeds"]), (&"exact".into(), &2.into()));
+}
+
+#[test]
+fn shards_of_other_data_are_refused() {
+    let temp = TempDir::new();
+    temp.write(
+        "c.ron",
+        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off, attacks: false))",
+    );
+    let shard = |shard: &str| temp.run(&["sweep", "c.ron", "--out", "out", "--shard", shard]);
+    shard("1/2").refused(&["edges.txt was not found"]);
+    assert_eq!(temp.names(), ["c.ron"]);
+    temp.write("data/edges.txt", "0 1\n1 2\n2 3\n3 0\n");
+    shard("1/2").done();
+    temp.write("data/edges.txt", "0 1\n1 2\n2 3\n");
+    shard("2/2").refused(&[
+        "out: is of another sweep: the data set EdgeList( edges",
+        "has changed since",
+    ]);
+    temp.write("data/edges.txt", "0 1\n1 2\n2 3\n3 0\n");
+    shard("2/2").done();
+    temp.run(&["merge", "out"]).done();
+}
+
 /// A sweep of twelve points, one at a time, that takes some seconds.
 const SLOW: &[&str] = &[
     "sweep",
@@ -215,16 +259,20 @@ fn started(temp: &TempDir, args: &[&str], n: usize) -> (Child, impl Iterator<Ite
     (child, lines)
 }
 
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
 #[test]
 fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
     let temp = TempDir::new();
-    for (signal, out) in [("INT", "int"), ("TERM", "term")] {
+    for (name, out) in [("INT", "int"), ("TERM", "term")] {
         let args = [&SLOW[..SLOW.len() - 1], &[out]].concat();
         let (child, lines) = started(&temp, &args, 3);
-        let kill = Command::new("kill")
-            .args([&format!("-{signal}"), &child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
+        signal(&child, name);
         let said: Vec<String> = lines.collect();
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1), "{said:#?}");
         let sweep = SweepDir::open(&temp.join(out)).unwrap();
@@ -248,6 +296,27 @@ fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
     for out in ["int", "term"] {
         assert_same(&result_of(&temp, out), &result_of(&temp, "out"), out);
     }
+}
+
+#[test]
+fn a_second_signal_ends_a_sweep_at_once() {
+    let temp = TempDir::new();
+    let (mut child, _lines) = started(&temp, SLOW, 2);
+    // Asked once, it waits for whoever else writes the tables.
+    let tables = std::fs::File::open(temp.join("out/scenario.ron")).unwrap();
+    tables.lock().unwrap();
+    signal(&child, "TERM");
+    // Long enough for it to end, were it to end at the first.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none());
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    drop(tables);
+    let sweep = SweepDir::open(&temp.join("out")).unwrap();
+    assert!((1..12).contains(&sweep.points.len()));
+    let names = files(&temp.join("out")).into_keys();
+    let tables: Vec<String> = names.filter(|name| !name.starts_with("points/")).collect();
+    assert_eq!(tables, ["scenario.ron", "sweep.json"]);
 }
 
 #[test]

@@ -194,9 +194,11 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let scenario = scenario(i)?;
         if !scenario.dataset().is_generated() {
             let loaded = load(&scenario, making.dirs, &cache, &mut ())?;
-            let name = scenario.dataset_text().to_owned();
+            let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();
             let prints = &mut manifest.data_fingerprints;
-            prints.entry(name).or_insert_with(|| loaded.dataset.fingerprint());
+            prints
+                .entry(words.join(" "))
+                .or_insert_with(|| loaded.dataset.fingerprint());
         }
     }
     let (dir, card) = (making.dir, making.card);

@@ -3,7 +3,8 @@
 use super::table::encode_points;
 use super::{POINTS, POINTS_DIR, Point, SWEEP, Shard, SweepManifest, read_finished, read_points, read_sweep_manifest};
 use crate::run_dir::{
-    Disk, Files, Manifest, ReadError, SCENARIO, WriteError, commit, create_dirs, read_bytes, remove_empty_dirs, to_json,
+    Disk, Files, MANIFEST, Manifest, ReadError, SCENARIO, WriteError, commit, create_dirs, read_bytes,
+    remove_empty_dirs, to_json,
 };
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -150,6 +151,8 @@ impl SweepWriter {
         if is_finished(&self.manifest, point, &dir)? {
             return Ok(Claim::Finished);
         }
+        // Without a manifest it is no run directory, should the rest stay.
+        let _ = fs::remove_file(dir.join(MANIFEST));
         match fs::remove_dir_all(&dir) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(WriteError::io(&dir, source)),
             _ => Ok(Claim::Yours(lock)),
