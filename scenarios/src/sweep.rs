@@ -189,8 +189,10 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         command: making.identity.command.clone(),
         ..plan.manifest.clone()
     };
-    // What is missing is said before a directory is made. Shards look at all points: they are to agree on the data.
-    for i in 0..plan.points.len() {
+    let is_ours = |point: &Point| making.shard.is_none_or(|shard| shard.owns(point.point));
+    // What is missing is said before a directory is made. A shard looks at a point of each arm, too: all are to agree on the data.
+    let n_seeds = plan.manifest.seeds.len();
+    for i in (0..plan.points.len()).filter(|i| is_ours(&plan.points[*i]) || i % n_seeds == 0) {
         let scenario = scenario(i)?;
         if !scenario.dataset().is_generated() {
             let loaded = load(&scenario, making.dirs, &cache, &mut ())?;
@@ -207,10 +209,7 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         true => SweepWriter::join(dir, manifest, card, making.shard)?,
         false => SweepWriter::create(dir, manifest, card)?,
     };
-    let points: Vec<(usize, &Point)> = (0..)
-        .zip(&plan.points)
-        .filter(|(_, point)| making.shard.is_none_or(|shard| shard.owns(point.point)))
-        .collect();
+    let points: Vec<(usize, &Point)> = (0..).zip(&plan.points).filter(|(_, point)| is_ours(point)).collect();
     let n_workers = making.options.threads.clamp(1, points.len().max(1));
     let options = Options {
         threads: (making.options.threads / n_workers).max(1),

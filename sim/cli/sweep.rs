@@ -139,14 +139,10 @@ fn goes_on(command: &str, dir: &Path, shard: Option<Shard>) -> String {
 /// then some were given up, or another process is making them.
 fn settle(sweep: &SweepWriter, shard: Option<Shard>, n_points: usize, goes_on: &str) -> Result<(), Exit> {
     let n_done = match shard {
-        None => sweep
-            .collect()
-            .map_err(|error| Exit::usage(format!("error: {error}")))?,
-        Some(shard) => {
-            let rows = SweepDir::open(sweep.dir())?.points;
-            rows.iter().filter(|row| shard.owns(row.point)).count()
-        }
+        None => sweep.collect(),
+        Some(shard) => sweep.n_finished(shard),
     };
+    let n_done = n_done.map_err(|error| Exit::usage(format!("error: {error}")))?;
     match n_done < n_points {
         true => Err(Exit::failed(format!(
             "unfinished: {n_done} of {} are there\n  go on with: {goes_on}",

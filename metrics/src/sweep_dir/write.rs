@@ -159,6 +159,19 @@ impl SweepWriter {
         }
     }
 
+    /// How many of a shard's points are finished.
+    ///
+    /// # Errors
+    ///
+    /// As [`SweepWriter::claim`].
+    pub fn n_finished(&self, shard: Shard) -> Result<usize, WriteError> {
+        let points = self.manifest.points().into_iter();
+        let finished = points
+            .filter(|point| shard.owns(point.point))
+            .map(|point| is_finished(&self.manifest, &point, &self.point_path(&point)));
+        finished.map(|finished| finished.map(usize::from)).sum()
+    }
+
     /// Gives up a sweep that this process made, before any of its points is finished: removes what it made, unless there is a
     /// point by now that others make, or that finished rounds are kept of.
     pub fn abandon(self) {
