@@ -128,6 +128,19 @@ impl Ledger {
         self.rounds.resize_with(n_rounds, || vec![Cell::default(); width]);
     }
 
+    /// The counters alone, by round.
+    pub fn cells(&self) -> &[Vec<Cell>] {
+        &self.rounds
+    }
+
+    /// A ledger of these kinds with counters as [`Ledger::cells`] gives them; `None` where they are those of other kinds.
+    pub fn with_cells(kinds: impl Into<Vec<Kind>>, rounds: Vec<Vec<Cell>>) -> Option<Self> {
+        let kinds = kinds.into();
+        let width = kinds.len() * Direction::ALL.len();
+        let fits = rounds.iter().all(|cells| cells.len() == width);
+        fits.then_some(Ledger { kinds, rounds })
+    }
+
     /// Adds another ledger of the same kinds.
     pub fn merge(&mut self, other: &Ledger) {
         for (round, cells) in other.rounds.iter().enumerate() {

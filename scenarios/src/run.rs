@@ -5,7 +5,7 @@ use crate::summary::summarise;
 use crate::text::Problems;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::run::Observer;
+use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
@@ -107,6 +107,12 @@ pub trait Watcher: Send {
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
 
+    /// Asked after every window, which began at `at` of virtual time, with the number of finished rounds: whether to save the run's state.
+    /// Default: no.
+    fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
+        Pause::GoOn
+    }
+
     /// The rows of `timing.csv`.
     fn timing(&mut self) -> Vec<TimingRow>;
 }
@@ -171,6 +177,32 @@ pub fn run_into(
         ..Manifest::default()
     };
     let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    play(writer, scenario, loaded, (options, None), watcher)
+}
+
+/// Goes on with a run in its directory, from a checkpoint that suits it.
+///
+/// # Errors
+///
+/// See [`Failure`]. What the directory held stays.
+pub fn resume_into(
+    writer: RunWriter,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    options: Options,
+    saved: &Saved,
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
+    play(writer, scenario, loaded, (options, Some(saved)), watcher)
+}
+
+fn play(
+    writer: RunWriter,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    (options, saved): (Options, Option<&Saved>),
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
     let writer = Writer::spawn(writer).map_err(Failure::Write)?;
     let world = scenario.world();
     let job = Job {
@@ -179,6 +211,7 @@ pub fn run_into(
         world: &world,
         seed: scenario.seed(),
         options,
+        saved,
     };
     let mut saver = Saver {
         writer,
@@ -255,6 +288,15 @@ impl Saver<'_> {
         self.writer.send(Record::Messages(messages()))?;
         self.writer.send(Record::Save)
     }
+
+    /// Keeps an error for whoever runs; the engine gets its text.
+    fn keep(&mut self, written: Result<(), WriteError>) -> Result<(), String> {
+        written.map_err(|error| {
+            let text = error.to_string();
+            self.error = Some(error);
+            text
+        })
+    }
 }
 
 impl Observer for Saver<'_> {
@@ -264,14 +306,20 @@ impl Observer for Saver<'_> {
         messages: &mut dyn FnMut() -> Vec<MessageRow>,
     ) -> Result<(), String> {
         self.watcher.progress(rounds.len());
-        self.save(rounds, messages).map_err(|error| {
-            let text = error.to_string();
-            self.error = Some(error);
-            text
-        })
+        let saved = self.save(rounds, messages);
+        self.keep(saved)
     }
 
     fn stage_done(&mut self, stage: &str) {
         self.watcher.lap(stage);
+    }
+
+    fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
+        self.watcher.pause(at, rounds)
+    }
+
+    fn checkpoint(&mut self, saved: Saved) -> Result<(), String> {
+        let written = self.writer.save_checkpoint(saved.0);
+        self.keep(written)
     }
 }

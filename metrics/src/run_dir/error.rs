@@ -36,6 +36,12 @@ pub enum WriteError {
         /// The directory.
         path: PathBuf,
     },
+    /// Another process writes the directory.
+    #[error("{}: is being written by another process; wait for its end, or end it", .path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory to go on with cannot be read.
     #[error(transparent)]
     Read(Box<ReadError>),

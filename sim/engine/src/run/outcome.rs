@@ -54,7 +54,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             privacy,
             clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
             counters,
-            handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
+            handled: self.cores().map(|core| core.handled).sum(),
             rounds: self.server.record.rounds.clone(),
             scores,
             summary: sheet.take_summary(),
@@ -78,8 +78,8 @@ impl<S: Strategy> Run<'_, '_, S> {
 
     /// The numbers that the tables below are made of.
     fn numbers(&self) -> Numbers<'_> {
-        let cores = std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
-        let (counters, releases) = cores
+        let (counters, releases) = self
+            .cores()
             .map(|core| (core.counters.as_slice(), core.releases.as_slice()))
             .unzip();
         let Setup {
