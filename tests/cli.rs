@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 const COMMANDS: &[&str] = &[
     "run",
+    "resume",
     "sweep",
     "check",
     "show",

@@ -7,6 +7,7 @@ mod bad_data;
 mod bad_learning;
 mod bad_output;
 mod cards;
+mod checkpoints;
 mod cli;
 mod determinism;
 mod emulated;

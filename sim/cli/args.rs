@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::pauses::Every;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario and write its results and figures
     Run(RunArgs),
+    /// Go on with a run that was stopped or killed, from the state that it left
+    Resume(ResumeArgs),
     /// Run every combination of a card's axes under every seed
     Sweep(SweepArgs),
     /// Check cards without running them
@@ -76,6 +79,14 @@ pub(crate) struct EngineArgs {
     pub(crate) no_windows: bool,
 }
 
+/// When a run's state is saved.
+#[derive(Args)]
+pub(crate) struct EveryArgs {
+    /// Save the run's state so often, as in 10min, 20rounds or 3600virtual_s, for `resume` [default: only when stopped]
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) checkpoint_every: Option<Every>,
+}
+
 /// What a run leaves and says.
 #[derive(Args)]
 pub(crate) struct OutArgs {
@@ -110,9 +121,29 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
     #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArgs {
+    /// A run directory that is not finished
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]

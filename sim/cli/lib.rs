@@ -1,7 +1,7 @@
 //! The command line as a library: one file per subcommand, for whatever a registry holds.
 //!
 //! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
-//! warnings to stderr; exit codes are 0 done, 1 the run failed, 2 bad usage, card, data or output path.
+//! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
 //!
 //! The shipped program is [`main`] with [`Registry::shipped`]. Who adds parts of their own writes the same line and has every
 //! subcommand for them:
@@ -23,9 +23,12 @@ mod exit;
 mod explain;
 mod list;
 mod output;
+mod pauses;
 mod plot;
+mod resume;
 mod run;
 mod show;
+mod signals;
 mod sweep;
 mod text;
 mod verify;
@@ -53,6 +56,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
     let result = match cli.command {
         Command::Run(args) => run::run(&program, &args),
+        Command::Resume(args) => resume::resume(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),

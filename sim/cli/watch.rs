@@ -1,5 +1,8 @@
 //! The wall clock and progress: the one place that looks at either.
 
+use crate::pauses::Pauses;
+use folkmoot_engine::prelude::SimTime;
+use folkmoot_engine::run::Pause;
 use folkmoot_metrics::TimingRow;
 use folkmoot_scenarios::run::Watcher;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +22,7 @@ pub(crate) struct Stopwatch {
     last: Instant,
     rows: Vec<TimingRow>,
     bar: ProgressBar,
+    pauses: Option<Pauses>,
 }
 
 #[allow(
@@ -33,7 +37,14 @@ impl Stopwatch {
             last: Instant::now(),
             rows: Vec::new(),
             bar: bar(total, unit, quiet),
+            pauses: None,
         }
+    }
+
+    /// The same for a run whose state may be saved.
+    pub(crate) fn pausing(mut self, pauses: Pauses) -> Self {
+        self.pauses = Some(pauses);
+        self
     }
 
     /// Seconds since the start or the last lap.
@@ -67,6 +78,11 @@ impl Watcher for Stopwatch {
 
     fn progress(&mut self, rounds: usize) {
         self.bar.set_position(rounds as u64);
+    }
+
+    fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
+        let pauses = self.pauses.as_mut();
+        pauses.map_or(Pause::GoOn, |pauses| pauses.ask(at, rounds))
     }
 
     fn timing(&mut self) -> Vec<TimingRow> {
