@@ -3,7 +3,7 @@
 #[path = "../sim/engine/tests/reference/stops.rs"]
 mod stops;
 
-use crate::support::{ROUGH, TempDir, assert_same, result_of, run_args};
+use crate::support::{ROUGH, TempDir, assert_same, files, result_of, run_args};
 use folkmoot_engine::prelude::{Options, SimTime};
 use folkmoot_engine::run::{Observer, Outcome, Pause, Saved};
 use folkmoot_graphs::DataDirs;
@@ -159,8 +159,8 @@ fn stopping_changes_nothing_of_the_others() {
     stopping_changes_nothing("ppgm/federated", &fewer, false);
 }
 
-/// A run of some seconds, which learns nothing.
-const LONG: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=20000"];
+/// A run that learns nothing, long enough to be stopped on its way.
+const LONG: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=4000"];
 /// A run of a fraction of one.
 const SHORT: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=300"];
 
@@ -254,7 +254,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
         refused(&["checkpoint/state: is damaged: "]);
     }
     fs::write(&state, &whole).unwrap();
-    let other = String::from_utf8(card.clone()).unwrap().replace("20000", "20001");
+    let other = String::from_utf8(card.clone()).unwrap().replace("4000", "4001");
     fs::write(dir.join("scenario.ron"), other).unwrap();
     refused(&["is the checkpoint of another run: the scenario"]);
     fs::write(dir.join("scenario.ron"), &card).unwrap();
@@ -270,4 +270,40 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
         .refused(&["nowhere: is not a run directory"]);
     temp.run(&["run", "karate", "--checkpoint-every", "10"])
         .refused(&["must be a number above 0 with its unit"]);
+}
+
+/// In the same world a fork is the run that goes on; in another it is not, and says where it comes from. Its parent stays as it was.
+#[test]
+fn a_fork_goes_on_from_the_same_state_in_another_world() {
+    let temp = TempDir::new();
+    let (dir, _) = stopped(&temp, "out");
+    let before = files(&dir);
+    temp.run(&["fork", "out", "--out", "twin", "--quiet"]).done();
+    let slow = "network=Links(uplink: (latency_ms: Constant(500)))";
+    temp.run(&["fork", "out", "--set", slow, "--out", "slow", "--quiet"])
+        .done();
+    assert_same(&files(&dir), &before, "the parent");
+    temp.run(&["resume", "out", "--quiet"]).done();
+    assert_eq!(fingerprint(&temp.join("twin")), fingerprint(&dir));
+    let [twin, slow, whole] = ["twin", "slow", "out"].map(|name| RunDir::open(&temp.join(name)).unwrap());
+    let parent = |run: &RunDir| run.manifest.parent.clone().unwrap();
+    assert_eq!(parent(&twin), parent(&slow));
+    assert_eq!((parent(&slow).dir.as_str(), whole.manifest.parent), ("out", None));
+    assert!(slow.summary["virtual_s"] > whole.summary["virtual_s"]);
+    assert_eq!(slow.rounds.len(), whole.rounds.len());
+    temp.run(&["verify", "slow"])
+        .refused(&["was forked from out", "folkmoot fork out --set"]);
+    stopped(&temp, "again");
+    for fixed in [
+        "strategy.protocol.rounds=9",
+        "seed=2",
+        "partition.n_clients=3",
+        "dataset.n_graphs=90",
+    ] {
+        let (field, _) = fixed.split_once(['.', '=']).unwrap();
+        temp.run(&["fork", "again", "--set", fixed, "--out", "no"])
+            .refused(&[&format!("{field} cannot change in a fork")]);
+    }
+    temp.run(&["fork", "out", "--out", "no"])
+        .refused(&["has no checkpoint"]);
 }

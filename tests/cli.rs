@@ -7,6 +7,7 @@ use std::process::Stdio;
 const COMMANDS: &[&str] = &[
     "run",
     "resume",
+    "fork",
     "sweep",
     "check",
     "show",

@@ -34,7 +34,7 @@ mod writer;
 pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
-pub use manifest::{Manifest, encode_summary, fingerprint};
+pub use manifest::{Manifest, Parent, encode_summary, fingerprint};
 pub use read::RunDir;
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};

@@ -7,7 +7,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
-use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
+use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
 use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
@@ -164,7 +164,36 @@ pub fn run_into(
     identity: &Identity,
     watcher: &mut dyn Watcher,
 ) -> Result<Report, Failure> {
+    let manifest = manifest(scenario, loaded, options, identity);
+    let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    play(writer, scenario, loaded, (options, None), watcher)
+}
+
+/// Runs a scenario from a state that another run has saved, and writes its directory, which holds that state from the start.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub fn fork_into(
+    dir: &Path,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    options: Options,
+    identity: &Identity,
+    (parent, saved): (Parent, Saved),
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
     let manifest = Manifest {
+        parent: Some(parent),
+        ..manifest(scenario, loaded, options, identity)
+    };
+    let mut writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    writer.save_checkpoint(&saved.0).map_err(Failure::Write)?;
+    resume_into(writer, scenario, loaded, options, &saved, watcher)
+}
+
+fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &Identity) -> Manifest {
+    Manifest {
         name: scenario.name().to_owned(),
         version: identity.version.clone(),
         target: identity.target.clone(),
@@ -175,9 +204,7 @@ pub fn run_into(
         notes: loaded.dataset.notes.clone(),
         warnings: identity.warnings.clone(),
         ..Manifest::default()
-    };
-    let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
-    play(writer, scenario, loaded, (options, None), watcher)
+    }
 }
 
 /// Goes on with a run in its directory, from a checkpoint that suits it.

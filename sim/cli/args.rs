@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Go on with a run that was stopped or killed, from the state that it left
     Resume(ResumeArgs),
+    /// Begin another run with the state that an unfinished one has saved, in another world
+    Fork(ForkArgs),
     /// Run every combination of a card's axes under every seed
     Sweep(SweepArgs),
     /// Check cards without running them
@@ -144,6 +146,23 @@ pub(crate) struct ResumeArgs {
     /// Say nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ForkArgs {
+    /// A run directory with a saved state, which is left as it is
+    pub(crate) dir: PathBuf,
+    /// Change a field of the card's world, as in network.uplink.loss_prob=0.2; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Args)]

@@ -21,6 +21,7 @@ mod compare;
 mod context;
 mod exit;
 mod explain;
+mod fork;
 mod list;
 mod output;
 mod pauses;
@@ -57,6 +58,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&program, &args),
         Command::Resume(args) => resume::resume(&program, &args),
+        Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),

@@ -15,7 +15,7 @@
 //! Numbers are little-endian. A file that is not this to the last byte is refused with the reason: a run never starts afresh where it was
 //! asked to go on.
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, fingerprint};
 use super::read::read_bytes;
 use super::{CHECKPOINT, ReadError};
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,12 @@ impl Checkpoint {
             what,
             command: manifest.command.clone(),
         })
+    }
+
+    /// The fingerprint of the state, in hexadecimal.
+    pub fn fingerprint(&self) -> String {
+        let sections = self.sections.iter();
+        fingerprint(sections.map(|(name, bytes)| (name.as_str(), bytes.as_slice())))
     }
 
     /// Checks that a run goes on as what it was: by the same program, with the same card and on the same data, if they are known yet.
