@@ -151,7 +151,8 @@ fn stopping_changes_nothing_of_the_others() {
     let jitter = "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200)))";
     let smaller = ["dataset.n_nodes=200", jitter];
     stopping_changes_nothing("deep-walk/edge-response", &smaller, false);
-    stopping_changes_nothing("gw-ldp/small", &["strategy.protocol.rounds=2"], false);
+    let few = ["dataset.n_graphs=48", "strategy.protocol.rounds=2"];
+    stopping_changes_nothing("gw-ldp/small", &few, false);
     stopping_changes_nothing("fgcl/small", &["strategy.protocol.rounds=2"], false);
     let few = "dataset.n_functions=24";
     stopping_changes_nothing("ppgm/small", &[few, "strategy.training.epochs=1"], false);
