@@ -14,7 +14,7 @@ use crate::study::{Heard, Study};
 use crate::wire::{self, DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
-use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -224,9 +224,9 @@ pub(crate) struct Core<S: Strategy> {
     /// What was sent to each part in this window.
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
     /// By round, then counter.
-    pub(crate) counters: Vec<Vec<u64>>,
+    pub(crate) counters: ByRound<Vec<u64>>,
     /// By round, then mechanism.
-    pub(crate) releases: Vec<Vec<Releases>>,
+    pub(crate) releases: ByRound<Vec<Releases>>,
     n_mechanisms: usize,
     pub(crate) prices: Prices,
     pub(crate) handled: u64,
@@ -247,8 +247,8 @@ impl<S: Strategy> Core<S> {
             agendas: Agendas::new(Shares::blocks(n_clients)),
             ledger: Ledger::new(wire::in_order([S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS])),
             outboxes: (0..=shares.n_parts()).map(|_| Vec::new()).collect(),
-            counters: Vec::new(),
-            releases: Vec::new(),
+            counters: ByRound::default(),
+            releases: ByRound::default(),
             n_mechanisms,
             prices: Prices::default(),
             handled: 0,
@@ -506,21 +506,29 @@ impl<S: Strategy> Core<S> {
 
     /// Raises a counter.
     pub(crate) fn count(&mut self, round: Round, counter: usize, n: u64) {
-        let round = round.0 as usize;
-        if round >= self.counters.len() {
-            self.counters.resize_with(round + 1, || vec![0; S::COUNTERS.len()]);
+        self.counters.at(round, || vec![0; S::COUNTERS.len()])[counter] += n;
+    }
+
+    /// Takes over what another part has counted: every sum is one of integers, so it has no order.
+    pub(crate) fn take_counts(&mut self, other: &mut Core<S>) {
+        self.ledger.take(&mut other.ledger);
+        for (round, counts) in other.counters.drain() {
+            let mine = self.counters.at(round, || vec![0; S::COUNTERS.len()]);
+            mine.iter_mut().zip(counts).for_each(|(mine, n)| *mine += n);
         }
-        self.counters[round][counter] += n;
+        for (round, releases) in other.releases.drain() {
+            let mine = self.releases.at(round, || vec![Releases::default(); self.n_mechanisms]);
+            for (mine, releases) in mine.iter_mut().zip(releases) {
+                mine.n += releases.n;
+                mine.epsilon += releases.epsilon;
+            }
+        }
     }
 
     /// Notes releases that cost `epsilon` together.
     pub(crate) fn release(&mut self, round: Round, mechanism: usize, n: u64, epsilon: f64) {
-        let round = round.0 as usize;
-        if round >= self.releases.len() {
-            self.releases
-                .resize_with(round + 1, || vec![Releases::default(); self.n_mechanisms]);
-        }
-        let releases = &mut self.releases[round][mechanism];
+        let blank = || vec![Releases::default(); self.n_mechanisms];
+        let releases = &mut self.releases.at(round, blank)[mechanism];
         releases.n += n;
         if epsilon.is_finite() {
             releases.epsilon += (epsilon * EPSILON_UNITS).round() as u128;

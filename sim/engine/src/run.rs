@@ -477,9 +477,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         self.n_windows += 1;
         if self.server.record.rounds.len() > self.rounds_seen {
             self.rounds_seen = self.server.record.rounds.len();
+            self.gather_counts();
             let this = &*self;
             observer
-                .rounds_done(&this.server.record.rounds, &mut || this.message_rows(&this.ledger()))
+                .rounds_done(&this.server.record.rounds, &mut || {
+                    this.message_rows(&this.server.core.ledger)
+                })
                 .map_err(RunError::Observer)?;
         }
         Ok(())
@@ -494,11 +497,11 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// The ledger of all parts.
-    fn ledger(&self) -> Ledger {
-        let mut ledger = self.server.core.ledger.clone();
-        self.parts.iter().for_each(|part| ledger.merge(&part.core.ledger));
-        ledger
+    /// Gives the server's part what all have counted, so that no other keeps anything of every round.
+    fn gather_counts(&mut self) {
+        for part in &mut self.parts {
+            self.server.core.take_counts(&mut part.core);
+        }
     }
 
     fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {
