@@ -49,18 +49,20 @@ impl Stopwatch {
 )]
 impl Watcher for Stopwatch {
     fn lap(&mut self, stage: &str) {
-        let peak_memory_bytes = peak_memory();
+        let [peak_memory_bytes, memory_bytes] = memory(["VmHWM:", "VmRSS:"]);
         let seconds = self.seconds();
         self.last = Instant::now();
         match self.rows.iter_mut().find(|row| row.stage == stage) {
             Some(row) => {
                 row.seconds += seconds;
                 row.peak_memory_bytes = peak_memory_bytes;
+                row.memory_bytes = memory_bytes;
             }
             None => self.rows.push(TimingRow {
                 stage: stage.to_owned(),
                 seconds,
                 peak_memory_bytes,
+                memory_bytes,
             }),
         }
     }
@@ -102,10 +104,12 @@ pub(crate) fn bar(total: Option<u64>, unit: &str, quiet: bool) -> ProgressBar {
     }
 }
 
-/// The most memory this process has had, if the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+/// What the system tells of this process's memory under these names, in bytes.
+fn memory(names: [&str; 2]) -> [Option<u64>; 2] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    names.map(|name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kib * 1024)
+    })
 }
