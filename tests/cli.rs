@@ -14,6 +14,7 @@ const COMMANDS: &[&str] = &[
     "plot",
     "compare",
     "verify",
+    "data",
     "completions",
     "man",
 ];

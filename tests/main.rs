@@ -14,6 +14,7 @@ mod federated;
 mod golden;
 mod journey;
 mod ledger;
+mod mapped;
 mod paper_tables;
 mod support;
 mod sweeps;

@@ -61,6 +61,16 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
 
+/// Loads a scenario's data.
+///
+/// # Errors
+///
+/// When they cannot be found or read.
+pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failure> {
+    let rng = &mut Streams::new(scenario.seed()).global(Purpose(*b"dataset "));
+    scenario.dataset().load(dirs, rng).map_err(Failure::Data)
+}
+
 /// Loads a scenario's data and shares them out: two stages of the watcher's.
 ///
 /// # Errors
@@ -68,16 +78,18 @@ pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
 /// When the data cannot be found, read or shared out, or the card asks more clients than there are.
 pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
-    let spec = scenario.dataset();
-    let seed = if spec.is_generated() { scenario.seed() } else { 0 };
+    let seed = if scenario.dataset().is_generated() {
+        scenario.seed()
+    } else {
+        0
+    };
     let key = format!("{} {seed}", scenario.dataset_text());
     let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
     let cached = known().get(&key).cloned();
     let dataset = match cached {
         Some(dataset) => dataset,
         None => {
-            let rng = &mut streams.global(Purpose(*b"dataset "));
-            let dataset = Arc::new(spec.load(dirs, rng).map_err(Failure::Data)?);
+            let dataset = Arc::new(load_data(scenario, dirs)?);
             known().insert(key, Arc::clone(&dataset));
             dataset
         }
@@ -184,12 +196,17 @@ pub fn run_into(
         writer,
         seen: 0,
         error: None,
+        dataset: &loaded.dataset,
         watcher,
     };
     let finished = scenario.strategy().run(&job, &mut saver);
     let Saver { writer, error, .. } = saver;
     if let Some(error) = error {
         return Err(Failure::Write(error));
+    }
+    // What was computed from damaged data, or failed for it, is nothing.
+    if let Some(damage) = loaded.dataset.damage() {
+        return Err(Failure::Data(damage));
     }
     let finished = finished.map_err(Failure::Run)?;
     watcher.lap("score");
@@ -239,6 +256,7 @@ struct Saver<'a> {
     writer: Writer,
     seen: usize,
     error: Option<WriteError>,
+    dataset: &'a Dataset,
     watcher: &'a mut dyn Watcher,
 }
 
@@ -264,6 +282,10 @@ impl Observer for Saver<'_> {
         messages: &mut dyn FnMut() -> Vec<MessageRow>,
     ) -> Result<(), String> {
         self.watcher.progress(rounds.len());
+        // A round on damaged data is none to be saved, and the next would be no better.
+        if let Some(damage) = self.dataset.damage() {
+            return Err(damage.to_string());
+        }
         self.save(rounds, messages).map_err(|error| {
             let text = error.to_string();
             self.error = Some(error);

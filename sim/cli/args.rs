@@ -31,6 +31,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
     Verify(VerifyArgs),
+    /// Write data sets as files that cards map into memory, and check such files
+    #[command(subcommand)]
+    Data(DataCommand),
     /// Hold what the papers claim against what was measured
     Audit(AuditArgs),
     /// Print a completion script for a shell
@@ -179,6 +182,40 @@ pub(crate) struct VerifyArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DataCommand {
+    /// Draw a graph and write it, for dataset: Mapped(path: FILE)
+    Generate {
+        #[command(flatten)]
+        write: WriteArgs,
+        /// The seed that it is drawn by, as a card's [default: 1]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+    },
+    /// Write a data set that is not drawn, for dataset: Mapped(path: FILE)
+    Convert {
+        #[command(flatten)]
+        write: WriteArgs,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Read such a file from end to end, and say whether it is what was written
+    Verify {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct WriteArgs {
+    /// The data set as cards name it, as "Rmat(n_nodes: 10000000)"
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: String,
+    /// The file to make
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Args)]

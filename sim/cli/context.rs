@@ -9,7 +9,7 @@ use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Source, apply_option, apply_setting};
+use folkmoot_scenarios::text::{Problems, Source, apply_option, apply_setting};
 use std::path::{Path, PathBuf};
 
 /// What a program made of this library is.
@@ -52,6 +52,15 @@ pub(crate) fn scenario(
         source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
     Ok(check(&name, &source, &program.registry)?)
+}
+
+/// A scenario about a data set, written as in a card; any strategy will do, since the data are the same for all.
+pub(crate) fn about_dataset(program: &Program, dataset: &str, seed: Option<u64>) -> Result<Scenario, Problems> {
+    let strategies = program.registry.strategies();
+    let strategy = strategies.parts().next().map_or("", |part| part.name);
+    let seed = seed.map_or_else(String::new, |seed| format!(", seed: {seed}"));
+    let card = format!("(dataset: {dataset}, strategy: {strategy}(){seed})");
+    check(dataset, &Source::new(dataset, &card)?, &program.registry)
 }
 
 /// Where data sets are looked for, in order.

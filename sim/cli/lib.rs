@@ -19,6 +19,7 @@ mod audit;
 mod check;
 mod compare;
 mod context;
+mod data;
 mod exit;
 mod explain;
 mod list;
@@ -61,6 +62,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&program, &args),
+        Command::Data(args) => data::data(&program, &args),
         Command::Audit(args) => audit::audit(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
