@@ -62,9 +62,9 @@ fn data_that_cannot_be_written_are_refused_and_leave_nothing() {
     );
     refused(&["convert", "Karate", "--to", "no/k"], &["cannot write no/k"]);
     refused(&["convert", "Karat", "--to", "k"], &["Karate"]);
-    let repeat = "repeat with: folkmoot data convert BlogCatalog --to k";
+    let repeat = "repeat with: folkmoot data convert BlogCatalog --to k --data d";
     refused(
-        &["convert", "BlogCatalog", "--to", "k"],
+        &["convert", "BlogCatalog", "--to", "k", "--data", "d"],
         &["blogcatalog.mat was not found", repeat],
     );
     refused(&["verify", "there"], &["there: is no mapped data set"]);

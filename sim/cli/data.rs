@@ -50,11 +50,12 @@ fn make(
     let file = File::create(part).map_err(|error| cannot(&error))?;
     let made = load_data(&scenario, &context::data_dirs(data)).map_err(|failure| {
         let verb = if is_generated { "generate" } else { "convert" };
-        let command = format!(
-            "{} data {verb} {what} --to {}",
-            program.name,
-            quoted(&to.to_string_lossy())
-        );
+        let name = quoted(&to.to_string_lossy());
+        let mut command = format!("{} data {verb} {what} --to {name}", program.name);
+        command += &seed.map_or_else(String::new, |seed| format!(" --seed {seed}"));
+        if let Some(data) = &data.data {
+            command += &format!(" --data {}", quoted(&data.to_string_lossy()));
+        }
         Exit::failure(&failure, &command)
     });
     let made = made.and_then(|dataset| {
