@@ -150,6 +150,30 @@ fn a_truncated_or_foreign_mat_file_is_refused() {
     );
 }
 
+/// Whoever opens a mapped file reads none of its arcs; what a run made of damaged ones is no result.
+#[test]
+fn a_damaged_mapped_file_ends_a_run_without_a_result() {
+    let dirs = folkmoot_graphs::DataDirs::new();
+    let rng = &mut folkmoot_draws::SeedableRng::seed_from_u64(1);
+    let karate = folkmoot_graphs::DatasetSpec::Karate.load(&dirs, rng).unwrap();
+    let mut file = std::io::Cursor::new(Vec::new());
+    folkmoot_graphs::mapped::write(&karate, &mut file).unwrap();
+    let whole = file.into_inner();
+    let spec = "Mapped(path: \"k.graph\")";
+    // Sections start at pages: after the header that of the graph's shape, its row bounds, its targets.
+    let mut bytes = whole.clone();
+    bytes[3 * 4_096 + 5] ^= 1;
+    let words = [
+        "k.graph: bytes 12288 to 16384 are not what was written",
+        "make the file again",
+    ];
+    refuses(spec, &[("k.graph", &bytes)], &words);
+    bytes[2 * 4_096 + 5] ^= 1;
+    refuses(spec, &[("k.graph", &bytes)], &["k.graph: bytes 8192 to 12288 are not"]);
+    refuses(spec, &[("k.graph", &whole[..20_000])], &["k.graph: has 20000 bytes"]);
+    refuses(spec, &[], &["k.graph was not found"]);
+}
+
 /// `text` in a gzip file of one stored block (RFC 1951, 3.2.4; RFC 1952).
 fn gzip(text: &str) -> Vec<u8> {
     let crc = text.bytes().fold(u32::MAX, |crc, byte| {

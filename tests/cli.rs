@@ -6,7 +6,10 @@ use std::process::Stdio;
 
 const COMMANDS: &[&str] = &[
     "run",
+    "resume",
+    "fork",
     "sweep",
+    "merge",
     "check",
     "show",
     "list",
@@ -14,6 +17,7 @@ const COMMANDS: &[&str] = &[
     "plot",
     "compare",
     "verify",
+    "data",
     "completions",
     "man",
 ];
@@ -110,6 +114,29 @@ fn the_main_messages_read_as_before() {
     let text: String = commands.iter().map(|args| temp.run(args).transcript()).collect();
     assert_golden("cli/messages.txt", &text);
     assert_eq!(temp.names(), ["bad.ron", "iid.ron", "taken"]);
+}
+
+#[test]
+fn files_for_schedulers_read_as_before() {
+    let temp = TempDir::new();
+    let sweep = ["sweep", "fedwalk/predictor", "--set", "question=\"whose?\""];
+    let text: String = ["slurm", "hq", "parallel", "kubernetes"]
+        .iter()
+        .map(|scheduler| {
+            temp.run(&[sweep.as_slice(), &["--job", scheduler]].concat())
+                .transcript()
+        })
+        .collect();
+    let more = ["--out", "my out", "--shards", "100", "--threads", "4", "--job", "slurm"];
+    let more = temp.run(&[sweep.as_slice(), &more].concat()).transcript();
+    assert_golden("cli/jobs.txt", &(text + &more));
+    assert_eq!(temp.names(), [""; 0]);
+    temp.run(&["sweep", "karate", "--set", "strategy.walk_length=x", "--job", "slurm"])
+        .refused(&["expected a whole number"]);
+    temp.run(&["sweep", "karate", "--shards", "3"])
+        .refused(&["--job <SCHEDULER>"]);
+    temp.run(&["sweep", "karate", "--job", "slurm", "--shard", "1/2", "--out", "out"])
+        .refused(&["cannot be used with"]);
 }
 
 #[test]

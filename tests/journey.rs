@@ -25,7 +25,7 @@ const TABLES: &[(&str, &str)] = &[
         "clients.csv",
         "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s",
     ),
-    ("timing.csv", "stage,seconds,peak_memory_bytes"),
+    ("timing.csv", "stage,seconds,peak_memory_bytes,memory_bytes"),
 ];
 
 fn fingerprint(dir: &Path) -> String {

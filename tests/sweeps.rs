@@ -5,7 +5,7 @@ use folkmoot_metrics::{RunDir, SweepDir};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-const CARD: &[&str] = &[
+pub(crate) const CARD: &[&str] = &[
     "sweep",
     "karate",
     "--set",
@@ -17,13 +17,13 @@ const CARD: &[&str] = &[
 ];
 
 /// A finished sweep that many tests read, made once and kept in memory.
-struct Swept {
-    files: BTreeMap<String, Vec<u8>>,
+pub(crate) struct Swept {
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
     sweep: SweepDir,
-    said: Ended,
+    pub(crate) said: Ended,
 }
 
-fn swept() -> &'static Swept {
+pub(crate) fn swept() -> &'static Swept {
     static SWEPT: OnceLock<Swept> = OnceLock::new();
     SWEPT.get_or_init(|| {
         let temp = TempDir::new();

@@ -3,6 +3,7 @@
 //! It owns integer counters only, so merging ledgers is exact in any order. A message is counted in the round of the
 //! event that caused it and stays in that row until it is delivered, dropped or left in flight at the end.
 
+use crate::by_round::ByRound;
 use crate::ids::{Direction, Round};
 use crate::records::MessageRow;
 use serde::{Deserialize, Serialize};
@@ -83,11 +84,19 @@ impl Cell {
 }
 
 /// Counters for every kind of a strategy's messages, by round.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Two are equal if their rows are.
+#[derive(Clone, Debug)]
 pub struct Ledger {
     kinds: Vec<Kind>,
-    /// One block per round, each `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s order.
-    rounds: Vec<Vec<Cell>>,
+    /// Of a round `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s order.
+    rounds: ByRound<Vec<Cell>>,
+}
+
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Ledger) -> bool {
+        self.kinds == other.kinds && self.rows().eq(other.rows())
+    }
 }
 
 impl Ledger {
@@ -95,7 +104,7 @@ impl Ledger {
     pub fn new(kinds: impl Into<Vec<Kind>>) -> Self {
         Ledger {
             kinds: kinds.into(),
-            rounds: Vec::new(),
+            rounds: ByRound::default(),
         }
     }
 
@@ -111,29 +120,34 @@ impl Ledger {
     /// When `kind` is not an index into the kinds given to [`Ledger::new`]: the strategy's bug.
     #[inline]
     pub fn cell(&mut self, round: Round, kind: usize, direction: Direction) -> &mut Cell {
-        let (round, n_kinds) = (round.0 as usize, self.kinds.len());
+        let n_kinds = self.kinds.len();
         assert!(
             kind < n_kinds,
             "kind {kind} is not one of the strategy's {n_kinds} kinds"
         );
-        if round >= self.rounds.len() {
-            self.grow(round + 1);
-        }
-        &mut self.rounds[round][kind * Direction::ALL.len() + direction as usize]
+        let blank = || vec![Cell::default(); n_kinds * Direction::ALL.len()];
+        &mut self.rounds.at(round, blank)[kind * Direction::ALL.len() + direction as usize]
     }
 
-    #[cold]
-    fn grow(&mut self, n_rounds: usize) {
-        let width = self.kinds.len() * Direction::ALL.len();
-        self.rounds.resize_with(n_rounds, || vec![Cell::default(); width]);
+    /// The counters alone, by round.
+    pub fn cells(&self) -> &ByRound<Vec<Cell>> {
+        &self.rounds
     }
 
-    /// Adds another ledger of the same kinds.
-    pub fn merge(&mut self, other: &Ledger) {
-        for (round, cells) in other.rounds.iter().enumerate() {
+    /// A ledger of these kinds with counters as [`Ledger::cells`] gives them; `None` where they are those of other kinds.
+    pub fn with_cells(kinds: impl Into<Vec<Kind>>, rounds: ByRound<Vec<Cell>>) -> Option<Self> {
+        let kinds = kinds.into();
+        let width = kinds.len() * Direction::ALL.len();
+        let fits = rounds.iter().all(|(_, cells)| cells.len() == width);
+        fits.then_some(Ledger { kinds, rounds })
+    }
+
+    /// Adds another ledger of the same kinds, and empties it.
+    pub fn take(&mut self, other: &mut Ledger) {
+        for (round, cells) in other.rounds.drain() {
             for (i, cell) in cells.iter().enumerate().filter(|(_, cell)| **cell != Cell::default()) {
                 let (kind, direction) = (i / Direction::ALL.len(), Direction::ALL[i % Direction::ALL.len()]);
-                self.cell(Round(round as u32), kind, direction).merge(cell);
+                self.cell(round, kind, direction).merge(cell);
             }
         }
     }
@@ -143,16 +157,9 @@ impl Ledger {
     pub fn rows(&self) -> impl Iterator<Item = (Kind, Round, Direction, &Cell)> {
         let width = Direction::ALL.len();
         (0..self.kinds.len() * width).flat_map(move |i| {
-            self.rounds.iter().enumerate().filter_map(move |(round, cells)| {
+            self.rounds.iter().filter_map(move |(round, cells)| {
                 let cell = &cells[i];
-                (*cell != Cell::default()).then(|| {
-                    (
-                        self.kinds[i / width],
-                        Round(round as u32),
-                        Direction::ALL[i % width],
-                        cell,
-                    )
-                })
+                (*cell != Cell::default()).then(|| (self.kinds[i / width], round, Direction::ALL[i % width], cell))
             })
         })
     }
@@ -217,7 +224,8 @@ mod tests {
         let mut right = Ledger::new(KINDS);
         right.cell(Round(3), 1, Direction::Peer).sent = 5;
         right.cell(Round(0), 1, Direction::Peer).dropped[DropReason::Loss as usize] = 1;
-        left.merge(&right);
+        left.take(&mut right);
+        assert_eq!(right.rows().count(), 0);
         let rows: Vec<_> = left
             .rows()
             .map(|(kind, round, _, cell)| (kind.name, round.0, cell.sent))
@@ -262,7 +270,7 @@ mod tests {
         ledger.cell(Round(0), 0, Direction::Peer).retried = 1;
         ledger.cell(Round(2), 0, Direction::Uplink).header_bytes = 1;
         let mut merged = Ledger::new(ledger.kinds());
-        merged.merge(&ledger);
+        merged.take(&mut ledger.clone());
         assert_eq!(merged, ledger);
         let places: Vec<_> = ledger
             .rows()

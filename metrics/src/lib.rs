@@ -22,6 +22,7 @@
 //! assert!(ledger.unbalanced().is_none());
 //! ```
 
+mod by_round;
 pub mod compare;
 pub mod ids;
 pub mod ledger;
@@ -36,6 +37,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 
+pub use by_round::ByRound;
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
@@ -43,5 +45,5 @@ pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, S
 pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
 pub use sheet::Sheet;
 pub use spread::Spread;
-pub use sweep_dir::{Axis, Point, SweepDir, SweepManifest, SweepWriter};
+pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;

@@ -8,9 +8,11 @@
 //! observations.csv what a run was asked to watch besides, if anything: no part of the result
 //! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
+//! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant
 //! ```
 //!
 //! - [`RunWriter`] writes one; [`Writer`] does so on a thread of its own, so that the simulation need not wait.
+//! - [`Checkpoint`] reads the state that an unfinished run has left, and [`RunWriter::resume`] goes on with its directory.
 //! - [`RunDir`] reads one back, [`compare`](crate::compare::compare) finds the first difference between two.
 //!
 //! Promises: a path that exists is never written over; a folder that cannot be written is found before the run starts;
@@ -21,6 +23,7 @@
 //! `metric@label` is a reference for `metric`, such as what a theorem predicts: figures draw it as a dashed line called
 //! `label`.
 
+mod checkpoint;
 mod disk;
 mod error;
 mod manifest;
@@ -28,18 +31,19 @@ mod read;
 mod write;
 mod writer;
 
+pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
-pub use manifest::{Manifest, encode_summary, fingerprint};
+pub use manifest::{Manifest, Parent, encode_summary, fingerprint};
 pub use read::RunDir;
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};
 
 pub(crate) use disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
 pub(crate) use manifest::{decode_summary, from_json, to_json};
-pub(crate) use read::{read_bytes, result_files};
+pub(crate) use read::{list_files, read_bytes, result_files};
 
-/// The resolved scenario's file name.
+/// The resolved scenario's file name; of a sweep's card, too.
 pub const SCENARIO: &str = "scenario.ron";
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
@@ -47,7 +51,7 @@ pub const MANIFEST: &str = "manifest.json";
 pub const SUMMARY: &str = "summary.json";
 /// The directory of what a strategy leaves for reading.
 pub const ARTIFACTS: &str = "artifacts";
-/// The directory of a checkpoint; its content belongs to the engine.
+/// The directory of a checkpoint.
 pub const CHECKPOINT: &str = "checkpoint";
 /// The directory of the figures.
 pub const FIGURES: &str = "figures";

@@ -4,11 +4,12 @@ use crate::ids::Round;
 use crate::metric::{Metric, Unit};
 use crate::records::ScoreRow;
 use crate::run_dir::Artifact;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A sheet that a study fills; the run directory is made of it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
     scores: Vec<ScoreRow>,
     summary: Vec<(String, f64)>,

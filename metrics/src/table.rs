@@ -127,6 +127,8 @@ pub trait Row: Sized {
     const FILE: &'static str;
     /// The names of its columns, in order.
     const COLUMNS: &'static [&'static str];
+    /// How many of the last columns directories of earlier versions lack; they are read as blank.
+    const ADDED: usize = 0;
     /// The cells, one per column.
     fn cells(&self) -> Vec<String>;
     /// The row of these cells, of which there is one per column; `Err` holds the first bad column's index and its rule.
@@ -141,8 +143,9 @@ fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (usize, &'sta
 
 /// Makes a struct a [`Row`] whose columns are its fields, so that the two cannot drift apart.
 macro_rules! table {
-    ($row:ident, $file:literal, $($column:ident),+) => {
+    ($row:ident, $file:literal, $($column:ident),+ $(; $added:literal added)?) => {
         impl Row for $row {
+            $(const ADDED: usize = $added;)?
             const FILE: &'static str = $file;
             const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),+];
             fn cells(&self) -> Vec<String> {
@@ -166,6 +169,8 @@ pub struct TimingRow {
     pub seconds: f64,
     /// The process's peak memory when it ended, in bytes, where the system tells.
     pub peak_memory_bytes: Option<u64>,
+    /// How much of its memory was in use when it ended, in bytes, where the system tells. Pages of mapped files that were read count.
+    pub memory_bytes: Option<u64>,
 }
 
 table!(
@@ -227,7 +232,7 @@ table!(
     online_s
 );
 table!(ObservationRow, "observations.csv", round, metric, value);
-table!(TimingRow, "timing.csv", stage, seconds, peak_memory_bytes);
+table!(TimingRow, "timing.csv", stage, seconds, peak_memory_bytes, memory_bytes; 1 added);
 
 /// Where and how a table's text breaks the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -308,7 +313,8 @@ pub fn encode<R: Row>(rows: &[R]) -> Vec<u8> {
 /// no value of its column.
 pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
     let (header, rows) = decode_cells(bytes)?;
-    if header != R::COLUMNS {
+    let (first, _) = R::COLUMNS.split_at(R::COLUMNS.len() - R::ADDED);
+    if header != R::COLUMNS && header != first {
         let rule = format!("must be the header {}, got {}", R::COLUMNS.join(","), header.join(","));
         return Err(TableError {
             line: 1,
@@ -317,7 +323,8 @@ pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
         });
     }
     let row = |(line, record): &(u64, csv::StringRecord)| {
-        let cells: Vec<&str> = record.iter().collect();
+        let mut cells: Vec<&str> = record.iter().collect();
+        cells.resize(R::COLUMNS.len(), "");
         R::from_cells(&cells).map_err(|(column, rule)| TableError {
             line: *line,
             column: R::COLUMNS.get(column).map(|name| (*name).to_owned()),
@@ -393,7 +400,18 @@ mod tests {
             ClientRow::COLUMNS.join(","),
             "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s"
         );
-        assert_eq!(TimingRow::COLUMNS.join(","), "stage,seconds,peak_memory_bytes");
+        assert_eq!(
+            TimingRow::COLUMNS.join(","),
+            "stage,seconds,peak_memory_bytes,memory_bytes"
+        );
+    }
+
+    #[test]
+    fn columns_that_were_added_are_blank_in_a_table_from_before() {
+        let rows = decode::<TimingRow>(b"stage,seconds,peak_memory_bytes\nload,1.5,7\n").unwrap();
+        assert_eq!((rows[0].peak_memory_bytes, rows[0].memory_bytes), (Some(7), None));
+        assert!(decode::<TimingRow>(b"stage,seconds\nload,1.5\n").is_err());
+        assert!(decode::<TimingRow>(b"stage,seconds,peak_memory_bytes,memory_bytes\nload,1.5,7\n").is_err());
     }
 
     #[test]

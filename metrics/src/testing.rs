@@ -136,6 +136,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             stage: "simulate".into(),
             seconds: 1.5,
             peak_memory_bytes: None,
+            memory_bytes: Some(4096),
         }],
         public_facts: BTreeMap::from([("n_clients".to_owned(), 3.into())]),
         trusted: vec!["a set-up".to_owned()],

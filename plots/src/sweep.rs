@@ -97,6 +97,7 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
         for figure in &mut figures {
             figure.title = heading(&sweep.manifest.name, &figure.title);
             figure.notes = vec![format!("The run of seed {seed}.")];
+            figure.notes.extend(unfinished(sweep));
         }
         return Ok(figures);
     };
@@ -125,10 +126,18 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     let figures = [("maps", "maps", maps), ("distances", "distances", matrices)];
     let drawn = figures.into_iter().filter(|(.., panels)| !panels.is_empty());
     let figure = |(name, title, panels): (&str, &str, Vec<Panel>)| Figure {
-        notes: vec![format!("Runs of seed {seed}.")],
+        notes: std::iter::once(format!("Runs of seed {seed}."))
+            .chain(unfinished(sweep))
+            .collect(),
         ..view.figure(name, title, panels)
     };
     Ok(drawn.map(figure).collect())
+}
+
+/// What every figure of a sweep says that lacks points.
+fn unfinished(sweep: &SweepDir) -> Option<String> {
+    let there = sweep.unfinished()?;
+    Some(format!("The sweep is not finished: {there}."))
 }
 
 /// A sweep, and which of its axes goes where.
@@ -539,16 +548,7 @@ impl<'a> View<'a> {
                 seeds.len()
             ));
         }
-        if !manifest.finished {
-            let total = manifest
-                .axes
-                .iter()
-                .fold(manifest.seeds.len(), |n, axis| n.saturating_mul(axis.values.len()));
-            notes.push(format!(
-                "The sweep is not finished: {} of {total} points.",
-                self.points().len()
-            ));
-        }
+        notes.extend(unfinished(self.sweep));
         Figure {
             name: name.to_owned(),
             title,

@@ -377,6 +377,31 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }
 
+/// What is drawn of a sweep whose table nobody has written yet is what its points say, and every figure says how many those are.
+#[test]
+fn a_sweep_that_lacks_a_point_says_so_on_every_figure() {
+    let temp = TempDir::new();
+    let dir = temp.join("s");
+    synthetic::sweep_numbers(&dir).unwrap();
+    let says = |dir: &Path| {
+        let files = draw_sweep(dir).unwrap();
+        let svgs = files.iter().filter(|file| file.extension().unwrap() == "svg");
+        let says = svgs.map(|file| {
+            let svg = fs::read_to_string(file).unwrap();
+            svg.contains("The sweep is not finished: 49 of 50 points.")
+        });
+        says.collect::<Vec<bool>>()
+    };
+    assert_eq!(says(&dir), [false; 5]);
+    let writer = SweepWriter::open(&dir).unwrap();
+    fs::remove_dir_all(writer.point_path(&writer.manifest().points()[7])).unwrap();
+    let manifest = dir.join("sweep.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"finished\": true", "\"finished\": false")).unwrap();
+    fs::remove_file(dir.join("points.csv")).unwrap();
+    assert_eq!(says(&dir), [true; 5]);
+}
+
 /// Of a sweep over words with two headlines, each word is a point, with its intervals upwards and across.
 #[test]
 fn two_headlines_over_words_are_drawn_against_each_other() {
@@ -425,7 +450,7 @@ fn a_sweep_of_one_arm_or_of_nothing_yet_draws_nothing() {
     )
     .unwrap();
     assert_eq!(draw_sweep(&temp.join("one")).unwrap(), Vec::<PathBuf>::new());
-    SweepWriter::create(&temp.join("none"), Default::default()).unwrap();
+    SweepWriter::create(&temp.join("none"), Default::default(), "").unwrap();
     assert_eq!(draw_sweep(&temp.join("none")).unwrap(), Vec::<PathBuf>::new());
 }
 

@@ -5,9 +5,9 @@ use crate::summary::summarise;
 use crate::text::Problems;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::run::Observer;
+use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
-use folkmoot_metrics::run_dir::{Manifest, Record, RunResult, RunWriter, WriteError, Writer};
+use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
 use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
@@ -61,6 +61,16 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
 
+/// Loads a scenario's data.
+///
+/// # Errors
+///
+/// When they cannot be found or read.
+pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failure> {
+    let rng = &mut Streams::new(scenario.seed()).global(Purpose(*b"dataset "));
+    scenario.dataset().load(dirs, rng).map_err(Failure::Data)
+}
+
 /// Loads a scenario's data and shares them out: two stages of the watcher's.
 ///
 /// # Errors
@@ -68,16 +78,18 @@ pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
 /// When the data cannot be found, read or shared out, or the card asks more clients than there are.
 pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
-    let spec = scenario.dataset();
-    let seed = if spec.is_generated() { scenario.seed() } else { 0 };
+    let seed = if scenario.dataset().is_generated() {
+        scenario.seed()
+    } else {
+        0
+    };
     let key = format!("{} {seed}", scenario.dataset_text());
     let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
     let cached = known().get(&key).cloned();
     let dataset = match cached {
         Some(dataset) => dataset,
         None => {
-            let rng = &mut streams.global(Purpose(*b"dataset "));
-            let dataset = Arc::new(spec.load(dirs, rng).map_err(Failure::Data)?);
+            let dataset = Arc::new(load_data(scenario, dirs)?);
             known().insert(key, Arc::clone(&dataset));
             dataset
         }
@@ -106,6 +118,12 @@ pub trait Watcher: Send {
 
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
+
+    /// Asked after every window, which began at `at` of virtual time, with the number of finished rounds: whether to save the run's state.
+    /// Default: no.
+    fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
+        Pause::GoOn
+    }
 
     /// The rows of `timing.csv`.
     fn timing(&mut self) -> Vec<TimingRow>;
@@ -158,7 +176,36 @@ pub fn run_into(
     identity: &Identity,
     watcher: &mut dyn Watcher,
 ) -> Result<Report, Failure> {
+    let manifest = manifest(scenario, loaded, options, identity);
+    let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    play(writer, scenario, loaded, (options, None), watcher)
+}
+
+/// Runs a scenario from a state that another run has saved, and writes its directory, which holds that state from the start.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub fn fork_into(
+    dir: &Path,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    options: Options,
+    identity: &Identity,
+    (parent, saved): (Parent, Saved),
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
     let manifest = Manifest {
+        parent: Some(parent),
+        ..manifest(scenario, loaded, options, identity)
+    };
+    let mut writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    writer.save_checkpoint(&saved.0).map_err(Failure::Write)?;
+    resume_into(writer, scenario, loaded, options, &saved, watcher)
+}
+
+fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &Identity) -> Manifest {
+    Manifest {
         name: scenario.name().to_owned(),
         version: identity.version.clone(),
         target: identity.target.clone(),
@@ -169,8 +216,32 @@ pub fn run_into(
         notes: loaded.dataset.notes.clone(),
         warnings: identity.warnings.clone(),
         ..Manifest::default()
-    };
-    let writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
+    }
+}
+
+/// Goes on with a run in its directory, from a checkpoint that suits it.
+///
+/// # Errors
+///
+/// See [`Failure`]. What the directory held stays.
+pub fn resume_into(
+    writer: RunWriter,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    options: Options,
+    saved: &Saved,
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
+    play(writer, scenario, loaded, (options, Some(saved)), watcher)
+}
+
+fn play(
+    writer: RunWriter,
+    scenario: &Scenario,
+    loaded: &Loaded,
+    (options, saved): (Options, Option<&Saved>),
+    watcher: &mut dyn Watcher,
+) -> Result<Report, Failure> {
     let writer = Writer::spawn(writer).map_err(Failure::Write)?;
     let world = scenario.world();
     let job = Job {
@@ -179,17 +250,23 @@ pub fn run_into(
         world: &world,
         seed: scenario.seed(),
         options,
+        saved,
     };
     let mut saver = Saver {
         writer,
         seen: 0,
         error: None,
+        dataset: &loaded.dataset,
         watcher,
     };
     let finished = scenario.strategy().run(&job, &mut saver);
     let Saver { writer, error, .. } = saver;
     if let Some(error) = error {
         return Err(Failure::Write(error));
+    }
+    // What was computed from damaged data, or failed for it, is nothing.
+    if let Some(damage) = loaded.dataset.damage() {
+        return Err(Failure::Data(damage));
     }
     let finished = finished.map_err(Failure::Run)?;
     watcher.lap("score");
@@ -239,6 +316,7 @@ struct Saver<'a> {
     writer: Writer,
     seen: usize,
     error: Option<WriteError>,
+    dataset: &'a Dataset,
     watcher: &'a mut dyn Watcher,
 }
 
@@ -255,6 +333,15 @@ impl Saver<'_> {
         self.writer.send(Record::Messages(messages()))?;
         self.writer.send(Record::Save)
     }
+
+    /// Keeps an error for whoever runs; the engine gets its text.
+    fn keep(&mut self, written: Result<(), WriteError>) -> Result<(), String> {
+        written.map_err(|error| {
+            let text = error.to_string();
+            self.error = Some(error);
+            text
+        })
+    }
 }
 
 impl Observer for Saver<'_> {
@@ -264,14 +351,24 @@ impl Observer for Saver<'_> {
         messages: &mut dyn FnMut() -> Vec<MessageRow>,
     ) -> Result<(), String> {
         self.watcher.progress(rounds.len());
-        self.save(rounds, messages).map_err(|error| {
-            let text = error.to_string();
-            self.error = Some(error);
-            text
-        })
+        // A round on damaged data is none to be saved, and the next would be no better.
+        if let Some(damage) = self.dataset.damage() {
+            return Err(damage.to_string());
+        }
+        let saved = self.save(rounds, messages);
+        self.keep(saved)
     }
 
     fn stage_done(&mut self, stage: &str) {
         self.watcher.lap(stage);
+    }
+
+    fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
+        self.watcher.pause(at, rounds)
+    }
+
+    fn checkpoint(&mut self, saved: Saved) -> Result<(), String> {
+        let written = self.writer.save_checkpoint(saved.0);
+        self.keep(written)
     }
 }

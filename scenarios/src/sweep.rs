@@ -8,11 +8,13 @@ use crate::text::{Problems, Source, apply, apply_axis};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
-use folkmoot_metrics::{Axis, Point, SweepManifest, SweepWriter, Unit};
+use folkmoot_metrics::sweep_dir::Claim;
+use folkmoot_metrics::{Axis, Point, Shard, SweepManifest, SweepWriter, Unit};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// A sweep laid out and checked: every point is a legal scenario. A scenario is made when its point's turn comes, since a
 /// hundred thousand of them would take gigabytes.
@@ -66,7 +68,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
             .iter()
             .filter_map(|axis| unit_of(axis, registry))
             .collect(),
-        finished: false,
+        ..SweepManifest::default()
     };
     let card = match scenario.source().value("sweep") {
         Some(_) => apply(scenario.source(), "sweep", "()")?,
@@ -141,7 +143,35 @@ impl From<WriteError> for PointFailure {
     }
 }
 
-/// Runs all points, as many at once as there are threads, and writes the sweep directory.
+/// How a sweep is made, as opposed to what its points are.
+pub struct Making<'a> {
+    /// Where it goes.
+    pub dir: &'a Path,
+    /// The card with its sweep, to be kept in the directory.
+    pub card: &'a str,
+    /// Where data are.
+    pub dirs: &'a DataDirs,
+    /// How to run. There are no more threads than these, whatever the number of points.
+    pub options: Options,
+    /// Who runs, and by which command.
+    pub identity: &'a Identity,
+    /// Make only what a directory lacks that is there already.
+    pub only_missing: bool,
+    /// Make only these points, and what they lack; others make the rest, and nobody writes tables but who joins them.
+    pub shard: Option<Shard>,
+    /// Told of rounds: one for each point.
+    pub watcher: &'a (dyn Fn() -> Box<dyn Watcher> + Sync),
+    /// Told of finished points.
+    pub done: &'a (dyn Fn(&Done<'_>) + Sync),
+    /// Once it is set no point is begun.
+    pub stop: &'a AtomicBool,
+    /// Called once `stop` is set, while points are under way: by ending the process it gives them up. If it returns, they
+    /// come to their end.
+    pub stopped: &'a dyn Fn(&SweepWriter),
+}
+
+/// Makes points, as many at once as there are threads. Their tables are left to [`SweepWriter::collect`], and so is to say whether others have made
+/// what they were at.
 ///
 /// # Errors
 ///
@@ -150,65 +180,100 @@ impl From<WriteError> for PointFailure {
 /// # Determinism
 ///
 /// Each point is a run of its own: the order in which they finish changes nothing.
-pub fn sweep_into(
-    dir: &Path,
-    plan: &Plan<'_>,
-    dirs: &DataDirs,
-    options: Options,
-    identity: &Identity,
-    watcher: &(dyn Fn() -> Box<dyn Watcher> + Sync),
-    done: &(dyn Fn(&Done<'_>) + Sync),
-) -> Result<(), PointFailure> {
+pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, PointFailure> {
     let cache = Cache::default();
-    // What is missing is said before a directory is made.
     let scenario = |i| plan.scenario(i).map_err(|problems| Failure::Card(Box::new(problems)));
-    for i in 0..plan.points.len() {
+    let mut manifest = SweepManifest {
+        target: making.identity.target.clone(),
+        dry_run: making.options.dry_run,
+        command: making.identity.command.clone(),
+        ..plan.manifest.clone()
+    };
+    let is_ours = |point: &Point| making.shard.is_none_or(|shard| shard.owns(point.point));
+    // What is missing is said before a directory is made. A shard looks at a point of each arm, too: all are to agree on the data.
+    let n_seeds = plan.manifest.seeds.len();
+    for i in (0..plan.points.len()).filter(|i| is_ours(&plan.points[*i]) || i % n_seeds == 0) {
         let scenario = scenario(i)?;
         if !scenario.dataset().is_generated() {
-            load(&scenario, dirs, &cache, &mut ())?;
+            let loaded = load(&scenario, making.dirs, &cache, &mut ())?;
+            let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();
+            let prints = &mut manifest.data_fingerprints;
+            prints
+                .entry(words.join(" "))
+                .or_insert_with(|| loaded.dataset.fingerprint());
         }
     }
-    let mut sweep = SweepWriter::create(dir, plan.manifest.clone())?;
-    let n_workers = options.threads.clamp(1, plan.points.len().max(1));
+    let (dir, card) = (making.dir, making.card);
+    let joins = making.only_missing || making.shard.is_some();
+    let sweep = match joins {
+        true => SweepWriter::join(dir, manifest, card, making.shard)?,
+        false => SweepWriter::create(dir, manifest, card)?,
+    };
+    let points: Vec<(usize, &Point)> = (0..).zip(&plan.points).filter(|(_, point)| is_ours(point)).collect();
+    let n_workers = making.options.threads.clamp(1, points.len().max(1));
     let options = Options {
-        threads: (options.threads / n_workers).max(1),
-        ..options
+        threads: (making.options.threads / n_workers).max(1),
+        ..making.options
     };
     let n_done = AtomicUsize::new(0);
-    let failure = in_parallel(plan.points.len(), n_workers, |i| {
-        let point = &plan.points[i];
+    let mut is_told = false;
+    let meanwhile = || {
+        if making.stop.load(Ordering::Relaxed) && !is_told {
+            is_told = true;
+            (making.stopped)(&sweep);
+        }
+    };
+    let failure = in_parallel(points.len(), n_workers, meanwhile, |at| {
+        let (i, point) = points[at];
+        if making.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let _lock = match sweep.claim(point).map_err(Failure::Write)? {
+            Claim::Yours(lock) => lock,
+            Claim::Busy => return Ok(()),
+            Claim::Finished => {
+                n_done.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+        };
         let scenario = scenario(i)?;
-        let mut watcher = watcher();
-        let loaded = load(&scenario, dirs, &cache, watcher.as_mut())?;
+        let mut watcher = (making.watcher)();
+        let loaded = load(&scenario, making.dirs, &cache, watcher.as_mut())?;
         let identity = Identity {
-            command: format!("{} (point {} of the sweep)", identity.command, point.point),
-            ..identity.clone()
+            command: format!("{} (point {} of the sweep)", making.identity.command, point.point),
+            ..making.identity.clone()
         };
         let path = sweep.point_path(point);
         let report = run_into(&path, &scenario, &loaded, options, &identity, watcher.as_mut())?;
         let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
         let summary = &report.summary;
-        done(&Done { point, n_done, summary });
+        (making.done)(&Done { point, n_done, summary });
         Ok(())
     });
-    if n_done.load(Ordering::Relaxed) == 0 && failure.is_some() {
+    let Some((at, failure)) = failure else {
+        return Ok(sweep);
+    };
+    if n_done.into_inner() == 0 && !joins {
         sweep.abandon();
-    } else {
-        sweep.collect()?;
+    } else if making.shard.is_none() {
+        // Without a table, too, points stay; why one has failed matters more.
+        let _ = sweep.collect();
     }
-    match failure {
-        None => Ok(()),
-        Some((i, failure)) => Err(PointFailure {
-            point: Some(plan.points[i].point),
-            failure,
-        }),
-    }
+    Err(PointFailure {
+        point: Some(points[at].1.point),
+        failure,
+    })
 }
 
-/// Does `n` jobs in their order, as many at once as there are workers, until one fails; returns the first that failed.
+/// How often to look up from work that others do.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Does `n` jobs in their order, as many at once as there are workers, until one fails; returns the first that failed. The calling
+/// thread does no job, but what is to be done `meanwhile`, again and again.
 pub fn in_parallel<E: Send>(
     n: usize,
     n_workers: usize,
+    mut meanwhile: impl FnMut(),
     job: impl Fn(usize) -> Result<(), E> + Sync,
 ) -> Option<(usize, E)> {
     let next = AtomicUsize::new(0);
@@ -229,9 +294,11 @@ pub fn in_parallel<E: Send>(
         }
     };
     std::thread::scope(|scope| {
-        (0..n_workers).for_each(|_| {
-            scope.spawn(work);
-        });
+        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(work)).collect();
+        while !workers.iter().all(|worker| worker.is_finished()) {
+            meanwhile();
+            std::thread::sleep(TICK);
+        }
     });
     failed().take()
 }

@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::pauses::Every;
+use crate::shard::ShardArg;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -15,8 +17,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario and write its results and figures
     Run(RunArgs),
+    /// Go on with a run that was stopped or killed, from the state that it left
+    Resume(ResumeArgs),
+    /// Begin another run with the state that an unfinished one has saved, in another world
+    Fork(ForkArgs),
     /// Run every combination of a card's axes under every seed
     Sweep(SweepArgs),
+    /// Make one sweep of what its shards have made
+    Merge(MergeArgs),
     /// Check cards without running them
     Check(CheckArgs),
     /// Show a resolved card, a data set's counts, or a result
@@ -31,6 +39,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
     Verify(VerifyArgs),
+    /// Write data sets as files that cards map into memory, and check such files
+    #[command(subcommand)]
+    Data(DataCommand),
     /// Hold what the papers claim against what was measured
     Audit(AuditArgs),
     /// Print a completion script for a shell
@@ -76,6 +87,14 @@ pub(crate) struct EngineArgs {
     pub(crate) no_windows: bool,
 }
 
+/// When a run's state is saved.
+#[derive(Args)]
+pub(crate) struct EveryArgs {
+    /// Save the run's state so often, as in 10min, 20rounds or 3600virtual_s, for `resume` [default: only when stopped]
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) checkpoint_every: Option<Every>,
+}
+
 /// What a run leaves and says.
 #[derive(Args)]
 pub(crate) struct OutArgs {
@@ -110,6 +129,43 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
     #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArgs {
+    /// A run directory that is not finished
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ForkArgs {
+    /// A run directory with a saved state, which is left as it is
+    pub(crate) dir: PathBuf,
+    /// Change a field of the card's world, as in network.uplink.loss_prob=0.2; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
@@ -122,10 +178,47 @@ pub(crate) struct SweepArgs {
     /// Simulate every message and do no learning
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Make the points that the directory lacks, which may be there already
+    #[arg(long, requires = "out")]
+    pub(crate) only_missing: bool,
+    /// Make what shard K of N lacks, K from 1; `auto` asks Slurm, `auto/N` HyperQueue or Kubernetes, too
+    #[arg(long, value_name = "K/N", requires = "out")]
+    pub(crate) shard: Option<ShardArg>,
+    /// Print a file that has shards made by a scheduler, and do nothing else
+    #[arg(long, value_name = "SCHEDULER", value_enum, conflicts_with_all = ["shard", "only_missing"])]
+    pub(crate) job: Option<Scheduler>,
+    /// Shards in such a file [default: as many as points, at most 16]
+    #[arg(long, value_name = "N", requires = "job", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) shards: Option<u32>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+/// What starts shards: an array of Slurm or HyperQueue, GNU parallel, an indexed job of Kubernetes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheduler {
+    Slurm,
+    Hq,
+    Parallel,
+    Kubernetes,
+}
+
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// Sweep directories that have all points between them
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The directory to make [default: the only DIR itself, else the first free of runs/NAME-sweep, …]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How to print the table
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]
@@ -179,6 +272,40 @@ pub(crate) struct VerifyArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DataCommand {
+    /// Draw a graph and write it, for dataset: Mapped(path: FILE)
+    Generate {
+        #[command(flatten)]
+        write: WriteArgs,
+        /// The seed that it is drawn by, as a card's [default: 1]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+    },
+    /// Write a data set that is not drawn, for dataset: Mapped(path: FILE)
+    Convert {
+        #[command(flatten)]
+        write: WriteArgs,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Read such a file from end to end, and say whether it is what was written
+    Verify {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct WriteArgs {
+    /// The data set as cards name it, as "Rmat(n_nodes: 10000000)"
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: String,
+    /// The file to make
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Args)]

@@ -183,7 +183,7 @@ fn run_missing(
         ..options
     };
     let lacking: std::sync::Mutex<BTreeSet<String>> = std::sync::Mutex::default();
-    let failure = in_parallel(jobs.len(), n_workers, |i| {
+    let make = |i: usize| {
         let job = &jobs[i];
         let loaded = match load(&job.scenario, &dirs, &cache, &mut ()) {
             Ok(loaded) => loaded,
@@ -202,7 +202,8 @@ fn run_missing(
         run_into(&job.dir, &job.scenario, &loaded, options, &identity, &mut ())?;
         bar.inc(1);
         Ok(())
-    });
+    };
+    let failure = in_parallel(jobs.len(), n_workers, || (), make);
     bar.finish_and_clear();
     for text in lacking.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         warn(&format!("warning: claims stay open: {text}"));

@@ -9,7 +9,7 @@ use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Source, apply_option, apply_setting};
+use folkmoot_scenarios::text::{Problems, Source, apply_option, apply_setting};
 use std::path::{Path, PathBuf};
 
 /// What a program made of this library is.
@@ -52,6 +52,15 @@ pub(crate) fn scenario(
         source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
     Ok(check(&name, &source, &program.registry)?)
+}
+
+/// A scenario about a data set, written as in a card; any strategy will do, since the data are the same for all.
+pub(crate) fn about_dataset(program: &Program, dataset: &str, seed: Option<u64>) -> Result<Scenario, Problems> {
+    let strategies = program.registry.strategies();
+    let strategy = strategies.parts().next().map_or("", |part| part.name);
+    let seed = seed.map_or_else(String::new, |seed| format!(", seed: {seed}"));
+    let card = format!("(dataset: {dataset}, strategy: {strategy}(){seed})");
+    check(dataset, &Source::new(dataset, &card)?, &program.registry)
 }
 
 /// Where data sets are looked for, in order.
@@ -107,11 +116,17 @@ fn has_fma() -> bool {
     true
 }
 
-/// The command that repeats a run with these results.
+/// The command that repeats a run with these results, as a shell takes it.
 pub(crate) fn command(program: &Program, verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> String {
-    let mut words = vec![quoted(&program.name), verb.to_owned(), quoted(&card.card)];
+    let words = words(program, verb, card, seed, dry_run);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of that command.
+pub(crate) fn words(program: &Program, verb: &str, card: &CardArgs, seed: Option<u64>, dry_run: bool) -> Vec<String> {
+    let mut words = vec![program.name.clone(), verb.to_owned(), card.card.clone()];
     for setting in &card.set {
-        words.extend(["--set".to_owned(), quoted(setting)]);
+        words.extend(["--set".to_owned(), setting.clone()]);
     }
     if let Some(seed) = seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
@@ -120,9 +135,9 @@ pub(crate) fn command(program: &Program, verb: &str, card: &CardArgs, seed: Opti
         words.push("--dry-run".to_owned());
     }
     if let Some(data) = &card.data.data {
-        words.extend(["--data".to_owned(), quoted(&data.to_string_lossy())]);
+        words.extend(["--data".to_owned(), data.to_string_lossy().into_owned()]);
     }
-    words.join(" ")
+    words
 }
 
 /// A word as a shell takes it.
@@ -155,8 +170,8 @@ pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
 }
 
 /// Draws the figures of a result; a failure to draw spoils no result, so it is only a warning.
-pub(crate) fn draw(dir: &Path, args: &EngineArgs, quiet: bool) -> Result<usize, Exit> {
-    let files = figures(dir, args.threads).map_err(|error| {
+pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usize, Exit> {
+    let files = figures(dir, threads).map_err(|error| {
         error.after(&format!(
             "the results in {} are complete, but not their figures",
             dir.display()

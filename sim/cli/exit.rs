@@ -1,6 +1,7 @@
 //! How the program ends, and what it says then.
 
 use folkmoot_engine::prelude::RunError;
+use folkmoot_metrics::run_dir::CheckpointError;
 use folkmoot_plots::PlotError;
 use folkmoot_scenarios::run::Failure;
 use folkmoot_scenarios::text::Problems;
@@ -46,6 +47,7 @@ impl Exit {
             Failure::Run(RunError::Setup { error, .. }) => {
                 Exit::usage(format!("error: {error}\n  repeat with: {command}"))
             }
+            Failure::Run(RunError::Checkpoint(_)) => Exit::usage(format!("error: {failure}")),
             Failure::Run(_) => Exit::failed(format!("error: {failure}\n  repeat with: {command}")),
         }
     }
@@ -62,6 +64,13 @@ impl Exit {
             code: self.code.max(other.code),
             message: format!("{}\n{}", self.message.trim_end(), other.message),
         }
+    }
+
+    /// Ends the process with this, whatever else goes on in it.
+    pub(crate) fn now(self) -> ! {
+        let code = self.code;
+        self.report();
+        std::process::exit(code.into())
     }
 
     /// Prints the message to stderr.
@@ -86,6 +95,18 @@ impl From<PlotError> for Exit {
             PlotError::Draw { .. } => Exit::failed(format!("error: {error}")),
             PlotError::Read(_) | PlotError::Write(_) => Exit::usage(format!("error: {error}")),
         }
+    }
+}
+
+impl From<folkmoot_metrics::WriteError> for Exit {
+    fn from(error: folkmoot_metrics::WriteError) -> Self {
+        Exit::usage(format!("error: {error}"))
+    }
+}
+
+impl From<CheckpointError> for Exit {
+    fn from(error: CheckpointError) -> Self {
+        Exit::usage(format!("error: {error}"))
     }
 }
 

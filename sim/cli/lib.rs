@@ -1,7 +1,7 @@
 //! The command line as a library: one file per subcommand, for whatever a registry holds.
 //!
 //! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
-//! warnings to stderr; exit codes are 0 done, 1 the run failed, 2 bad usage, card, data or output path.
+//! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
 //!
 //! The shipped program is [`main`] with [`Registry::shipped`]. Who adds parts of their own writes the same line and has every
 //! subcommand for them:
@@ -19,13 +19,21 @@ mod audit;
 mod check;
 mod compare;
 mod context;
+mod data;
 mod exit;
 mod explain;
+mod fork;
+mod job;
 mod list;
+mod merge;
 mod output;
+mod pauses;
 mod plot;
+mod resume;
 mod run;
+mod shard;
 mod show;
+mod signals;
 mod sweep;
 mod text;
 mod verify;
@@ -53,7 +61,10 @@ pub fn main(registry: Registry) -> ExitCode {
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
     let result = match cli.command {
         Command::Run(args) => run::run(&program, &args),
+        Command::Resume(args) => resume::resume(&program, &args),
+        Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),
         Command::List => list::list(&program),
@@ -61,6 +72,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&program, &args),
+        Command::Data(args) => data::data(&program, &args),
         Command::Audit(args) => audit::audit(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

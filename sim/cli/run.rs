@@ -1,9 +1,11 @@
 //! `folkmoot run`: one scenario.
 
-use crate::args::{Format, RunArgs};
+use crate::args::{EngineArgs, Format, RunArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
+use crate::pauses::Pauses;
+use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_scenarios::run::{Cache, Loaded, Report, load, run_into};
@@ -15,7 +17,8 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
     let failed = |failure| Exit::failure(&failure, &command);
     let rounds = scenario.strategy().rounds().map(u64::from);
-    let mut watcher = Stopwatch::start(rounds, "rounds", args.out.quiet);
+    let pauses = Pauses::new(args.every.checkpoint_every);
+    let mut watcher = Stopwatch::start(rounds, "rounds", args.out.quiet).pausing(pauses);
     let loaded = load(
         &scenario,
         &context::data_dirs(&args.card.data),
@@ -32,16 +35,30 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
             .iter()
             .for_each(|warning| warn(&format!("warning: {warning}")));
     }
-    let report = run_into(&dir, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
-    let n_figures = context::draw(&dir, &args.engine, args.out.quiet)?;
-    match args.out.format {
-        Format::Json => print(&json(&dir, &report)),
-        Format::Text if args.out.quiet => Ok(()),
-        Format::Text => print(&describe(&dir, &scenario, &loaded, &report, n_figures)),
+    let go_on = resume::command(program, &dir, &args.card.data);
+    let report = run_into(&dir, &scenario, &loaded, options, &identity, &mut watcher)
+        .map_err(|failure| resume::ended(&failure, &command, &go_on))?;
+    let how = (args.out.format, args.out.quiet);
+    say(&dir, (&scenario, &loaded), &report, &args.engine, how)
+}
+
+/// Draws the figures of a finished run and says what has come of it.
+pub(crate) fn say(
+    dir: &Path,
+    run: (&Scenario, &Loaded),
+    report: &Report,
+    engine: &EngineArgs,
+    (format, quiet): (Format, bool),
+) -> Result<(), Exit> {
+    let n_figures = context::draw(dir, engine.threads, quiet)?;
+    match format {
+        Format::Json => print(&json(dir, report)),
+        Format::Text if quiet => Ok(()),
+        Format::Text => print(&describe(dir, run, report, n_figures)),
     }
 }
 
-fn describe(dir: &Path, scenario: &Scenario, loaded: &Loaded, report: &Report, n_figures: usize) -> String {
+fn describe(dir: &Path, (scenario, loaded): (&Scenario, &Loaded), report: &Report, n_figures: usize) -> String {
     let virtual_s = report.summary.get("virtual_s").copied().unwrap_or_default();
     let rounds = report.summary.get("rounds").copied().unwrap_or_default();
     format!(

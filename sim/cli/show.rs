@@ -10,7 +10,6 @@ use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
 use folkmoot_scenarios::run::{Cache, Failure, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
 pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
@@ -78,6 +77,9 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure
         .into_iter()
         .map(|(name, value)| vec![name, value])
         .collect();
+    if let Some(damage) = loaded.dataset.damage() {
+        return Err(Failure::Data(damage));
+    }
     let sizes: Vec<usize> = (0..loaded.n_clients() as usize)
         .map(|client| loaded.partition.shard(client).len())
         .collect();
@@ -94,16 +96,7 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure
 }
 
 fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
-    // Any strategy will do: the data are the same for all.
-    let strategy = program
-        .registry
-        .strategies()
-        .parts()
-        .next()
-        .map_or("", |part| part.name);
-    let card = format!("(dataset: {}, strategy: {strategy}())", args.what);
-    let parsed = Source::new(&args.what, &card).and_then(|source| check(&args.what, &source, &program.registry));
-    match parsed {
+    match context::about_dataset(program, &args.what, None) {
         Ok(scenario) => {
             let command = format!("{} show {}", program.name, context::quoted(&args.what));
             let failed = |failure| Exit::failure(&failure, &command);

@@ -3,12 +3,15 @@
 use crate::args::{Format, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
+use crate::job::Job;
 use crate::output::{print, warn};
+use crate::signals::stop_flag;
 use crate::text;
 use crate::watch::{Stopwatch, bar};
-use folkmoot_metrics::sweep_dir::PointRow;
-use folkmoot_metrics::{Spread, SweepDir};
-use folkmoot_scenarios::sweep::{Done, Plan, plan, sweep_into};
+use folkmoot_metrics::sweep_dir::{PointRow, SWEEP};
+use folkmoot_metrics::{Shard, Spread, SweepDir, SweepWriter, WriteError};
+use folkmoot_scenarios::run::{Failure, Identity};
+use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
 use std::path::Path;
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
@@ -16,56 +19,170 @@ pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     let scenario = context::scenario(program, &args.card, None, &[])?;
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
+    if let Some(scheduler) = args.job {
+        return print(&job(program, args, &plan, &dir).file(scheduler));
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    let shard = args.shard.map(|shard| shard.resolve(&variable)).transpose();
+    let shard = shard.map_err(|why| Exit::usage(format!("error: --shard: {why}")))?;
+    let n_points = match shard {
+        None => plan.points.len(),
+        Some(shard) => plan.points.iter().filter(|point| shard.owns(point.point)).count(),
+    };
     let command = context::command(program, "sweep", &args.card, None, args.dry_run);
     let identity = context::identity(command.clone());
     let quiet = args.out.quiet;
     if !quiet {
-        identity
-            .warnings
-            .iter()
-            .for_each(|warning| warn(&format!("warning: {warning}")));
-        let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
-        warn(&format!(
-            "{}: {}, {} each",
-            scenario.name(),
-            text::counted(points / seeds.max(1), "point"),
-            text::counted(seeds, "seed")
-        ));
+        announce(&plan, &identity, shard, n_points);
     }
-    let bar = bar(Some(plan.points.len() as u64), "points", quiet);
+    let bar = bar(Some(n_points as u64), "points", quiet);
     let total = Stopwatch::start(None, "", true);
     let done = |done: &Done<'_>| {
         bar.set_position(done.n_done as u64);
         if !quiet && bar.is_hidden() {
-            warn(&progress_line(&plan, done, total.seconds()));
+            warn(&progress_line(&plan, n_points, done, total.seconds()));
         }
     };
-    let watcher = || Box::new(Stopwatch::start(None, "rounds", true)) as Box<_>;
-    let options = context::options(&args.engine, args.dry_run);
+    let goes_on = goes_on(&command, &dir, shard);
+    let stopped = |sweep: &SweepWriter| {
+        bar.finish_and_clear();
+        // Signalled at the very end it is finished all the same.
+        if let Err(exit) = settle(sweep, shard, n_points, &goes_on) {
+            exit.now();
+        }
+    };
     let swept = sweep_into(
-        &dir,
         &plan,
-        &context::data_dirs(&args.card.data),
-        options,
-        &identity,
-        &watcher,
-        &done,
+        &Making {
+            dir: &dir,
+            card: &scenario.shown(&program.registry)?,
+            dirs: &context::data_dirs(&args.card.data),
+            options: context::options(&args.engine, args.dry_run),
+            identity: &identity,
+            only_missing: args.only_missing,
+            shard,
+            watcher: &|| Box::new(Stopwatch::start(None, "rounds", true)) as Box<_>,
+            done: &done,
+            stop: &stop_flag(),
+            stopped: &stopped,
+        },
     );
     bar.finish_and_clear();
-    swept.map_err(|error| {
-        let exit = Exit::failure(&error.failure, &command);
-        match error.point {
-            Some(point) => exit.after(&format!(
-                "point {point} of the sweep has no result; finished points stay"
-            )),
-            None => exit,
-        }
-    })?;
-    let n_figures = context::draw(&dir, &args.engine, quiet)?;
-    let result = SweepDir::open(&dir)?;
-    warn_of_unknown_headlines(&result);
+    let sweep = swept.map_err(|error| failed(&error, &command, &dir, &goes_on))?;
+    settle(&sweep, shard, n_points, &goes_on)?;
+    let Some(shard) = shard else {
+        return conclude(&sweep, args.engine.threads, args.out.format, quiet);
+    };
+    let (shard, place) = (name_of(shard), dir.to_string_lossy());
     match args.out.format {
-        Format::Json => print(&json(&dir, &result)),
+        Format::Json => print(&format!(
+            "{:#}",
+            serde_json::json!({ "dir": place, "shard": shard, "points": n_points })
+        )),
+        Format::Text if quiet => Ok(()),
+        Format::Text => print(&format!(
+            "shard {shard} has its {}; when all shards have theirs: {} merge {}",
+            text::counted(n_points, "point"),
+            context::quoted(&program.name),
+            context::quoted(&place)
+        )),
+    }
+}
+
+/// Says what is about to be made.
+fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points: usize) {
+    identity
+        .warnings
+        .iter()
+        .for_each(|warning| warn(&format!("warning: {warning}")));
+    let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
+    warn(&format!(
+        "{}: {}, {} each{}",
+        plan.manifest.name,
+        text::counted(points / seeds.max(1), "point"),
+        text::counted(seeds, "seed"),
+        shard.map_or(String::new(), |shard| format!(
+            "; shard {} has {n_points} of them",
+            name_of(shard)
+        ))
+    ));
+}
+
+/// What a scheduler is to do, in one thread a shard unless more are asked for.
+fn job<'a>(program: &Program, args: &SweepArgs, plan: &'a Plan<'_>, dir: &Path) -> Job<'a> {
+    const MOST: u32 = 16;
+    let n_points = plan.points.len();
+    Job {
+        name: &plan.manifest.name,
+        n_points,
+        n_shards: args.shards.unwrap_or((n_points as u32).clamp(1, MOST)),
+        words: context::words(program, "sweep", &args.card, None, args.dry_run),
+        out: dir.to_string_lossy().into_owned(),
+        threads: args.engine.threads.unwrap_or(1),
+    }
+}
+
+fn name_of(shard: Shard) -> String {
+    format!("{}/{}", shard.number, shard.of)
+}
+
+/// The command that makes what is missing.
+fn goes_on(command: &str, dir: &Path, shard: Option<Shard>) -> String {
+    let dir = context::quoted(&dir.to_string_lossy());
+    let what = shard.map_or("--only-missing".to_owned(), |shard| {
+        format!("--shard {}", name_of(shard))
+    });
+    format!("{command} --out {dir} {what}")
+}
+
+/// Writes the tables of a sweep, unless this is a shard of it, which leaves them to who joins them. An end if there are not `n_points`:
+/// then some were given up, or another process is making them.
+fn settle(sweep: &SweepWriter, shard: Option<Shard>, n_points: usize, goes_on: &str) -> Result<(), Exit> {
+    let n_done = match shard {
+        None => sweep.collect(),
+        Some(shard) => sweep.n_finished(shard),
+    };
+    let n_done = n_done.map_err(|error| Exit::usage(format!("error: {error}")))?;
+    match n_done < n_points {
+        true => Err(Exit::failed(format!(
+            "unfinished: {n_done} of {} are there\n  go on with: {goes_on}",
+            text::counted(n_points, "point")
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The end of a sweep of which a point has failed, or that could not begin.
+fn failed(error: &PointFailure, command: &str, dir: &Path, goes_on: &str) -> Exit {
+    let exit = Exit::failure(&error.failure, command);
+    let is_there = dir.join(SWEEP).is_file();
+    match (&error.failure, error.point) {
+        (_, Some(point)) => {
+            let exit = exit.after(&format!(
+                "point {point} of the sweep has no result; finished points stay"
+            ));
+            match is_there {
+                true => exit.and(Exit::usage(format!("  go on with: {goes_on}"))),
+                false => exit,
+            }
+        }
+        (Failure::Write(WriteError::Exists { .. }), None) if is_there => {
+            exit.and(Exit::usage(format!("  make the points that it lacks with: {goes_on}")))
+        }
+        _ => exit,
+    }
+}
+
+/// Draws a sweep whose tables are written, and prints its table.
+pub(crate) fn conclude(sweep: &SweepWriter, threads: Option<u16>, format: Format, quiet: bool) -> Result<(), Exit> {
+    let dir = sweep.dir();
+    let lock = sweep.lock_tables();
+    let n_figures = context::draw(dir, threads, quiet)?;
+    drop(lock);
+    let result = SweepDir::open(dir)?;
+    warn_of_unknown_headlines(&result);
+    match format {
+        Format::Json => print(&json(dir, &result)),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&format!(
             "{}\n\nresults and {n_figures} figure files in {}",
@@ -114,7 +231,7 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
     }
 }
 
-fn progress_line(plan: &Plan<'_>, done: &Done<'_>, seconds: f64) -> String {
+fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64) -> String {
     let axes = plan.manifest.axes.iter().zip(&done.point.values);
     let axes: Vec<String> = axes
         .map(|(axis, value)| format!("{} = {value}", last_part(&axis.path)))
@@ -125,7 +242,7 @@ fn progress_line(plan: &Plan<'_>, done: &Done<'_>, seconds: f64) -> String {
     } else {
         format!("{}, {seed}", axes.join(", "))
     };
-    format!("{:>4} of {}: {what}  ({seconds:.1} s)", done.n_done, plan.points.len())
+    format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
 }
 
 fn last_part(path: &str) -> &str {
@@ -180,9 +297,12 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
         .collect();
     let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
     format!(
-        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}\n\n{}",
+        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}{}\n\n{}",
         sweep.manifest.name,
         seeds.join(", "),
+        sweep
+            .unfinished()
+            .map_or(String::new(), |there| format!("\nunfinished: {there}")),
         text::table(&header, &lines, n_left)
     )
 }

@@ -53,6 +53,14 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
             dir.display()
         )));
     };
+    if let Some(parent) = &run.manifest.parent {
+        return Err(Exit::usage(format!(
+            "error: {} was forked from {}, whose state it began with; verify that run, and fork it again with: {}",
+            dir.display(),
+            parent.dir,
+            run.manifest.command
+        )));
+    }
     let stored = run_fingerprint(dir)?;
     if stored != fingerprint {
         return Ok(Some(format!(

@@ -1,5 +1,8 @@
 //! The wall clock and progress: the one place that looks at either.
 
+use crate::pauses::Pauses;
+use folkmoot_engine::prelude::SimTime;
+use folkmoot_engine::run::Pause;
 use folkmoot_metrics::TimingRow;
 use folkmoot_scenarios::run::Watcher;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +22,7 @@ pub(crate) struct Stopwatch {
     last: Instant,
     rows: Vec<TimingRow>,
     bar: ProgressBar,
+    pauses: Option<Pauses>,
 }
 
 #[allow(
@@ -33,7 +37,14 @@ impl Stopwatch {
             last: Instant::now(),
             rows: Vec::new(),
             bar: bar(total, unit, quiet),
+            pauses: None,
         }
+    }
+
+    /// The same for a run whose state may be saved.
+    pub(crate) fn pausing(mut self, pauses: Pauses) -> Self {
+        self.pauses = Some(pauses);
+        self
     }
 
     /// Seconds since the start or the last lap.
@@ -49,24 +60,31 @@ impl Stopwatch {
 )]
 impl Watcher for Stopwatch {
     fn lap(&mut self, stage: &str) {
-        let peak_memory_bytes = peak_memory();
+        let [peak_memory_bytes, memory_bytes] = memory(["VmHWM:", "VmRSS:"]);
         let seconds = self.seconds();
         self.last = Instant::now();
         match self.rows.iter_mut().find(|row| row.stage == stage) {
             Some(row) => {
                 row.seconds += seconds;
                 row.peak_memory_bytes = peak_memory_bytes;
+                row.memory_bytes = memory_bytes;
             }
             None => self.rows.push(TimingRow {
                 stage: stage.to_owned(),
                 seconds,
                 peak_memory_bytes,
+                memory_bytes,
             }),
         }
     }
 
     fn progress(&mut self, rounds: usize) {
         self.bar.set_position(rounds as u64);
+    }
+
+    fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
+        let pauses = self.pauses.as_mut();
+        pauses.map_or(Pause::GoOn, |pauses| pauses.ask(at, rounds))
     }
 
     fn timing(&mut self) -> Vec<TimingRow> {
@@ -102,10 +120,12 @@ pub(crate) fn bar(total: Option<u64>, unit: &str, quiet: bool) -> ProgressBar {
     }
 }
 
-/// The most memory this process has had, if the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+/// What the system tells of this process's memory under these names, in bytes.
+fn memory(names: [&str; 2]) -> [Option<u64>; 2] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    names.map(|name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kib * 1024)
+    })
 }

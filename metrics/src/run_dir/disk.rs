@@ -21,6 +21,21 @@ pub(crate) trait Disk: Send {
     }
 }
 
+/// Sees to it that what was renamed in a directory stays renamed, whatever the power does. Not every system can.
+pub(crate) fn settle(dir: &Path) {
+    let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
+}
+
+/// Locks a file for this process; the system lets go of it when the process ends, however it ends. `None` where another has it.
+pub(crate) fn lock(path: &Path) -> io::Result<Option<fs::File>> {
+    let file = fs::File::open(path)?;
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        // A disk without locks, as some that are shared by a network: two who write one directory there are not told.
+        Err(fs::TryLockError::Error(_)) | Ok(()) => Ok(Some(file)),
+    }
+}
+
 /// The file system itself.
 pub(crate) struct Files;
 

@@ -36,6 +36,20 @@ pub enum WriteError {
         /// The directory.
         path: PathBuf,
     },
+    /// What lies there was made of something else.
+    #[error("{}: is of another sweep: {difference}; choose another --out", .path.display())]
+    OtherSweep {
+        /// The sweep or run directory.
+        path: PathBuf,
+        /// In what it is not what was asked for.
+        difference: String,
+    },
+    /// Another process writes the directory.
+    #[error("{}: is being written by another process; wait for its end, or end it", .path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory to go on with cannot be read.
     #[error(transparent)]
     Read(Box<ReadError>),

@@ -38,12 +38,24 @@ pub struct Manifest {
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,
+    /// The state that it began with, where it did not begin afresh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
     /// What a reader of the numbers should know.
     #[serde(default)]
     pub notes: Vec<String>,
     /// What went otherwise than the scenario hoped.
     #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+/// Where a forked run comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run directory, as it was named.
+    pub dir: String,
+    /// The fingerprint of the state that was saved there.
+    pub checkpoint: String,
 }
 
 /// `value` as indented JSON with a line feed at the end; keys in the order of the fields.

@@ -156,10 +156,16 @@ pub(crate) fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, R
     }
 }
 
-/// The paths below `artifacts/`, sorted bytewise. Links are taken for files, so that none leads around in a circle.
+/// The paths below `artifacts/`, sorted bytewise.
 fn list_artifacts(dir: &Path) -> Result<Vec<String>, ReadError> {
+    list_files(&dir.join(ARTIFACTS))
+}
+
+/// The paths below a folder, sorted bytewise; none where there is no such folder. Links are taken for files, so that none leads around
+/// in a circle.
+pub(crate) fn list_files(dir: &Path) -> Result<Vec<String>, ReadError> {
     let mut found = Vec::new();
-    let mut open = vec![(dir.join(ARTIFACTS), String::new())];
+    let mut open = vec![(dir.to_owned(), String::new())];
     while let Some((path, prefix)) = open.pop() {
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,

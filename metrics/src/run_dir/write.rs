@@ -1,20 +1,22 @@
 //! Writing a run directory, from the first check that it can be written to the fingerprint.
 
-use super::disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
+use super::checkpoint::{STATE, encode_checkpoint};
+use super::disk::{Disk, Files, commit, create_dirs, lock, remove_empty_dirs, settle};
 use super::error::WriteError;
 use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
-use super::read::RunDir;
+use super::read::{RunDir, read_manifest};
 use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::table::{Row, TimingRow, encode};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// A file that a strategy leaves for reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its path below `artifacts/`, with `/` between the parts, such as `embeddings/round-5.npy`.
     pub path: String,
@@ -60,6 +62,8 @@ pub struct RunResult {
 /// if a finished round or a checkpoint has reached the disk, and is removed otherwise.
 pub struct RunWriter {
     dir: PathBuf,
+    /// `scenario.ron`.
+    scenario: String,
     manifest: Manifest,
     disk: Box<dyn Disk>,
     /// The directories made for this run, outermost first, to be removed with it.
@@ -68,6 +72,8 @@ pub struct RunWriter {
     keep: bool,
     /// The hash of each table as last saved, so that only what changed is written again.
     saved: BTreeMap<&'static str, blake3::Hash>,
+    /// Of the directory, as long as it is written.
+    _lock: Option<fs::File>,
 }
 
 impl RunWriter {
@@ -102,18 +108,21 @@ impl RunWriter {
             result_fingerprint: None,
             ..manifest
         };
-        let run = RunWriter {
+        let mut run = RunWriter {
             dir: dir.to_owned(),
+            scenario: scenario_text.to_owned(),
             manifest,
             disk,
             created,
             keep: false,
             saved: BTreeMap::new(),
+            _lock: None,
         };
         run.commit(vec![
-            (SCENARIO.to_owned(), scenario_text.as_bytes().to_vec()),
+            (SCENARIO.to_owned(), run.scenario.as_bytes().to_vec()),
             (MANIFEST.to_owned(), to_json(&run.manifest)),
         ])?;
+        run._lock = Some(lock_of(dir)?);
         Ok(run)
     }
 
@@ -122,20 +131,25 @@ impl RunWriter {
     /// # Errors
     ///
     /// [`WriteError::Read`] when it is no run directory or is damaged, [`WriteError::Finished`] when there is nothing
-    /// left to do. The directory is left as it is.
+    /// left to do, [`WriteError::Busy`] when another process writes it. The directory is left as it is.
     pub fn resume(dir: &Path) -> Result<Self, WriteError> {
-        let manifest = RunDir::open(dir)?.manifest;
+        // A folder that is no run has nothing to lock; one that is may be finished by whoever has the lock.
+        read_manifest(dir)?;
+        let lock = lock_of(dir)?;
+        let RunDir { manifest, scenario, .. } = RunDir::open(dir)?;
         if manifest.finished {
             return Err(WriteError::Finished { path: dir.to_owned() });
         }
         let disk = Box::new(Files);
         Ok(RunWriter {
             dir: dir.to_owned(),
+            scenario,
             manifest,
             disk,
             created: vec![],
             keep: true,
             saved: BTreeMap::new(),
+            _lock: Some(lock),
         })
     }
 
@@ -181,14 +195,15 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes one file of a checkpoint, named by its path below `checkpoint/`. From now on the directory stays.
+    /// Writes the state of the run, in sections, in the place of what was there before. From now on the directory stays.
     ///
     /// # Errors
     ///
-    /// [`WriteError::BadName`], [`WriteError::Io`].
-    pub fn save_checkpoint(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
-        check_name(name)?;
-        self.commit(vec![(format!("{CHECKPOINT}/{name}"), bytes.to_vec())])?;
+    /// [`WriteError::Io`]; the state that was there before then is there still.
+    pub fn save_checkpoint(&mut self, sections: &[(String, Vec<u8>)]) -> Result<(), WriteError> {
+        let bytes = encode_checkpoint(&self.manifest, &self.scenario, sections);
+        self.commit(vec![(format!("{CHECKPOINT}/{STATE}"), bytes)])?;
+        settle(&self.dir.join(CHECKPOINT));
         self.keep = true;
         Ok(())
     }
@@ -273,6 +288,13 @@ impl Drop for RunWriter {
             remove_empty_dirs(&self.created);
         }
     }
+}
+
+/// Locks the directory for this process, by the scenario, which is written once.
+fn lock_of(dir: &Path) -> Result<fs::File, WriteError> {
+    let path = dir.join(SCENARIO);
+    let locked = lock(&path).map_err(|source| WriteError::io(&path, source))?;
+    locked.ok_or_else(|| WriteError::Busy { path: dir.to_owned() })
 }
 
 fn table<R: Row>(rows: &[R]) -> (&'static str, Vec<u8>) {

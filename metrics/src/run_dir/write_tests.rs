@@ -1,7 +1,7 @@
 use super::super::disk::write_whole;
 use super::super::writer::{Record, Writer};
 use super::*;
-use crate::run_dir::ReadError;
+use crate::run_dir::{Checkpoint, CheckpointError, ReadError};
 use crate::testing::{TempDir, manifest, result, round};
 use std::io;
 use std::sync::Arc;
@@ -245,12 +245,53 @@ fn the_writer_thread_writes_what_the_writer_would() {
         writer.send(Record::Round(row)).unwrap();
         writer.send(Record::Save).unwrap();
     }
-    writer.send_checkpoint("state.bin", vec![1]).unwrap();
+    writer.save_checkpoint(sections(1)).unwrap();
+    assert!(
+        temp.path().join("b/checkpoint/state").is_file(),
+        "it is there when the call ends"
+    );
     assert_eq!(writer.finish(result(4)).unwrap(), direct);
     assert_eq!(tree(&temp.path().join("a")), tree(&temp.path().join("b")));
     let run = RunWriter::create(&temp.path().join("c"), "s", manifest()).unwrap();
     Writer::spawn(run).unwrap().abandon().unwrap();
     assert!(!temp.path().join("c").exists());
+}
+
+fn sections(byte: u8) -> Vec<(String, Vec<u8>)> {
+    vec![("server".to_owned(), vec![byte; 99])]
+}
+
+#[test]
+fn a_checkpoint_that_does_not_fit_leaves_the_one_before_and_the_directory() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("run");
+    let (disk, left) = Failing::after(usize::MAX);
+    let mut run = RunWriter::create_on(disk, &dir, "s", manifest()).unwrap();
+    assert!(matches!(
+        Checkpoint::read(&dir, &manifest()),
+        Err(CheckpointError::Missing { .. })
+    ));
+    run.save_checkpoint(&sections(1)).unwrap();
+    left.store(0, Ordering::Relaxed);
+    let error = run.save_checkpoint(&sections(2)).unwrap_err().to_string();
+    assert!(error.contains("the disk is full"), "{error}");
+    drop(run);
+    assert_eq!(Checkpoint::read(&dir, &manifest()).unwrap().sections, sections(1));
+    assert_eq!(tree(&dir), ["checkpoint/state", "manifest.json", "scenario.ron"]);
+}
+
+#[test]
+fn a_directory_that_is_being_written_is_nobody_elses() {
+    let temp = TempDir::new();
+    let dir = temp.path().join("run");
+    let mut run = RunWriter::create(&dir, "s", manifest()).unwrap();
+    assert!(matches!(RunWriter::resume(&dir), Err(WriteError::Busy { .. })));
+    run.save_checkpoint(&sections(1)).unwrap();
+    drop(run);
+    let run = RunWriter::resume(&dir).unwrap();
+    assert!(matches!(RunWriter::resume(&dir), Err(WriteError::Busy { .. })));
+    drop(run);
+    assert!(RunWriter::resume(&dir).is_ok());
 }
 
 #[test]

@@ -26,9 +26,12 @@ pub enum Record {
     Save,
 }
 
+/// The state of a run, in sections with their names.
+type Sections = Vec<(String, Vec<u8>)>;
+
 enum Job {
     Record(Record),
-    Checkpoint(String, Vec<u8>),
+    Checkpoint(Sections, Sender<()>),
     Finish(Box<RunResult>),
 }
 
@@ -67,13 +70,18 @@ impl Writer {
         self.submit(Job::Record(record))
     }
 
-    /// Hands over one file of a checkpoint, named by its path below `checkpoint/`.
+    /// Hands over the state of the run and waits until it is on the disk: states are large, and none should wait behind another.
     ///
     /// # Errors
     ///
-    /// As [`Writer::send`].
-    pub fn send_checkpoint(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), WriteError> {
-        self.submit(Job::Checkpoint(name.to_owned(), bytes))
+    /// What went wrong now or earlier.
+    pub fn save_checkpoint(&mut self, sections: Sections) -> Result<(), WriteError> {
+        let (done, written) = bounded(1);
+        self.submit(Job::Checkpoint(sections, done))?;
+        match written.recv() {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.join().err().unwrap_or(WriteError::WriterLost)),
+        }
     }
 
     /// Writes the whole result, as [`RunWriter::finish`], and returns its fingerprint.
@@ -129,7 +137,11 @@ fn serve(mut run: RunWriter, receiver: &Receiver<Job>) -> Result<Option<String>,
             Job::Record(Record::Score(row)) => scores.push(row),
             Job::Record(Record::Messages(rows)) => messages = rows,
             Job::Record(Record::Save) => run.save_progress(&rounds, &messages, &scores)?,
-            Job::Checkpoint(name, bytes) => run.save_checkpoint(&name, &bytes)?,
+            Job::Checkpoint(sections, done) => {
+                run.save_checkpoint(&sections)?;
+                // Whoever waits for it may have given up.
+                let _ = done.send(());
+            }
             Job::Finish(result) => return run.finish(&result).map(Some),
         }
     }

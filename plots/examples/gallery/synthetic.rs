@@ -237,7 +237,7 @@ pub(crate) fn write_sweep(
         seeds: (1..=n_seeds).collect(),
         ..SweepManifest::default()
     };
-    let mut writer = SweepWriter::create(dir, manifest_of_sweep)?;
+    let writer = SweepWriter::create(dir, manifest_of_sweep, "")?;
     for point in writer.manifest().points() {
         let summary: BTreeMap<String, f64> = summary(&point.values, point.seed)
             .into_iter()

@@ -143,6 +143,19 @@ impl<S: Strategy> Agendas<S> {
         self.all[block].store.get_mut(slot as usize)
     }
 
+    /// What an event of a block carries, to be looked at.
+    pub(crate) fn peek(&self, block: usize, slot: u32) -> Option<&Entry<S>> {
+        self.all[block].store.get(slot as usize)
+    }
+
+    /// All pending events with what they carry, in no order that means anything.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (QueuedEvent, &Entry<S>)> {
+        self.all.iter().flat_map(|agenda| {
+            let carried = move |event: &QueuedEvent| Some((*event, agenda.store.get(event.slot as usize)?));
+            agenda.queue.iter().filter_map(carried)
+        })
+    }
+
     /// Keeps a block's first fault.
     pub(crate) fn fail(&mut self, block: usize, key: EventKey, party: Party, fault: Fault) {
         let agenda = &mut self.all[block];

@@ -1,6 +1,6 @@
 //! All that handlers and jobs may touch: one context for clients, one for the server, one for jobs.
 
-use crate::core::{Account, Content, Core, Entry, Env, Fault, next_seq};
+use crate::core::{Account, Content, Core, Entry, Env, Fault, Ground, next_seq};
 use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt, Releases};
@@ -8,6 +8,7 @@ use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
 use folkmoot_privacy::{Law, Mechanism};
+use serde::{Deserialize, Serialize};
 
 /// What both contexts are made of.
 pub(crate) struct Handling<'a, S: Strategy> {
@@ -43,13 +44,7 @@ impl<S: Strategy> Handling<'_, S> {
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
             let round = self.round;
-            let job = JobContext {
-                streams: self.env.ground.streams,
-                dry_run: self.env.ground.dry_run,
-                me: self.me,
-                round,
-                counter: self.account.handled,
-            };
+            let job = JobContext::new(&self.env.ground, (self.me, round, self.account.handled));
             let key = EventKey::new(due, self.me.index(), seq);
             self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }
@@ -281,13 +276,14 @@ pub struct RoundReport {
 }
 
 /// What the server has recorded.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) round: Round,
     pub(crate) rounds: Vec<RoundRow>,
     pub(crate) round_ends: Vec<(Round, SimTime)>,
     pub(crate) finished_at: Option<SimTime>,
-    /// What the server says it is about, where it does.
+    /// What the server says it is about, where it does. A checkpoint keeps it beside the record.
+    #[serde(skip)]
     pub(crate) stage: Option<&'static str>,
 }
 
@@ -386,6 +382,22 @@ pub struct JobContext {
 }
 
 impl JobContext {
+    /// For the work that a party asked for in a round, at its event of that number.
+    pub(crate) fn new<S: Strategy>(ground: &Ground<'_, S>, (me, round, counter): (Party, Round, u64)) -> Self {
+        JobContext {
+            streams: ground.streams,
+            dry_run: ground.dry_run,
+            me,
+            round,
+            counter,
+        }
+    }
+
+    /// Who asked for the work, in which round and at which event of its own.
+    pub(crate) fn asked_by(&self) -> (Party, Round, u64) {
+        (self.me, self.round, self.counter)
+    }
+
     pub(crate) fn me(&self) -> Party {
         self.me
     }

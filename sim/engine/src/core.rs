@@ -14,7 +14,8 @@ use crate::study::{Heard, Study};
 use crate::wire::{self, DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
-use folkmoot_metrics::{Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -97,11 +98,44 @@ impl<S: Strategy> Letter<S> {
         }
     }
 
-    fn shared_key(&self) -> Option<usize> {
+    pub(crate) fn shared_key(&self) -> Option<usize> {
         match self {
             Letter::Down(message) => message.shared_key(),
             Letter::Up(message) => message.shared_key(),
             Letter::Peer(message) => message.shared_key(),
+        }
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        match self {
+            Letter::Down(_) => Direction::Downlink,
+            Letter::Up(_) => Direction::Uplink,
+            Letter::Peer(_) => Direction::Peer,
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Letter::Down(message) => message.encode(out),
+            Letter::Up(message) => message.encode(out),
+            Letter::Peer(message) => message.encode(out),
+        }
+    }
+
+    /// Reads a letter of a kind that goes that way.
+    pub(crate) fn decode(direction: Direction, kind: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
+        match direction {
+            Direction::Downlink => S::Down::decode(kind, bytes).map(Letter::Down),
+            Direction::Uplink => S::Up::decode(kind, bytes).map(Letter::Up),
+            Direction::Peer => S::Peer::decode(kind, bytes).map(Letter::Peer),
+        }
+    }
+
+    pub(crate) fn set_counted(&mut self, bytes: u64) {
+        match self {
+            Letter::Down(message) => message.set_counted(bytes),
+            Letter::Up(message) => message.set_counted(bytes),
+            Letter::Peer(message) => message.set_counted(bytes),
         }
     }
 
@@ -127,7 +161,7 @@ fn recode<M: Wire>(message: &M, buffer: &mut Vec<u8>) -> Result<M, DecodeError> 
 }
 
 /// The engine's own account of one party.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// Events caused so far: the next sequence number.
     pub(crate) seq: u32,
@@ -140,6 +174,8 @@ pub(crate) struct Account {
     pub(crate) down_free: SimTime,
     /// When its processor is free again.
     pub(crate) cpu_free: SimTime,
+    /// The world's, whatever checkpoint the account comes from.
+    #[serde(skip)]
     pub(crate) rates: AccessRates,
     pub(crate) uplink_bytes: u64,
     pub(crate) downlink_bytes: u64,
@@ -205,7 +241,7 @@ pub enum Fault {
 }
 
 /// One mechanism's releases in one round.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Releases {
     pub(crate) n: u64,
     /// What they cost by their finite epsilons, in units of 2^-32: integers, so that no sum depends on its order.
@@ -224,9 +260,9 @@ pub(crate) struct Core<S: Strategy> {
     /// What was sent to each part in this window.
     pub(crate) outboxes: Vec<Vec<Outgoing<S>>>,
     /// By round, then counter.
-    pub(crate) counters: Vec<Vec<u64>>,
+    pub(crate) counters: ByRound<Vec<u64>>,
     /// By round, then mechanism.
-    pub(crate) releases: Vec<Vec<Releases>>,
+    pub(crate) releases: ByRound<Vec<Releases>>,
     n_mechanisms: usize,
     pub(crate) prices: Prices,
     pub(crate) handled: u64,
@@ -247,8 +283,8 @@ impl<S: Strategy> Core<S> {
             agendas: Agendas::new(Shares::blocks(n_clients)),
             ledger: Ledger::new(wire::in_order([S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS])),
             outboxes: (0..=shares.n_parts()).map(|_| Vec::new()).collect(),
-            counters: Vec::new(),
-            releases: Vec::new(),
+            counters: ByRound::default(),
+            releases: ByRound::default(),
             n_mechanisms,
             prices: Prices::default(),
             handled: 0,
@@ -282,8 +318,14 @@ impl<S: Strategy> Core<S> {
         work: (S::Work, JobContext),
     ) {
         let content = Content::Done(Job::Kept(work));
-        let place = self.schedule(key, me, Entry { round, content });
-        if env.has_helpers {
+        self.schedule_entry(env, key, me, Entry { round, content });
+    }
+
+    /// Queues an event, and notes where it waits if it is a job's result that somebody could work on before.
+    pub(crate) fn schedule_entry(&mut self, env: &Env<'_, S>, key: EventKey, to: Party, entry: Entry<S>) {
+        let is_job = env.has_helpers && matches!(entry.content, Content::Done(_));
+        let place = self.schedule(key, to, entry);
+        if is_job {
             self.kept_jobs.push(place);
         }
     }
@@ -506,21 +548,29 @@ impl<S: Strategy> Core<S> {
 
     /// Raises a counter.
     pub(crate) fn count(&mut self, round: Round, counter: usize, n: u64) {
-        let round = round.0 as usize;
-        if round >= self.counters.len() {
-            self.counters.resize_with(round + 1, || vec![0; S::COUNTERS.len()]);
+        self.counters.at(round, || vec![0; S::COUNTERS.len()])[counter] += n;
+    }
+
+    /// Takes over what another part has counted: every sum is one of integers, so it has no order.
+    pub(crate) fn take_counts(&mut self, other: &mut Core<S>) {
+        self.ledger.take(&mut other.ledger);
+        for (round, counts) in other.counters.drain() {
+            let mine = self.counters.at(round, || vec![0; S::COUNTERS.len()]);
+            mine.iter_mut().zip(counts).for_each(|(mine, n)| *mine += n);
         }
-        self.counters[round][counter] += n;
+        for (round, releases) in other.releases.drain() {
+            let mine = self.releases.at(round, || vec![Releases::default(); self.n_mechanisms]);
+            for (mine, releases) in mine.iter_mut().zip(releases) {
+                mine.n += releases.n;
+                mine.epsilon += releases.epsilon;
+            }
+        }
     }
 
     /// Notes releases that cost `epsilon` together.
     pub(crate) fn release(&mut self, round: Round, mechanism: usize, n: u64, epsilon: f64) {
-        let round = round.0 as usize;
-        if round >= self.releases.len() {
-            self.releases
-                .resize_with(round + 1, || vec![Releases::default(); self.n_mechanisms]);
-        }
-        let releases = &mut self.releases[round][mechanism];
+        let blank = || vec![Releases::default(); self.n_mechanisms];
+        let releases = &mut self.releases.at(round, blank)[mechanism];
         releases.n += n;
         if epsilon.is_finite() {
             releases.epsilon += (epsilon * EPSILON_UNITS).round() as u128;

@@ -120,6 +120,15 @@ impl<S: Strategy> Job<S> {
         }
     }
 
+    /// What is to be done, whether or not somebody has done it.
+    pub(crate) fn work(&self) -> &(S::Work, JobContext) {
+        match self {
+            Job::Kept(work) => work,
+            Job::Shared(shared) => shared.work(),
+            Job::Moving => unreachable!("a job is kept or shared"),
+        }
+    }
+
     /// The result: does the work, or waits for who has begun it.
     ///
     /// # Panics

@@ -64,6 +64,7 @@ mod privacy;
 pub mod queue;
 pub mod release;
 pub mod run;
+pub mod shared;
 mod shares;
 pub mod strategy;
 pub mod study;
@@ -85,6 +86,7 @@ pub mod prelude {
     pub use crate::messages;
     pub use crate::release::{Channel, Receipt, Releases};
     pub use crate::run::{Options, RunError, Unobserved, run};
+    pub use crate::shared;
     pub use crate::strategy::{
         Absence, ClientEvent, Letter, MechanismInfo, NoData, ServerEvent, Setup, Shards, State, Strategy,
         StrategyError, System, TimerId,

@@ -9,6 +9,7 @@ use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::study::Ended;
 use crate::world::{AccessRates, Presence, PresenceCursor};
 use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, Sheet, SimTime};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The server's part.
@@ -122,8 +123,10 @@ impl<S: Strategy> ServerPart<S> {
 }
 
 /// What the engine knows of a client's presence.
-#[derive(Clone, Debug)]
-struct Attendance {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Attendance {
+    /// No part of a checkpoint: it can be found again, in whatever world.
+    #[serde(skip)]
     cursor: PresenceCursor,
     /// The latest round that has reached it, and whether any has.
     round: Round,
@@ -139,7 +142,7 @@ pub(crate) struct ClientPart<S: Strategy> {
     part: u32,
     pub(crate) states: Vec<S::Client>,
     pub(crate) accounts: Vec<Account>,
-    attendance: Vec<Attendance>,
+    pub(crate) attendance: Vec<Attendance>,
     pub(crate) spent: Vec<Spent>,
     /// Events held for clients that are away until a later round reaches them.
     held: BTreeMap<u32, Vec<QueuedEvent>>,
@@ -180,6 +183,26 @@ impl<S: Strategy> ClientPart<S> {
             };
             self.core.schedule(key, party, entry);
         }
+    }
+
+    /// The events held for absent clients, with what they carry.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (QueuedEvent, &Entry<S>)> {
+        self.held.values().flatten().filter_map(|event| {
+            let block = self.core.block(Party::from_index(event.to));
+            Some((*event, self.core.agendas.peek(block, event.slot)?))
+        })
+    }
+
+    /// Holds an event for a client that is away until a later round reaches it.
+    pub(crate) fn hold(&mut self, key: EventKey, client: ClientId, entry: Entry<S>) {
+        let me = Party::Client(client);
+        let slot = self.core.agendas.keep(self.core.block(me), entry);
+        let event = QueuedEvent {
+            key,
+            to: me.index(),
+            slot,
+        };
+        self.held.entry(client.0).or_default().push(event);
     }
 
     /// The events held for absent clients, which are held no longer.
@@ -307,7 +330,7 @@ impl<S: Strategy> ClientPart<S> {
         dropped_out: bool,
     ) -> Result<(), Fault> {
         let me = Party::from_index(event.to);
-        let (block, local) = (self.core.block(me), env.shares.find(ClientId(event.to - 1)).1);
+        let local = env.shares.find(ClientId(event.to - 1)).1;
         if dropped_out && !matches!(entry.content, Content::Message(_)) {
             return Ok(());
         }
@@ -323,13 +346,7 @@ impl<S: Strategy> ClientPart<S> {
                     let key = EventKey::new(until, event.key.origin(), event.key.seq());
                     self.core.schedule(key, me, entry);
                 }
-                None => {
-                    let slot = self.core.agendas.keep(block, entry);
-                    self.held
-                        .entry(event.to - 1)
-                        .or_default()
-                        .push(QueuedEvent { slot, ..event });
-                }
+                None => self.hold(event.key, ClientId(event.to - 1), entry),
             }
         }
         Ok(())

@@ -3,10 +3,11 @@
 use crate::strategy::MechanismInfo;
 use folkmoot_metrics::PrivacyRow;
 use folkmoot_privacy::{Accountant, DELTA, Law, Totals};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is charged, numbered as it comes: a mechanism of the strategy and the law of a release.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Prices {
     all: Vec<(usize, Law)>,
     places: BTreeMap<(usize, LawKey), u32>,
@@ -14,7 +15,22 @@ pub(crate) struct Prices {
 
 type LawKey = (u8, [u64; 3]);
 
+impl FromIterator<(usize, Law)> for Prices {
+    fn from_iter<I: IntoIterator<Item = (usize, Law)>>(all: I) -> Self {
+        let mut prices = Prices::default();
+        for (mechanism, law) in all {
+            prices.number(mechanism, law);
+        }
+        prices
+    }
+}
+
 impl Prices {
+    /// All of them, in the order of their numbers.
+    pub(crate) fn all(&self) -> &[(usize, Law)] {
+        &self.all
+    }
+
     /// The number of a price.
     pub(crate) fn number(&mut self, mechanism: usize, law: Law) -> u32 {
         // Most systems have a handful of prices, which are found faster by looking at them than in the tree.
@@ -31,7 +47,7 @@ impl Prices {
 }
 
 /// One client's releases at one price.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Paid {
     price: u32,
     /// How often it was paid: once for releases that are all of something else.
@@ -40,10 +56,20 @@ struct Paid {
 }
 
 /// One client's releases, one entry for each price.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spent(Vec<Paid>);
 
 impl Spent {
+    /// The same, with the numbers that `others` gives to prices that `own` has numbered.
+    pub(crate) fn renumbered(&self, own: &Prices, others: &mut Prices) -> Spent {
+        let renumber = |paid: &Paid| {
+            let (mechanism, law) = own.all[paid.price as usize];
+            let price = others.number(mechanism, law);
+            Paid { price, ..*paid }
+        };
+        Spent(self.0.iter().map(renumber).collect())
+    }
+
     /// Adds `releases` that cost as much as one.
     pub(crate) fn add(&mut self, price: u32, releases: u64) {
         let at = self.0.iter().position(|paid| paid.price == price);

@@ -122,6 +122,15 @@ impl Queue {
         self.len == 0
     }
 
+    /// All pending events, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = &QueuedEvent> {
+        let late = self.late.iter().map(|Reverse(event)| event);
+        self.front
+            .iter()
+            .chain(late)
+            .chain(self.buckets.iter().flatten().flatten())
+    }
+
     /// Adds an event. Its time must not be before the last popped one's.
     #[inline]
     pub fn push(&mut self, event: QueuedEvent) {

@@ -4,8 +4,11 @@
 //! least latency. Within it the parts of the population cannot influence each other, so they run in parallel; with
 //! windows off, one event is handled at a time in key order, and every result must be the same.
 
+mod checkpoint;
 mod outcome;
 mod threads;
+
+pub use checkpoint::{Pause, Saved};
 
 use crate::context::Record;
 use crate::core::{Account, Content, Core, Entry, Env, Fault, Ground, Outgoing};
@@ -62,6 +65,20 @@ pub trait Observer: Send {
     /// Called when a stage of the run is over: `clients`, when their states and the server's are made, `first window`, then those that the
     /// server names, as `simulate: walks`, or `simulate` where it names none. Default: nothing.
     fn stage_done(&mut self, _stage: &str) {}
+
+    /// Asked after every window, which began at `at`, with the number of finished rounds: whether to save the run's state. Default: no.
+    fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
+        Pause::GoOn
+    }
+
+    /// Given the state that it has asked for. Default: it is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// A message ends the run: its state can no longer be saved.
+    fn checkpoint(&mut self, _saved: Saved) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Sees nothing.
@@ -144,6 +161,17 @@ pub enum RunError {
     /// The observer gave up.
     #[error("{0}")]
     Observer(String),
+    /// The observer wanted no more, and has been given a checkpoint.
+    #[error("stopped as asked at {} s of virtual time, in round {}", .at.as_secs(), .round.0)]
+    Stopped {
+        /// When.
+        at: SimTime,
+        /// In which round.
+        round: Round,
+    },
+    /// A checkpoint cannot be written or gone on with.
+    #[error("{0}")]
+    Checkpoint(String),
     /// A row of the ledger does not balance: a bug of the engine.
     #[error("the ledger loses messages of kind {kind} in round {}: a bug of the engine", .round.0)]
     Unbalanced {
@@ -189,6 +217,36 @@ pub fn run<S: Strategy>(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
+    run_from((system, None), world, seed, options, observer)
+}
+
+/// Goes on with a run of the same system, world and seed from a checkpoint, with whatever options.
+///
+/// # Errors
+///
+/// As [`run`], and [`RunError::Checkpoint`] where the checkpoint is that of another run.
+///
+/// # Determinism
+///
+/// The outcome is that of the run that was never interrupted.
+pub fn resume<S: Strategy>(
+    system: System<'_, S>,
+    world: &World,
+    seed: u64,
+    options: Options,
+    saved: &Saved,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    run_from((system, Some(saved)), world, seed, options, observer)
+}
+
+fn run_from<S: Strategy>(
+    (system, saved): (System<'_, S>, Option<&Saved>),
+    world: &World,
+    seed: u64,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     let pool = threads::pool(options.threads)?;
     let n_parts = match options.threads {
         0 | 1 => 1,
@@ -207,28 +265,33 @@ pub fn run<S: Strategy>(
         has_helpers: options.threads > 1,
     };
     if !env.has_helpers {
-        return play(&pool, &env, None, options, observer);
+        return play(&pool, (&env, None), saved, options, observer);
     }
     // Jobs have threads of their own: one that is parallel inside never finds itself under a part that waits for another.
     threads::pool(options.threads)?.in_place_scope(|scope| {
         let helpers = Helpers::new(scope, options.threads);
-        play(&pool, &env, Some(&helpers), options, observer)
+        play(&pool, (&env, Some(&helpers)), saved, options, observer)
     })
 }
 
 /// Plays the run on a pool.
 fn play<'scope, S: Strategy>(
     pool: &rayon::ThreadPool,
-    env: &Env<'scope, S>,
-    helpers: Help<'_, 'scope>,
+    (env, helpers): (&Env<'scope, S>, Help<'_, 'scope>),
+    saved: Option<&Saved>,
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let mut outcome = None;
     let mut play = || {
-        let mut run = Run::new(env, helpers)?;
+        let mut run = match saved {
+            Some(saved) => Run::restore(env, helpers, saved)?,
+            None => Run::new(env, helpers)?,
+        };
         observer.stage_done("clients");
-        run.start();
+        if saved.is_none() {
+            run.start();
+        }
         let end = run.drive(options, observer)?;
         observer.stage_done(&run.stage());
         run.finish(end)
@@ -249,6 +312,10 @@ struct Run<'a, 'scope, S: Strategy> {
     n_windows: u64,
     /// The stage that is under way.
     stage: Option<&'static str>,
+    /// What the server had caused, and in which round, when it was last told that all is quiet.
+    caused_before: Option<(u32, Round)>,
+    /// The time of the last event taken before this run went on from a checkpoint.
+    began_at: SimTime,
 }
 
 impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
@@ -296,6 +363,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             rounds_seen: 0,
             n_windows: 0,
             stage: None,
+            caused_before: None,
+            began_at: SimTime::ZERO,
         })
     }
 
@@ -316,15 +385,13 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
     fn drive(&mut self, options: Options, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
         let affordable = self.env.world.availability.affordable(self.env.shares.n_clients());
-        // What the server had caused when it was last told that all is quiet.
-        let mut caused_before = None;
         loop {
             // What happens within one latency of the server's end could not have known of it, so it still happens.
             let finished_at = self.server.record.finished_at;
             let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             let next = self.next_at();
             if next >= stop.min(horizon) {
-                let never_due = self.cores_mut().map(|core| core.agendas.n_pending()).sum();
+                let never_due = self.cores().map(|core| core.agendas.n_pending()).sum();
                 // What is due at the end of time, as after a saturated latency, is past any horizon but never comes.
                 let is_quiet = next == SimTime::NEVER && (never_due == 0 || horizon == SimTime::NEVER);
                 match finished_at {
@@ -334,12 +401,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 }
                 let at = self.now();
                 let (seq, round) = (self.server.account.seq, self.server.record.round);
-                if caused_before.replace((seq, round)) == Some((seq, round)) {
+                if self.caused_before.replace((seq, round)) == Some((seq, round)) {
                     return Err(RunError::Stalled { at, round, never_due });
                 }
                 self.server.quiet(self.env, at);
                 self.exchange();
-                self.after_window(observer)?;
+                self.after_window(at, observer)?;
                 continue;
             }
             if next >= affordable {
@@ -354,14 +421,14 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 false => self.one_event(),
             }
             self.exchange();
-            self.after_window(observer)?;
+            self.after_window(next, observer)?;
         }
     }
 
     /// The time of the last event taken by any part, however windows lie.
-    fn now(&mut self) -> SimTime {
-        let times = self.cores_mut().map(|core| core.agendas.now());
-        times.fold(SimTime::ZERO, SimTime::max)
+    fn now(&self) -> SimTime {
+        let times = self.cores().map(|core| core.agendas.now());
+        times.fold(self.began_at, SimTime::max)
     }
 
     fn next_at(&self) -> SimTime {
@@ -455,13 +522,17 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
+    fn cores(&self) -> impl Iterator<Item = &Core<S>> {
+        std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core))
+    }
+
     fn cores_mut(&mut self) -> impl Iterator<Item = &mut Core<S>> {
         std::iter::once(&mut self.server.core).chain(self.parts.iter_mut().map(|part| &mut part.core))
     }
 
-    fn after_window(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        let cores = std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
-        let stops = cores.filter_map(|core| core.agendas.stop());
+    /// What is due after a window that began at `at`.
+    fn after_window(&mut self, at: SimTime, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let stops = self.cores().filter_map(|core| core.agendas.stop());
         if let Some((key, party, fault)) = stops.min_by_key(|(key, ..)| *key).cloned() {
             return Err(RunError::Handler {
                 at: key.at,
@@ -477,12 +548,25 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         self.n_windows += 1;
         if self.server.record.rounds.len() > self.rounds_seen {
             self.rounds_seen = self.server.record.rounds.len();
+            self.gather_counts();
             let this = &*self;
             observer
-                .rounds_done(&this.server.record.rounds, &mut || this.message_rows(&this.ledger()))
+                .rounds_done(&this.server.record.rounds, &mut || {
+                    this.message_rows(&this.server.core.ledger)
+                })
                 .map_err(RunError::Observer)?;
         }
-        Ok(())
+        let pause = observer.pause(at, self.rounds_seen);
+        if pause != Pause::GoOn {
+            observer.checkpoint(self.save()?).map_err(RunError::Observer)?;
+        }
+        match pause {
+            Pause::Stop => Err(RunError::Stopped {
+                at,
+                round: self.server.record.round,
+            }),
+            Pause::GoOn | Pause::Save => Ok(()),
+        }
     }
 
     /// The stage under way, as an observer is told of it.
@@ -494,11 +578,11 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// The ledger of all parts.
-    fn ledger(&self) -> Ledger {
-        let mut ledger = self.server.core.ledger.clone();
-        self.parts.iter().for_each(|part| ledger.merge(&part.core.ledger));
-        ledger
+    /// Gives the server's part what all have counted, so that no other keeps anything of every round.
+    fn gather_counts(&mut self) {
+        for part in &mut self.parts {
+            self.server.core.take_counts(&mut part.core);
+        }
     }
 
     fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {

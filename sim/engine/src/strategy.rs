@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// What a checkpoint can hold.
-pub trait State: Send + Serialize + DeserializeOwned {}
+/// What a checkpoint can hold. Of an `Arc` in it, [`shared`](crate::shared) says how it is written once for all who hold it.
+pub trait State: Send + Serialize + DeserializeOwned + 'static {}
 
-impl<T: Send + Serialize + DeserializeOwned> State for T {}
+impl<T: Send + Serialize + DeserializeOwned + 'static> State for T {}
 
 /// One federated algorithm: its settings and the facts that everybody knows, such as the number of clients.
 ///

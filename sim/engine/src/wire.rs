@@ -26,8 +26,12 @@ pub trait Wire: Sized + Clone + Send {
         self.encoded_len() as u64
     }
 
+    /// Sets what the ledger counts of a message that has just been decoded, and that counts bytes which do not travel ([`Counted`]), to
+    /// what it was. Default: nothing, as there is nothing else than what is carried.
+    fn set_counted(&mut self, _bytes: u64) {}
+
     /// A key of content that many receivers get alike, such as the address of what an `Arc` holds: `--wire-check` then
-    /// puts it through its encoding once and not once per receiver. Default: none.
+    /// puts it through its encoding once and not once per receiver, and a checkpoint holds it once. Default: none.
     fn shared_key(&self) -> Option<usize> {
         None
     }
@@ -202,6 +206,9 @@ pub trait Payload: Sized {
         self.encoded_len() as u64
     }
 
+    /// As [`Wire::set_counted`]. Default: nothing.
+    fn set_counted(&mut self, _bytes: u64) {}
+
     /// As [`Wire::shared_key`]. Default: none.
     fn shared_key(&self) -> Option<usize> {
         None
@@ -357,6 +364,10 @@ impl<T: Payload> Payload for Counted<T> {
         self.bytes
     }
 
+    fn set_counted(&mut self, bytes: u64) {
+        self.bytes = bytes;
+    }
+
     fn shared_key(&self) -> Option<usize> {
         self.content.shared_key()
     }
@@ -435,6 +446,15 @@ macro_rules! messages {
             fn payload_len(&self) -> u64 {
                 match self {
                     $(Self::$variant $(($($field),+))? => 0 $($(+ $crate::wire::Payload::counted_len($field))+)?,)+
+                }
+            }
+
+            fn set_counted(&mut self, bytes: u64) {
+                match self {
+                    $(Self::$variant $(($($field),+))? => {
+                        let _ = bytes;
+                        $($($crate::wire::Payload::set_counted($field, bytes);)+)?
+                    })+
                 }
             }
 

@@ -1,10 +1,14 @@
 //! The engine on a strategy that uses all of it: relays between clients, jobs, timers, counters, absences and retries.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "engine/checkpoints.rs"]
+mod checkpoints;
 #[path = "engine/contexts.rs"]
 mod contexts;
 #[path = "engine/silence.rs"]
 mod silence;
+#[path = "reference/stops.rs"]
+mod stops;
 
 use folkmoot_draws::{StreamName, index};
 use folkmoot_engine::prelude::*;

@@ -5,10 +5,13 @@
 mod plain;
 #[path = "reference/script.rs"]
 mod script;
+#[path = "reference/stops.rs"]
+mod stops;
 
 use folkmoot_engine::prelude::{
-    ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, Unobserved, World, run,
+    ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, World, run,
 };
+use folkmoot_engine::run::resume;
 use folkmoot_engine::world::network::{self, LinkClass, Links};
 use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
 use folkmoot_engine::world::{availability, devices};
@@ -16,6 +19,7 @@ use plain::Story;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use script::{Act, Diaries, Heard, Script};
+use stops::in_pieces;
 
 /// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on one instant.
 #[derive(Clone, Debug)]
@@ -187,13 +191,28 @@ fn script(life: u32) -> impl Strategy<Value = Script> {
 
 /// The engine's story, told like the reference's.
 fn told(script: &Script, n_clients: u32, world: &World, seed: u64, options: Options) -> Result<Story, RunError> {
+    told_in_pieces(script, n_clients, (world, seed), &[], options)
+}
+
+/// The same of a run that is stopped and gone on with.
+fn told_in_pieces(
+    script: &Script,
+    n_clients: u32,
+    (world, seed): (&World, u64),
+    pieces: &[(Options, usize)],
+    last: Options,
+) -> Result<Story, RunError> {
     let diaries = Diaries::default();
     let system = System {
         strategy: script,
         shards: &NoData(n_clients),
         study: &diaries,
     };
-    let outcome = run(system, world, seed, options, &mut Unobserved)?;
+    let (outcome, _) = in_pieces(pieces, last, |options, saved, observer| match saved {
+        Some(saved) => resume(system, world, seed, options, saved, observer),
+        None => run(system, world, seed, options, observer),
+    });
+    let outcome = outcome?;
     let rows = outcome.ledger.rows();
     let nanoseconds = |seconds: f64| SimSpan::from_secs(seconds).0;
     Ok(Story {
@@ -245,6 +264,27 @@ proptest! {
     #[test]
     fn the_engine_does_what_one_queue_does(script in script(4), n_clients in 1u32..9, place in place(), seed in 0u64..1000) {
         compare(&script, n_clients, &place, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Stopped three times, after any number of windows, and gone on with in other ways each time.
+    #[test]
+    fn a_run_in_pieces_is_the_whole_run(
+        script in script(4), n_clients in 1u32..9, place in place(), seed in 0u64..1000, stops in prop::array::uniform3(0usize..30)
+    ) {
+        let world = place.world();
+        let expected = plain::play(&script, n_clients, &world, seed);
+        let options = |threads, windows, wire_check| Options { threads, windows, wire_check, dry_run: false };
+        let ways = [options(1, true, false), options(3, true, false), options(2, false, true), options(1, true, true)];
+        for turn in 0..ways.len() {
+            let way = |i: usize| ways[(turn + i) % ways.len()];
+            let pieces = [0, 1, 2].map(|i| (way(i), stops[i]));
+            let got = told_in_pieces(&script, n_clients, (&world, seed), &pieces, way(3));
+            prop_assert_eq!(&got, &expected, "{:?}", pieces);
+        }
     }
 }
 

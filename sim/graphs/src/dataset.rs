@@ -12,7 +12,7 @@ use std::ops::Range;
 pub use class_split::SplitError;
 
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
-use crate::{Features, Graph, Labels, Properties, TaskLabels};
+use crate::{DataError, Features, Graph, Labels, Properties, TaskLabels};
 
 /// One or more graphs and their annotations.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -43,6 +43,8 @@ pub struct Dataset {
     pub node_ids: Option<Vec<u32>>,
     /// What reading or generating changed, with counts, each one sentence.
     pub notes: Vec<String>,
+    /// The fingerprint, where the file that the set was read from states it. A set made of parts of another has none.
+    pub fingerprint_on_file: Option<String>,
 }
 
 /// Which nodes (or graphs) train, validate and test; masks of equal length, disjoint but not covering all.
@@ -57,6 +59,27 @@ pub struct Splits {
 }
 
 impl Splits {
+    /// For each item 1 if it trains, 2 if it validates, 3 if it tests, 0 if none of them.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = u32> + '_ {
+        let code = |item| match (self.train[item], self.val[item], self.test[item]) {
+            (true, ..) => 1,
+            (_, true, _) => 2,
+            (.., true) => 3,
+            _ => 0,
+        };
+        (0..self.train.len()).map(code)
+    }
+
+    /// What [`codes`](Self::codes) made codes of.
+    pub(crate) fn from_codes(codes: &[u32]) -> Splits {
+        let mask = |code| codes.iter().map(|&item| item == code).collect();
+        Splits {
+            train: mask(1),
+            val: mask(2),
+            test: mask(3),
+        }
+    }
+
     fn select(&self, items: &[u32]) -> Splits {
         let pick = |mask: &[bool]| items.iter().map(|&item| mask[item as usize]).collect();
         Splits {
@@ -159,6 +182,7 @@ impl Dataset {
             splits: self.splits.as_ref().map(|splits| splits.select(nodes)),
             node_ids: Some(nodes.iter().map(|&node| id(node)).collect()),
             notes: self.notes.clone(),
+            fingerprint_on_file: None,
         }
     }
 
@@ -191,9 +215,17 @@ impl Dataset {
 
     /// A BLAKE3 hash, in hexadecimal, of everything parsed: graphs, features, labels, splits and ids, but neither name nor notes.
     ///
-    /// It names the content, not the file: line ends, compression or the order of lines do not change it.
+    /// It names the content, not the file: line ends, compression or the order of lines do not change it. A mapped file states it,
+    /// and is not read for it.
     pub fn fingerprint(&self) -> String {
-        fingerprint::of(self)
+        self.fingerprint_on_file
+            .clone()
+            .unwrap_or_else(|| fingerprint::of(self))
+    }
+
+    /// What is wrong with as much of a mapped file as has been read, if anything is: then nothing that was made of the set counts.
+    pub fn damage(&self) -> Option<DataError> {
+        self.graphs.iter().find_map(Graph::damage)
     }
 
     /// Rows of (what, value) with the counts that a reader of a paper compares: for `folkmoot show`.

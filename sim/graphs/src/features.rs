@@ -2,6 +2,8 @@
 
 use ndarray::Array2;
 
+use crate::labels::rows_hold;
+
 /// The features of all nodes of a data set, shape `(n_rows, n_columns)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features {
@@ -43,6 +45,23 @@ impl SparseRows {
             matrix.offsets.push(u32::try_from(matrix.columns.len()).ok()?);
         }
         Some(matrix)
+    }
+
+    /// A matrix of row bounds, and columns and values of all rows; `None` unless the bounds ascend from 0 to the number of values, and
+    /// each row's columns ascend and stay below `n_columns`.
+    pub(crate) fn from_parts(
+        n_columns: u32,
+        offsets: Vec<u32>,
+        columns: Vec<u32>,
+        values: Vec<f32>,
+    ) -> Option<SparseRows> {
+        let hold = columns.len() == values.len() && rows_hold(&offsets, &columns, n_columns);
+        hold.then_some(SparseRows {
+            offsets,
+            columns,
+            values,
+            n_columns,
+        })
     }
 
     /// The columns and the values of row `row`, parallel.

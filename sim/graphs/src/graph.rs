@@ -4,20 +4,27 @@
 //! no arc occurs twice, that an undirected graph holds every edge in both rows, and that every id is below `n_nodes`. What
 //! was dropped on the way is counted in [`Cleaned`], so that a reader can report it. Labels and features live in
 //! [`Dataset`](crate::Dataset), because a graph of a million nodes must not pay for what it does not have.
+//!
+//! The rows are in memory, or in a file that is mapped into it and then read where somebody looks ([`Column`]).
 
 mod rows;
 
 use std::ops::Range;
 use thiserror::Error;
 
-use rows::Rows;
+use crate::DataError;
+use crate::column::Column;
+use rows::{Rows, View};
 
 /// A graph over the nodes `0..n_nodes`, in compressed sparse rows.
 ///
 /// The row of node `u` is its list of targets (all neighbours if the graph is undirected), ascending and without repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    rows: Rows,
+    /// Row bounds, of length `n_nodes + 1`.
+    offsets: Column<u32>,
+    targets: Column<u32>,
+    weights: Option<Column<f32>>,
     directed: bool,
     n_edges: usize,
 }
@@ -123,29 +130,23 @@ impl GraphBuilder {
             mirrored: 0,
         };
         if self.directed {
-            let n_edges = listed.targets.len();
-            return Ok((
-                Graph {
-                    rows: listed,
-                    directed: true,
-                    n_edges,
-                },
-                cleaned,
-            ));
+            return Ok((Graph::of_arcs(listed), cleaned));
         }
         let distinct = listed.targets.len();
-        let rows = listed.merge(&listed.transpose(), |from, to, first, second| {
-            if first == second {
-                Ok(first)
-            } else {
-                Err(GraphError::Conflict {
-                    from,
-                    to,
-                    first,
-                    second,
-                })
-            }
-        })?;
+        let rows = listed
+            .view()
+            .merge(listed.view().transpose().view(), |from, to, first, second| {
+                if first == second {
+                    Ok(first)
+                } else {
+                    Err(GraphError::Conflict {
+                        from,
+                        to,
+                        first,
+                        second,
+                    })
+                }
+            })?;
         let graph = Graph::symmetric(rows);
         cleaned.mirrored = distinct - graph.n_edges;
         Ok((graph, cleaned))
@@ -171,16 +172,53 @@ impl Graph {
             .filter(|&u| rows.row(u).binary_search(&(u as u32)).is_ok())
             .count();
         let n_edges = (rows.targets.len() + loops) / 2;
+        Graph::of_rows(rows, false, n_edges)
+    }
+
+    /// A directed graph: every arc is an edge.
+    fn of_arcs(rows: Rows) -> Graph {
+        let n_edges = rows.targets.len();
+        Graph::of_rows(rows, true, n_edges)
+    }
+
+    fn of_rows(rows: Rows, directed: bool, n_edges: usize) -> Graph {
+        let weights = rows.weights.map(Column::from);
+        Graph::of_columns((rows.offsets.into(), rows.targets.into()), weights, directed, n_edges)
+    }
+
+    /// A graph whose rows somebody else has checked: bounds that ascend from 0 to the number of targets, targets that are nodes.
+    pub(crate) fn of_columns(
+        (offsets, targets): (Column<u32>, Column<u32>),
+        weights: Option<Column<f32>>,
+        directed: bool,
+        n_edges: usize,
+    ) -> Graph {
         Graph {
-            rows,
-            directed: false,
+            offsets,
+            targets,
+            weights,
+            directed,
             n_edges,
+        }
+    }
+
+    /// What is wrong with what has been read of a mapped graph, if anything is.
+    pub(crate) fn damage(&self) -> Option<DataError> {
+        let weights = || self.weights.as_ref().and_then(Column::damage);
+        self.offsets.damage().or_else(|| self.targets.damage()).or_else(weights)
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            offsets: self.offsets(),
+            targets: self.targets(),
+            weights: self.arc_weights(),
         }
     }
 
     /// How many nodes there are; their ids are `0..n_nodes`.
     pub fn n_nodes(&self) -> usize {
-        self.rows.offsets.len() - 1
+        self.offsets.len() - 1
     }
 
     /// How many edges there are: arcs if the graph is directed, otherwise unordered pairs, each counted once.
@@ -190,7 +228,7 @@ impl Graph {
 
     /// How many stored arcs there are: twice the edges of an undirected graph (a kept self loop is one arc).
     pub fn n_arcs(&self) -> usize {
-        self.rows.targets.len()
+        self.targets.len()
     }
 
     /// Whether an arc from `u` to `v` says nothing about one from `v` to `u`.
@@ -208,23 +246,25 @@ impl Graph {
 
     /// The targets of `u`, ascending.
     pub fn neighbours(&self, u: u32) -> &[u32] {
-        self.rows.row(u as usize)
+        self.targets.slice(self.arc_range(u))
     }
 
     /// The weights of the arcs of `u`, parallel to [`neighbours`](Self::neighbours); `None` if the graph is unweighted.
     pub fn weights(&self, u: u32) -> Option<&[f32]> {
         let range = self.arc_range(u);
-        self.rows.weights.as_ref().map(|weights| &weights[range])
+        self.weights.as_ref().map(|weights| weights.slice(range))
     }
 
     /// Whether arcs carry weights.
     pub fn is_weighted(&self) -> bool {
-        self.rows.weights.is_some()
+        self.weights.is_some()
     }
 
     /// The positions of `u`'s arcs among all arcs: arc-wise arrays such as edge labels are indexed by them.
     pub fn arc_range(&self, u: u32) -> Range<usize> {
-        self.rows.offsets[u as usize] as usize..self.rows.offsets[u as usize + 1] as usize
+        let u = u as usize;
+        let bounds = self.offsets.slice(u..u + 2);
+        bounds[0] as usize..bounds[1] as usize
     }
 
     /// Whether the arc from `u` to `v` exists, by binary search.
@@ -244,17 +284,17 @@ impl Graph {
 
     /// The row bounds, of length `n_nodes + 1`: node `u` owns the arcs `offsets[u]..offsets[u + 1]`.
     pub fn offsets(&self) -> &[u32] {
-        &self.rows.offsets
+        self.offsets.all()
     }
 
     /// The targets of all arcs, row after row, of length `n_arcs`.
     pub fn targets(&self) -> &[u32] {
-        &self.rows.targets
+        self.targets.all()
     }
 
     /// The weights of all arcs, parallel to [`targets`](Self::targets).
     pub fn arc_weights(&self) -> Option<&[f32]> {
-        self.rows.weights.as_deref()
+        self.weights.as_ref().map(Column::all)
     }
 
     /// The same graph without directions: `u` and `v` are neighbours if either arc exists.
@@ -265,7 +305,7 @@ impl Graph {
             return self.clone();
         }
         let mean = |_, _, first: f32, second: f32| Ok((first + second) / 2.0);
-        let merged = self.rows.merge(&self.rows.transpose(), mean);
+        let merged = self.view().merge(self.view().transpose().view(), mean);
         Graph::symmetric(merged.expect("taking a mean does not fail"))
     }
 
@@ -280,25 +320,21 @@ impl Graph {
             weights: self.is_weighted().then(Vec::new),
         };
         for &u in nodes {
-            for (at, v) in self.arc_range(u).zip(self.neighbours(u)) {
+            let weights = self.weights(u);
+            for (at, v) in self.neighbours(u).iter().enumerate() {
                 if let Ok(new) = nodes.binary_search(v) {
                     rows.targets.push(new as u32);
-                    if let (Some(kept), Some(all)) = (&mut rows.weights, &self.rows.weights) {
+                    if let (Some(kept), Some(all)) = (&mut rows.weights, weights) {
                         kept.push(all[at]);
                     }
                 }
             }
             rows.offsets.push(rows.targets.len() as u32);
         }
-        if self.directed {
-            let n_edges = rows.targets.len();
-            return Graph {
-                rows,
-                directed: true,
-                n_edges,
-            };
+        match self.directed {
+            true => Graph::of_arcs(rows),
+            false => Graph::symmetric(rows),
         }
-        Graph::symmetric(rows)
     }
 }
 

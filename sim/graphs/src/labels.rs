@@ -52,6 +52,17 @@ impl Labels {
         Labels::from_pairs(classes.len() as u32, n_classes, &pairs)
     }
 
+    /// Labels of row bounds and the classes of all rows; `None` unless the bounds ascend from 0 to the number of classes, and each row
+    /// ascends and stays below `n_classes`.
+    pub(crate) fn from_parts(offsets: Vec<u32>, classes: Vec<u32>, n_classes: u32) -> Option<Labels> {
+        let hold = rows_hold(&offsets, &classes, n_classes);
+        hold.then_some(Labels {
+            offsets,
+            classes,
+            n_classes,
+        })
+    }
+
     /// The classes of `node`, ascending; empty if it is unlabelled.
     ///
     /// # Panics
@@ -121,6 +132,16 @@ impl Labels {
     pub(crate) fn parts(&self) -> (&[u32], &[u32]) {
         (&self.offsets, &self.classes)
     }
+}
+
+/// Whether row bounds ascend from 0 to the number of ids, and the ids of each row ascend and stay below `n`.
+pub(crate) fn rows_hold(offsets: &[u32], ids: &[u32], n: u32) -> bool {
+    let row_holds = |bounds: &[u32]| {
+        let row = ids.get(bounds[0] as usize..bounds[1] as usize);
+        row.is_some_and(|row| row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < n))
+    };
+    let ends = offsets.first() == Some(&0) && offsets.last().is_some_and(|&last| last as usize == ids.len());
+    ends && offsets.windows(2).all(row_holds)
 }
 
 /// Why (node, class) pairs are not labels.

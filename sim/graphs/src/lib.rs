@@ -20,6 +20,7 @@
 //! equal content has an equal [`Dataset::fingerprint`]; generators and partitioners depend on their stream alone and on no
 //! system library. This crate knows nothing of the engine or of who uses it.
 
+mod column;
 mod data_dirs;
 mod dataset;
 mod embeddings;
@@ -27,6 +28,7 @@ mod features;
 mod generators;
 mod graph;
 mod labels;
+pub mod mapped;
 pub mod measures;
 mod pairs;
 mod partition;

@@ -25,7 +25,7 @@ pub(crate) use npz::read_npz;
 pub(crate) use tudataset::read_tudataset;
 
 /// The most nodes that a file may describe.
-const MAX_NODES: u64 = 1 << 26;
+pub(crate) const MAX_NODES: u64 = 1 << 26;
 
 /// The most bytes that one compressed part of a file may unpack to.
 const MAX_UNPACKED: u64 = 1 << 30;

@@ -139,6 +139,13 @@ pub enum DatasetSpec {
         #[part(default = true)]
         largest_component: bool,
     },
+    /// A data set that `folkmoot data` has written as one file, which is mapped into memory: of a graph of many millions of arcs
+    /// only those are read that somebody looks at. It has the results of the set that was written.
+    Mapped {
+        /// The file, relative to a data folder or absolute.
+        #[part(required)]
+        path: String,
+    },
     /// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
     DcSbm {
         /// Nodes.
@@ -347,9 +354,10 @@ impl DatasetSpec {
             DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
             DatasetSpec::Molecules { name, .. } => name.name().to_string(),
             DatasetSpec::EdgeList { edges, .. } => stem(edges),
-            DatasetSpec::MoleculeTable { path, .. } | DatasetSpec::Mat { path, .. } | DatasetSpec::Npz { path, .. } => {
-                stem(path)
-            }
+            DatasetSpec::MoleculeTable { path, .. }
+            | DatasetSpec::Mat { path, .. }
+            | DatasetSpec::Npz { path, .. }
+            | DatasetSpec::Mapped { path } => stem(path),
             DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
             DatasetSpec::BarabasiAlbert { .. } => "BarabasiAlbert".to_string(),
             DatasetSpec::ErdosRenyi { .. } => "ErdosRenyi".to_string(),

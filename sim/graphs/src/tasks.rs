@@ -27,6 +27,16 @@ impl TaskLabels {
         Ok(TaskLabels { names, values })
     }
 
+    /// What [`codes`](Self::codes) made codes of.
+    pub(crate) fn from_codes(names: Vec<String>, codes: &[u32]) -> Result<TaskLabels, TaskError> {
+        let label = |&code: &u32| match code {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        };
+        TaskLabels::new(names, codes.iter().map(label).collect())
+    }
+
     /// The names of the tasks, as the file's header has them.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -122,11 +122,12 @@ const NEIGHBOURS: Channel = Channel::new(0, Purpose(*b"dw-edges"));
 
 /// The server walks and learns from the neighbours of each vertex, as far as it told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work(Arc<[Box<[u32]>]>);
+pub struct Work(#[serde(with = "shared")] Arc<[Box<[u32]>]>);
 
 /// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
+    #[serde(with = "shared")]
     told: Arc<[Box<[u32]>]>,
     answers: Gather,
     is_collecting: bool,

@@ -82,23 +82,28 @@ pub enum Work {
     /// A device orders its neighbours' vectors (phase A4).
     BuildMatrix {
         /// All vectors.
+        #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
     /// The server clusters the vertices by their uploaded matrices.
     ClusterMatrices {
         /// By vertex; empty where none came.
+        #[serde(with = "shared")]
         matrices: Arc<[Box<[f32]>]>,
         /// All vectors.
+        #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
     /// The server clusters the vertices by their degree vectors.
     ClusterVectors {
         /// All vectors.
+        #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
     /// The server learns from the walks.
     Learn {
         /// The walks.
+        #[serde(with = "shared")]
         corpus: Arc<Corpus>,
     },
 }

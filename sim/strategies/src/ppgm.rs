@@ -85,6 +85,7 @@ pub enum Work {
         /// Which of its graphs.
         graph: u32,
         /// The model.
+        #[serde(with = "shared")]
         model: Option<Arc<[f32]>>,
     },
     /// A device reads the other's message.
@@ -98,6 +99,7 @@ pub enum Work {
         /// What the device had, and what came.
         parts: Box<(Held, Matrix)>,
         /// The model.
+        #[serde(with = "shared")]
         model: Option<Arc<[f32]>>,
     },
     /// The service compares two representations.
@@ -109,6 +111,7 @@ pub enum Work {
         /// The initiator's and the other's.
         sent: Box<[Matrix; 2]>,
         /// The model.
+        #[serde(with = "shared")]
         model: Option<Arc<[f32]>>,
     },
 }

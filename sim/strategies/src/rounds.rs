@@ -260,9 +260,12 @@ impl<R: RoundStrategy> Rounds<R> {
 
 /// A client's training, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "O: State, K: State + Sync")]
 pub struct Work<O, K> {
     order: O,
+    #[serde(with = "shared")]
     parameters: Arc<[f32]>,
+    #[serde(with = "shared")]
     kept: Option<Arc<K>>,
 }
 

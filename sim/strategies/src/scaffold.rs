@@ -138,7 +138,7 @@ impl AsRef<Classifier> for Scaffold {
 
 /// The server's control variate, as it is sent: shape `(n_params,)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Control(pub Arc<[f32]>);
+pub struct Control(#[serde(with = "shared")] pub Arc<[f32]>);
 
 impl Payload for Control {
     fn encoded_len(&self) -> usize {

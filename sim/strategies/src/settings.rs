@@ -2,7 +2,7 @@
 
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::run::{Observer, Outcome};
+use folkmoot_engine::run::{Observer, Outcome, Saved, resume};
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_parts::Part;
 use serde::Serialize;
@@ -152,6 +152,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// How to run.
     pub options: Options,
+    /// The checkpoint to go on from, if any.
+    pub saved: Option<&'a Saved>,
 }
 
 /// What a run comes to, and what it rests on.
@@ -202,7 +204,10 @@ impl<P: Settings> Runs for Whole<P> {
         observer.stage_done("prepare");
         let system = prepared.system();
         Ok(Finished {
-            outcome: run(system, job.world, job.seed, job.options, observer)?,
+            outcome: match job.saved {
+                Some(saved) => resume(system, job.world, job.seed, job.options, saved, observer)?,
+                None => run(system, job.world, job.seed, job.options, observer)?,
+            },
             public_facts: match serde_json::to_value(&prepared.facts) {
                 Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
                 _ => panic!("the facts of {} are a struct of plain values", P::NAME),

@@ -37,6 +37,10 @@ impl<W, D> Shared<W, D> {
         }
     }
 
+    pub(super) fn work(&self) -> &W {
+        &self.work
+    }
+
     /// Whether the work is the caller's to do.
     fn begin(&self) -> bool {
         let mut progress = self.lock();

@@ -9,14 +9,15 @@ use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
-use folkmoot_metrics::{ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
+use folkmoot_metrics::{ByRound, ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, S> {
     /// Counts what is left in flight at `end` and sums up.
     pub(super) fn finish(mut self, end: SimTime) -> Result<Outcome, RunError> {
         self.count_in_flight();
-        let ledger = self.ledger();
+        self.gather_counts();
+        let ledger = self.server.core.ledger.clone();
         if let Some((kind, round, _)) = ledger.unbalanced() {
             return Err(RunError::Unbalanced {
                 kind: format!("{}/{}", kind.phase, kind.name),
@@ -54,7 +55,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             privacy,
             clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
             counters,
-            handled: self.server.core.handled + self.parts.iter().map(|part| part.core.handled).sum::<u64>(),
+            handled: self.cores().map(|core| core.handled).sum(),
             rounds: self.server.record.rounds.clone(),
             scores,
             summary: sheet.take_summary(),
@@ -78,10 +79,6 @@ impl<S: Strategy> Run<'_, '_, S> {
 
     /// The numbers that the tables below are made of.
     fn numbers(&self) -> Numbers<'_> {
-        let cores = std::iter::once(&self.server.core).chain(self.parts.iter().map(|part| &part.core));
-        let (counters, releases) = cores
-            .map(|core| (core.counters.as_slice(), core.releases.as_slice()))
-            .unzip();
         let Setup {
             n_clients,
             world,
@@ -95,15 +92,15 @@ impl<S: Strategy> Run<'_, '_, S> {
             mechanisms: self.env.mechanisms,
             round: self.server.record.round,
             ends: &self.server.record.round_ends,
-            counters,
-            releases,
+            counters: &self.server.core.counters,
+            releases: &self.server.core.releases,
             shares: self.env.shares,
             accounts: self.parts.iter().map(|part| part.accounts.as_slice()).collect(),
         }
     }
 }
 
-/// What is counted of a run by part, the server's first, whatever the strategy: so its tables are compiled once.
+/// What is counted of a run, whatever the strategy: so its tables are compiled once.
 struct Numbers<'a> {
     world: &'a World,
     streams: Streams,
@@ -113,10 +110,8 @@ struct Numbers<'a> {
     round: Round,
     /// When each finished round ended.
     ends: &'a [(Round, SimTime)],
-    /// By part, round, counter.
-    counters: Vec<&'a [Vec<u64>]>,
-    /// By part, round, mechanism.
-    releases: Vec<&'a [Vec<Releases>]>,
+    counters: &'a ByRound<Vec<u64>>,
+    releases: &'a ByRound<Vec<Releases>>,
     shares: Shares,
     /// By part of the clients.
     accounts: Vec<&'a [Account]>,
@@ -124,9 +119,9 @@ struct Numbers<'a> {
 
 impl Numbers<'_> {
     fn counters(&self, names: &[&'static str]) -> Vec<(&'static str, Vec<u64>)> {
-        let n_rounds = self.round.0 as usize + 1;
+        let n_rounds = self.round.0 + 1;
         let by_round = |(i, &name): (usize, &&'static str)| {
-            let of_round = |round: usize| self.counters.iter().filter_map(|part| Some(part.get(round)?[i])).sum();
+            let of_round = |round| self.counters.get(Round(round)).map_or(0, |counts| counts[i]);
             (name, (0..n_rounds).map(of_round).collect())
         };
         names.iter().enumerate().map(by_round).collect()
@@ -170,11 +165,9 @@ impl Numbers<'_> {
             );
             let (mut n, mut epsilon) = (0, 0);
             for &(round, at) in self.ends {
-                for part in &self.releases {
-                    if let Some(releases) = part.get(round.0 as usize) {
-                        n += releases[i].n;
-                        epsilon += releases[i].epsilon;
-                    }
+                if let Some(releases) = self.releases.get(round) {
+                    n += releases[i].n;
+                    epsilon += releases[i].epsilon;
                 }
                 let mean = epsilon as f64 / EPSILON_UNITS / f64::from(self.n_clients.max(1));
                 if epsilon > 0 {

@@ -10,13 +10,25 @@ pub(super) struct Rows {
     pub(super) weights: Option<Vec<f32>>,
 }
 
+/// The rows of a graph, wherever they are.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) offsets: &'a [u32],
+    pub(super) targets: &'a [u32],
+    pub(super) weights: Option<&'a [f32]>,
+}
+
 impl Rows {
     pub(super) fn row(&self, u: usize) -> &[u32] {
         &self.targets[self.offsets[u] as usize..self.offsets[u + 1] as usize]
     }
 
-    fn weight(&self, at: usize) -> f32 {
-        self.weights.as_ref().map_or(0.0, |weights| weights[at])
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            offsets: &self.offsets,
+            targets: &self.targets,
+            weights: self.weights.as_deref(),
+        }
     }
 
     /// Sorts `pairs` (ids below `n_nodes`, at most `u32::MAX` of them) into rows by counting, and drops repetitions.
@@ -108,18 +120,24 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+impl View<'_> {
+    fn weight(&self, at: usize) -> f32 {
+        self.weights.map_or(0.0, |weights| weights[at])
+    }
 
     /// The rows with every arc turned round. Sources are visited in ascending order, so the new rows come out sorted.
     pub(super) fn transpose(&self) -> Rows {
         let n_nodes = self.offsets.len() - 1;
         let mut offsets = vec![0_u32; n_nodes + 1];
-        for &v in &self.targets {
+        for &v in self.targets {
             offsets[v as usize + 1] += 1;
         }
         accumulate(&mut offsets);
         let mut next = offsets.clone();
         let mut targets = vec![0; self.targets.len()];
-        let mut weights = self.weights.as_ref().map(|all| vec![0.0; all.len()]);
+        let mut weights = self.weights.map(|all| vec![0.0; all.len()]);
         for u in 0..n_nodes {
             for at in self.offsets[u] as usize..self.offsets[u + 1] as usize {
                 let slot = &mut next[self.targets[at] as usize];
@@ -140,14 +158,14 @@ impl Rows {
     /// The union of two row sets over the same nodes; `combine(u, v, first, second)` settles the weight of an arc in both.
     pub(super) fn merge(
         &self,
-        other: &Rows,
+        other: View<'_>,
         combine: impl Fn(u32, u32, f32, f32) -> Result<f32, GraphError>,
     ) -> Result<Rows, GraphError> {
         let n_nodes = self.offsets.len() - 1;
         let mut merged = Rows {
             offsets: Vec::with_capacity(n_nodes + 1),
             targets: Vec::with_capacity(self.targets.len() + other.targets.len()),
-            weights: self.weights.as_ref().map(|_| Vec::new()),
+            weights: self.weights.map(|_| Vec::new()),
         };
         merged.offsets.push(0);
         for u in 0..n_nodes {

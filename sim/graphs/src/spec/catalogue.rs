@@ -32,6 +32,9 @@ const GET_MOLECULES: &str = "MoleculeNet (Wu et al. 2018): put the set's CSV fil
 const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
     is absolute";
 
+const GET_MAPPED: &str =
+    "make it: `folkmoot data generate 'Rmat()' --to FILE`, or `folkmoot data convert` for any other set";
+
 /// The sentence for a missing file, told by its path below the data folder.
 pub(crate) fn how_to_get(relative: &Path) -> String {
     let below = |folder: &str| relative.starts_with(folder);
@@ -209,6 +212,12 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             GET_OWN,
         ),
         entry("Npz(path: PATH)", "an archive in gnn-benchmark layout", None, GET_OWN),
+        entry(
+            "Mapped(path: PATH)",
+            "a file of `folkmoot data`, read where a run looks; for millions of nodes",
+            None,
+            GET_MAPPED,
+        ),
         entry(
             "DcSbm()",
             "generated: degree-corrected stochastic block model with labels",

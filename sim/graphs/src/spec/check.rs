@@ -103,7 +103,7 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
             );
             rules.require(network != group, "group", "must differ from `network`");
         }
-        DatasetSpec::Npz { path, .. } => is_path("path", path, rules),
+        DatasetSpec::Npz { path, .. } | DatasetSpec::Mapped { path } => is_path("path", path, rules),
         // What follows from the number of nodes: with a wrong one nothing true can be said of it.
         _ if rules.is_broken("n_nodes") => {}
         _ => check_generated(spec, rules),

@@ -6,6 +6,7 @@ use std::path::Path;
 use folkmoot_draws::SimRng;
 
 use super::{DatasetSpec, Isolated, generate, molecules};
+use crate::mapped::read_mapped;
 use crate::readers::{self, EdgeListOptions, MatOptions};
 use crate::{DataDirs, DataError, Dataset};
 
@@ -66,6 +67,7 @@ impl DatasetSpec {
                 let dataset = readers::read_mat(&name, &dirs.locate(path)?, &options)?;
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
+            DatasetSpec::Mapped { path } => read_mapped(&dirs.locate(path)?),
             DatasetSpec::Npz {
                 path,
                 largest_component,

@@ -17,8 +17,11 @@ use std::sync::Arc;
 /// A device's state: what it was sent, and the walks that wait here.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Client {
+    #[serde(with = "shared")]
     pub(super) plan: Option<Arc<[u8]>>,
+    #[serde(with = "shared")]
     pub(super) dictionary: Option<Arc<Dictionary>>,
+    #[serde(with = "shared")]
     pub(super) published: Option<Arc<Published>>,
     /// The message of phase A5 has come, whatever was in it.
     pub(super) has_tree: bool,

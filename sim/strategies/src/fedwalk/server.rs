@@ -37,11 +37,13 @@ pub struct Server {
     answers: Gather,
     vectors: Vec<f32>,
     /// What devices uploaded in A4, if a tree is made of it; empty for those who did not.
+    #[serde(with = "shared")]
     pub(super) matrices: Arc<[Box<[f32]>]>,
     /// Walks received over all rounds, and their entries.
     pub(super) walks: u64,
     pub(super) entries: u64,
     /// The walks themselves, as they came, if anybody will read them.
+    #[serde(with = "shared")]
     pub(super) corpus: Arc<Corpus>,
     /// Who sent each of them in.
     pub(super) senders: Vec<u32>,
@@ -49,8 +51,11 @@ pub struct Server {
     pub(super) by_round: Vec<usize>,
     /// Who asked for whose row, if anybody will read it.
     pub(super) requests: Vec<(u32, u32)>,
+    #[serde(with = "shared")]
     pub(super) plan: Arc<[u8]>,
+    #[serde(with = "shared")]
     pub(super) dictionary: Option<Arc<Dictionary>>,
+    #[serde(with = "shared")]
     pub(super) published: Option<Arc<Published>>,
     pub(super) embeddings: Option<Embeddings>,
 }

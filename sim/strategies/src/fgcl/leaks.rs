@@ -45,6 +45,7 @@ const MOST_FALSE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sent {
     round: Round,
+    #[serde(with = "shared")]
     before: Arc<[f32]>,
     change: Vec<f32>,
 }

@@ -20,6 +20,7 @@ const NEXT: TimerId = TimerId(0);
 /// A device's state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Client {
+    #[serde(with = "shared")]
     model: Option<Arc<[f32]>>,
     open: Vec<Open>,
     n_begun: u32,

@@ -27,7 +27,9 @@ const TRAINED: TimerId = TimerId(0);
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     /// What training before deployment has come to.
+    #[serde(with = "shared")]
     pub(super) learned: Option<Arc<Learned>>,
+    #[serde(with = "shared")]
     pub(super) model: Arc<[f32]>,
     is_installed: bool,
     /// Representations whose match lacks the other, with who sent them.

@@ -14,8 +14,10 @@ const SENT: Channel = Channel::new(WEIGHTS, Purpose(*b"rd-sent "));
 
 /// A client's state: what it keeps, and in secure rounds its session.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "E: State, K: State + Sync")]
 pub struct Client<E, K = ()> {
     session: Option<Box<Session<E, K>>>,
+    #[serde(with = "shared")]
     kept: Option<Arc<K>>,
 }
 
@@ -25,6 +27,7 @@ struct Session<E, K> {
     round: Round,
     secrets: Secrets,
     /// Ids and public keys of all who take part; empty until they come.
+    #[serde(with = "shared")]
     roster: Arc<[(u32, [u64; 2])]>,
     /// Its own shares among them.
     shares: Vec<SharesOf>,

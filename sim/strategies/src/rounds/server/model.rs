@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// What the server has whichever way rounds go.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Global<C> {
+    #[serde(with = "shared")]
     pub(super) parameters: Arc<[f32]>,
     moments: ServerMoments,
     refused: Vec<Refused>,

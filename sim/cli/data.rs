@@ -1,0 +1,94 @@
+//! `folkmoot data`: data sets as files that cards map into memory.
+
+use crate::args::{DataArgs, DataCommand, WriteArgs};
+use crate::context::{self, Program, quoted};
+use crate::exit::Exit;
+use crate::output::print;
+use crate::text;
+use folkmoot_graphs::{Dataset, mapped};
+use folkmoot_scenarios::run::{Failure, load_data};
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+pub(crate) fn data(program: &Program, command: &DataCommand) -> Result<(), Exit> {
+    match command {
+        DataCommand::Generate { write, seed } => make(program, write, &DataArgs { data: None }, *seed, true),
+        DataCommand::Convert { write, data } => make(program, write, data, None, false),
+        DataCommand::Verify { file } => {
+            let failed = |error| Exit::usage(format!("error: {error}"));
+            let dataset = mapped::verify(file).map_err(failed)?;
+            print(&described(file, &dataset))
+        }
+    }
+}
+
+/// Draws or reads a set, and writes it.
+fn make(
+    program: &Program,
+    args: &WriteArgs,
+    data: &DataArgs,
+    seed: Option<u64>,
+    is_generated: bool,
+) -> Result<(), Exit> {
+    let scenario = context::about_dataset(program, &args.dataset, seed)?;
+    let (what, to) = (quoted(&args.dataset), &args.to);
+    match (scenario.dataset().is_generated(), is_generated) {
+        (true, false) => return Err(Exit::usage(format!("error: {what} is drawn: use data generate"))),
+        (false, true) => return Err(Exit::usage(format!("error: {what} is not drawn: use data convert"))),
+        _ => {}
+    }
+    let cannot = |error: &dyn Display| Exit::usage(format!("error: cannot write {}: {error}", to.display()));
+    if to.exists() {
+        return Err(cannot(&"it is there already; remove it, or name another"));
+    }
+    // It is opened before what may take minutes, and has its name only when it is whole.
+    let mut part = to.clone().into_os_string();
+    part.push(".part");
+    let part = Path::new(&part);
+    let file = File::create(part).map_err(|error| cannot(&error))?;
+    let made = load_data(&scenario, &context::data_dirs(data)).map_err(|failure| {
+        let verb = if is_generated { "generate" } else { "convert" };
+        let name = quoted(&to.to_string_lossy());
+        let mut command = format!("{} data {verb} {what} --to {name}", program.name);
+        command += &seed.map_or_else(String::new, |seed| format!(" --seed {seed}"));
+        if let Some(data) = &data.data {
+            command += &format!(" --data {}", quoted(&data.to_string_lossy()));
+        }
+        Exit::failure(&failure, &command)
+    });
+    let made = made.and_then(|dataset| {
+        write_whole(&dataset, file, part, to).map_err(|error| cannot(&error))?;
+        Ok(dataset)
+    });
+    match made {
+        Ok(dataset) => print(&described(to, &dataset)),
+        Err(exit) => {
+            // It is of no use, and a second failure would hide the first.
+            let _ = fs::remove_file(part);
+            Err(exit)
+        }
+    }
+}
+
+fn write_whole(dataset: &Dataset, file: File, part: &Path, to: &Path) -> io::Result<()> {
+    mapped::write(dataset, &file)?;
+    if let Some(damage) = dataset.damage() {
+        return Err(io::Error::other(Failure::Data(damage).to_string()));
+    }
+    file.sync_all()?;
+    fs::rename(part, to)
+}
+
+fn described(file: &Path, dataset: &Dataset) -> String {
+    let edges: usize = dataset.graphs.iter().map(|graph| graph.n_edges()).sum();
+    format!(
+        "{}: {}, {} nodes, {} edges; fingerprint {}",
+        file.display(),
+        dataset.name,
+        text::count(dataset.n_nodes() as u64),
+        text::count(edges as u64),
+        dataset.fingerprint()
+    )
+}

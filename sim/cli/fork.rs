@@ -1,0 +1,95 @@
+//! `folkmoot fork`: another run that begins with the state that an unfinished one has saved, in another world.
+
+use crate::args::ForkArgs;
+use crate::context::{self, Program};
+use crate::exit::Exit;
+use crate::pauses::Pauses;
+use crate::resume::{command, ended};
+use crate::run::say;
+use crate::watch::Stopwatch;
+use folkmoot_engine::run::Saved;
+use folkmoot_metrics::RunDir;
+use folkmoot_metrics::run_dir::{Checkpoint, Parent, SCENARIO};
+use folkmoot_scenarios::run::{Cache, fork_into, load};
+use folkmoot_scenarios::scenario::{Scenario, check};
+use folkmoot_scenarios::text::{Source, apply_setting};
+
+/// What the state is of, so that it cannot change under it: the streams of the seed have dealt out the data.
+const FIXED: [&str; 4] = ["dataset", "partition", "strategy", "seed"];
+
+pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
+    let parent = &args.dir;
+    let run = RunDir::open(parent)?;
+    let checkpoint = Checkpoint::read(parent, &run.manifest)?;
+    let identity = context::identity(repeat(program, args));
+    let program_now = (identity.version.as_str(), identity.target.as_str());
+    checkpoint.suits(parent, program_now, &run.scenario, None)?;
+    let mut source = Source::new(&parent.join(SCENARIO).to_string_lossy(), &run.scenario)?;
+    for setting in &args.set {
+        source = apply_setting(&source, setting)?;
+    }
+    let scenario = check(&run.manifest.name, &source, &program.registry)?;
+    same_but_for_its_world(&run.scenario, &scenario)?;
+    let (rounds, quiet) = (scenario.strategy().rounds().map(u64::from), args.out.quiet);
+    let mut watcher = Stopwatch::start(rounds, "rounds", quiet).pausing(Pauses::new(args.every.checkpoint_every));
+    let loaded = load(
+        &scenario,
+        &context::data_dirs(&args.data),
+        &Cache::default(),
+        &mut watcher,
+    )
+    .map_err(|failure| Exit::failure(&failure, &identity.command))?;
+    checkpoint.suits(parent, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
+    let dir = context::out_dir(args.out.out.as_ref(), scenario.name());
+    let options = context::options(&args.engine, checkpoint.head.dry_run);
+    let origin = Parent {
+        dir: parent.to_string_lossy().into_owned(),
+        checkpoint: checkpoint.fingerprint(),
+    };
+    let saved = Saved(checkpoint.sections);
+    let report = fork_into(
+        &dir,
+        &scenario,
+        &loaded,
+        options,
+        &identity,
+        (origin, saved),
+        &mut watcher,
+    )
+    .map_err(|failure| ended(&failure, &identity.command, &command(program, &dir, &args.data)))?;
+    say(
+        &dir,
+        (&scenario, &loaded),
+        &report,
+        &args.engine,
+        (args.out.format, quiet),
+    )
+}
+
+/// Refuses settings that the state does not suit.
+fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit> {
+    let (before, now) = (Source::new("", parent)?, Source::new("", &scenario.resolved())?);
+    match FIXED.into_iter().find(|field| before.value(field) != now.value(field)) {
+        None => Ok(()),
+        Some(field) => Err(Exit::usage(format!(
+            "error: {field} cannot change in a fork, since the saved state is of it; what can is the world around the clients: network, \
+             devices, availability, dropout, cohort, deadline_ms, horizon_s and header_bytes"
+        ))),
+    }
+}
+
+/// The command that forks again.
+fn repeat(program: &Program, args: &ForkArgs) -> String {
+    let mut command = format!(
+        "{} fork {}",
+        context::quoted(&program.name),
+        context::quoted(&args.dir.to_string_lossy())
+    );
+    for setting in &args.set {
+        command += &format!(" --set {}", context::quoted(setting));
+    }
+    if let Some(data) = &args.data.data {
+        command += &format!(" --data {}", context::quoted(&data.to_string_lossy()));
+    }
+    command
+}

@@ -1,0 +1,75 @@
+//! `folkmoot resume`: goes on with a run that was stopped or killed, from the state that it left.
+
+use crate::args::{DataArgs, ResumeArgs};
+use crate::context::{self, Program};
+use crate::exit::Exit;
+use crate::pauses::Pauses;
+use crate::run::say;
+use crate::watch::Stopwatch;
+use folkmoot_engine::prelude::RunError;
+use folkmoot_engine::run::Saved;
+use folkmoot_metrics::run_dir::{Checkpoint, SCENARIO};
+use folkmoot_metrics::sweep_dir::SWEEP;
+use folkmoot_metrics::{RunDir, RunWriter};
+use folkmoot_scenarios::run::{Cache, Failure, load, resume_into};
+use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::text::Source;
+use std::path::Path;
+
+pub(crate) fn resume(program: &Program, args: &ResumeArgs) -> Result<(), Exit> {
+    let dir = &args.dir;
+    if dir.join(SWEEP).is_file() {
+        return Err(Exit::usage(format!(
+            "error: {} is a sweep; give the folder of one of its points",
+            dir.display()
+        )));
+    }
+    let writer = RunWriter::resume(dir)?;
+    let run = RunDir::open(dir)?;
+    let checkpoint = Checkpoint::read(dir, &run.manifest)?;
+    let command = command(program, dir, &args.data);
+    let identity = context::identity(command.clone());
+    let program_now = (identity.version.as_str(), identity.target.as_str());
+    checkpoint.suits(dir, program_now, &run.scenario, None)?;
+    let source = Source::new(&dir.join(SCENARIO).to_string_lossy(), &run.scenario)?;
+    let scenario = check(&run.manifest.name, &source, &program.registry)?;
+    let rounds = scenario.strategy().rounds().map(u64::from);
+    let mut watcher = Stopwatch::start(rounds, "rounds", args.quiet).pausing(Pauses::new(args.every.checkpoint_every));
+    let loaded = load(
+        &scenario,
+        &context::data_dirs(&args.data),
+        &Cache::default(),
+        &mut watcher,
+    )
+    .map_err(|failure| Exit::failure(&failure, &command))?;
+    checkpoint.suits(dir, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
+    let options = context::options(&args.engine, checkpoint.head.dry_run);
+    let saved = Saved(checkpoint.sections);
+    let report = resume_into(writer, &scenario, &loaded, options, &saved, &mut watcher)
+        .map_err(|failure| ended(&failure, &command, &command))?;
+    say(
+        dir,
+        (&scenario, &loaded),
+        &report,
+        &args.engine,
+        (args.format, args.quiet),
+    )
+}
+
+/// The command that goes on with a run.
+pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String {
+    let name = context::quoted(&program.name);
+    let mut command = format!("{name} resume {}", context::quoted(&dir.to_string_lossy()));
+    if let Some(data) = &data.data {
+        command += &format!(" --data {}", context::quoted(&data.to_string_lossy()));
+    }
+    command
+}
+
+/// A run without a result: how to go on with it if it was stopped, how to repeat it otherwise.
+pub(crate) fn ended(failure: &Failure, repeat: &str, go_on: &str) -> Exit {
+    match failure {
+        Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  go on with: {go_on}")),
+        _ => Exit::failure(failure, repeat),
+    }
+}

@@ -1,0 +1,113 @@
+//! One section of a mapped file, checked block by block when it is first read.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::map::Map;
+use super::{BLOCK, n_blocks};
+use crate::DataError;
+
+// What is known of a block. Whoever finds it unread checks it, and several at a time come to the same answer.
+const UNREAD: u8 = 0;
+const WHOLE: u8 = 1;
+const DAMAGED: u8 = 2;
+
+/// Some of a mapped file's bytes.
+pub(crate) struct Section {
+    map: Arc<Map>,
+    /// Without the zeros that follow.
+    place: Range<usize>,
+    /// Where it ends with them.
+    end: usize,
+    digests: Vec<blake3::Hash>,
+    states: Vec<AtomicU8>,
+    /// If it holds ids, what they must be below.
+    below: Option<u32>,
+}
+
+impl Section {
+    /// A section whose place in the file and number of digests hold.
+    pub(super) fn new(map: &Arc<Map>, place: Range<usize>, end: usize, digests: Vec<blake3::Hash>) -> Section {
+        let states = (0..n_blocks(place.len())).map(|_| AtomicU8::new(UNREAD)).collect();
+        Section {
+            map: Arc::clone(map),
+            place,
+            end,
+            digests,
+            states,
+            below: None,
+        }
+    }
+
+    /// The same, holding ids below `n`.
+    pub(super) fn below(mut self, n: u32) -> Section {
+        self.below = Some(n);
+        self
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.place.len()
+    }
+
+    /// Some of the bytes; `None` if they are not what was written, or ids that are too large.
+    ///
+    /// # Panics
+    /// If they are not within the section.
+    #[inline]
+    pub(crate) fn read(&self, range: Range<usize>) -> Option<&[u8]> {
+        let bytes = &self.bytes()[range.clone()];
+        let mut blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        (bytes.is_empty() || blocks.all(|block| self.is_whole(block))).then_some(bytes)
+    }
+
+    /// All bytes.
+    pub(super) fn whole(&self) -> Result<&[u8], DataError> {
+        let damage = || self.damage().expect("what cannot be read is damaged");
+        self.read(0..self.len()).ok_or_else(damage)
+    }
+
+    /// What is wrong with what has been read, if anything is.
+    pub(crate) fn damage(&self) -> Option<DataError> {
+        let is_damaged = |state: &AtomicU8| state.load(Ordering::Relaxed) == DAMAGED;
+        let block = self.states.iter().position(is_damaged)?;
+        let from = self.place.start + block * BLOCK;
+        let to = (from + BLOCK).min(self.end);
+        let message = format!("bytes {from} to {to} are not what was written; make the file again from its source");
+        Some(DataError::format(self.map.path(), message))
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &self.map.bytes()[self.place.clone()]
+    }
+
+    #[inline]
+    fn is_whole(&self, block: usize) -> bool {
+        match self.states[block].load(Ordering::Relaxed) {
+            WHOLE => true,
+            UNREAD => self.check(block),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn check(&self, block: usize) -> bool {
+        let from = block * BLOCK;
+        let start = self.place.start + from;
+        // The last block has the zeros that follow, and they may make it a little longer.
+        let end = match block + 1 < self.states.len() {
+            true => start + BLOCK,
+            false => self.end,
+        };
+        let ids_hold = || {
+            let bytes = &self.bytes()[from..self.len().min(from + BLOCK)];
+            self.below
+                .is_none_or(|n| bytemuck::cast_slice::<u8, u32>(bytes).iter().all(|&id| id < n))
+        };
+        let holds = blake3::hash(&self.map.bytes()[start..end]) == self.digests[block] && ids_hold();
+        self.states[block].store(if holds { WHOLE } else { DAMAGED }, Ordering::Relaxed);
+        holds
+    }
+}

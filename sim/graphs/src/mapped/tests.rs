@@ -1,0 +1,246 @@
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use folkmoot_draws::SimRng;
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::column::Column;
+use crate::readers::test_files::Folder;
+use crate::{
+    DataDirs, DataError, Dataset, DatasetSpec, Features, Graph, GraphBuilder, Labels, SparseRows, Splits, TaskLabels,
+};
+
+fn drawn(text: &str) -> Dataset {
+    let spec: DatasetSpec = ron::from_str(text).unwrap();
+    spec.load(&DataDirs::new(), &mut SimRng::seed_from_u64(5)).unwrap()
+}
+
+fn written(folder: &Folder, dataset: &Dataset) -> PathBuf {
+    let path = folder.0.join("set.graph");
+    write(dataset, File::create(&path).unwrap()).unwrap();
+    path
+}
+
+/// Opened by its card, as a run does.
+fn opened(path: &Path) -> Result<Dataset, DataError> {
+    let path = path.to_str().unwrap().to_owned();
+    DatasetSpec::Mapped { path }.load(&DataDirs::new(), &mut SimRng::seed_from_u64(0))
+}
+
+/// A directed weighted graph of three nodes with all that a set of one graph can have.
+fn one_of_all() -> Dataset {
+    let pairs = [(0, 1), (0, 2), (2, 0)];
+    let builder = GraphBuilder::new(3).directed(true);
+    let graph = builder.build_weighted(&pairs, &[0.5, -1.0, 2.0]).unwrap().0;
+    let sparse = [vec![(1, 2.0)], vec![], vec![(0, 1.0), (2, 3.0)]];
+    Dataset {
+        features: SparseRows::from_rows(3, &sparse).map(Features::Sparse),
+        structural_columns: vec![0..1, 2..3],
+        node_labels: Some(Labels::from_pairs(3, 3, &[(0, 0), (0, 2), (2, 1)]).unwrap()),
+        edge_labels: Some(vec![7, 0, 9]),
+        n_classes: 3,
+        splits: Some(Splits::from_codes(&[1, 3, 2])),
+        node_ids: Some(vec![10, 11, 20]),
+        notes: vec!["a note".to_owned()],
+        ..Dataset::of_graph("all", graph)
+    }
+}
+
+/// Two molecules, one of them without a bond, with two tasks.
+fn several() -> Dataset {
+    let graphs = vec![
+        Graph::from_edges(2, &[(0, 1)], false).unwrap(),
+        Graph::from_edges(1, &[], false).unwrap(),
+    ];
+    let labels = vec![Some(true), None, Some(false), Some(true)];
+    Dataset {
+        name: "two".to_owned(),
+        graphs,
+        features: Some(Features::Dense(
+            Array2::from_shape_vec((3, 2), (0_u8..6).map(f32::from).collect()).unwrap(),
+        )),
+        graph_tasks: Some(TaskLabels::new(vec!["a".to_owned(), "b".to_owned()], labels).unwrap()),
+        n_classes: 2,
+        ..Dataset::default()
+    }
+}
+
+#[test]
+fn a_set_is_read_as_it_was_written_whatever_it_has() {
+    let folder = Folder::new("mapped-round-trip");
+    let generated = [
+        "Karate",
+        "DcSbm(n_nodes: 60, n_classes: 3, second_label_prob: 0.5)",
+        "Rmat(n_nodes: 5000)",
+        "GraphClasses(n_graphs: 9)",
+        "ControlFlow(n_functions: 5)",
+        "ErdosRenyi(n_nodes: 9, mean_degree: 0, min_degree: 0)",
+    ];
+    let sets = generated.map(drawn).into_iter().chain([one_of_all(), several()]);
+    for set in sets {
+        let path = written(&folder, &set);
+        let mut read = opened(&path).unwrap();
+        assert_eq!(read.fingerprint_on_file.take(), Some(set.fingerprint()), "{}", set.name);
+        assert_eq!(read, set);
+        assert_eq!(read.fingerprint(), set.fingerprint());
+        assert!(verify(&path).is_ok() && read.damage().is_none(), "{}", set.name);
+        // What was read can be written again: not a byte differs.
+        let mut again = std::io::Cursor::new(Vec::new());
+        write(&read, &mut again).unwrap();
+        assert_eq!(again.into_inner(), fs::read(&path).unwrap());
+    }
+}
+
+#[test]
+fn of_a_large_graph_only_those_arcs_are_read_that_somebody_looks_at() {
+    let folder = Folder::new("mapped-blocks");
+    let set = drawn("Rmat(n_nodes: 9000)");
+    let last = (0..9000).rev().find(|&node| set.graph().degree(node) > 0).unwrap();
+    let path = written(&folder, &set);
+    let mut bytes = fs::read(&path).unwrap();
+    // The last section but the description is that of the targets, of several blocks.
+    assert!(set.graph().n_arcs() * 4 > 3 * BLOCK);
+    let end = bytes.len() - ALIGN;
+    let zeros = bytes[..end].iter().rev().take_while(|&&byte| byte == 0).count();
+    bytes[end - zeros - 1] ^= 0x10;
+    fs::write(&path, bytes).unwrap();
+
+    let read = opened(&path).unwrap();
+    assert_eq!(read.graph().neighbours(0), set.graph().neighbours(0));
+    assert!(read.damage().is_none(), "nobody has looked at the damaged end");
+    assert_eq!(read.graph().degree(last), set.graph().degree(last));
+    assert!(read.graph().neighbours(last).iter().all(|&node| node == 0));
+    assert_eq!(read.graph().neighbours(last).len(), set.graph().degree(last));
+    let damage = read.damage().unwrap().to_string();
+    assert!(
+        damage.contains("set.graph: bytes") && damage.contains("not what was written"),
+        "{damage}"
+    );
+    assert_eq!(verify(&path).unwrap_err().to_string(), damage);
+}
+
+/// Fails unless a file of these bytes is refused, at the latest when it is read from end to end.
+#[track_caller]
+fn assert_refused(path: &Path, bytes: &[u8], what: &str) {
+    fs::write(path, bytes).unwrap();
+    let error = verify(path).err().unwrap_or_else(|| panic!("{what} is taken"));
+    assert!(error.to_string().contains("set.graph"), "{what}: {error}");
+    // A run opens the file and looks here and there.
+    if let Ok(read) = opened(path) {
+        for graph in &read.graphs {
+            for node in 0..graph.n_nodes() as u32 {
+                assert!(
+                    graph.neighbours(node).iter().all(|&to| (to as usize) < graph.n_nodes()),
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
+/// The header's digest made to fit what the header says.
+fn seal(bytes: &mut [u8]) {
+    let header_len = usize::try_from(u64::from_le_bytes(bytes[16..24].try_into().unwrap())).unwrap_or(usize::MAX);
+    let after = DIGEST_AT + DIGEST;
+    if let Some(rest) = bytes.get(after..header_len.max(after)) {
+        let digest = blake3::Hasher::new()
+            .update(&bytes[..DIGEST_AT])
+            .update(rest)
+            .finalize();
+        bytes[DIGEST_AT..after].copy_from_slice(digest.as_bytes());
+    }
+}
+
+#[test]
+fn no_changed_byte_and_no_cut_goes_unnoticed_and_none_panics() {
+    let folder = Folder::new("mapped-fuzz");
+    for set in [one_of_all(), several()] {
+        let path = written(&folder, &set);
+        let whole = fs::read(&path).unwrap();
+        let header_len = u64::from_le_bytes(whole[16..24].try_into().unwrap()) as usize;
+        for at in (0..header_len).chain((header_len..ALIGN).step_by(97)) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert_refused(&path, &bytes, &format!("a header with another byte {at}"));
+            seal(&mut bytes);
+            if bytes != whole {
+                assert_refused(&path, &bytes, &format!("a sealed header with another byte {at}"));
+            }
+        }
+        for len in (0..whole.len()).step_by(1_000) {
+            assert_refused(&path, &whole[..len], &format!("a file cut to {len} bytes"));
+        }
+        let mut rng = SimRng::seed_from_u64(1);
+        for _ in 0..200 {
+            let mut bytes = whole.clone();
+            let at = rng.random_range(ALIGN..whole.len());
+            bytes[at] ^= 1 << rng.random_range(0..8_u32);
+            assert_refused(&path, &bytes, &format!("a section with another byte {at}"));
+        }
+        assert_refused(&path, &[&whole[..], &[0; ALIGN]].concat(), "a longer file");
+    }
+    assert!(opened(&folder.0).unwrap_err().to_string().contains("is no file"));
+}
+
+/// A graph of four nodes that nobody has checked.
+fn forged(offsets: &[u32], targets: &[u32], n_edges: usize) -> Dataset {
+    let columns = (Column::from(offsets.to_vec()), Column::from(targets.to_vec()));
+    Dataset::of_graph("forged", Graph::of_columns(columns, None, false, n_edges))
+}
+
+#[test]
+fn a_file_whose_digests_hold_and_whose_content_cannot_be_is_refused() {
+    let folder = Folder::new("mapped-forged");
+    let refused = |set: &Dataset, words: &str| {
+        let path = written(&folder, set);
+        assert_refused(&path, &fs::read(&path).unwrap(), words);
+        let error = verify(&path).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused(&forged(&[0, 1, 2, 2, 2], &[1, 4], 1), "not what was written");
+    refused(&forged(&[0, 3, 2, 2, 2], &[1, 0], 1), "row bounds that do not ascend");
+    refused(&forged(&[0, 1, 2, 2, 3], &[1, 0], 1), "row bounds that do not ascend");
+    refused(&forged(&[1, 1, 2, 2, 2], &[1, 0], 1), "row bounds that do not ascend");
+    refused(&forged(&[0, 1, 2, 2, 2], &[1, 0], 3), "says of its graphs");
+    refused(&forged(&[0, 1, 2, 2, 2], &[1, 2], 1), "row 0 of graph 0");
+    refused(&forged(&[0, 2, 3, 4, 4], &[2, 1, 0, 0], 2), "row 0 of graph 0");
+    let mut two = several();
+    two.graphs[1] = forged(&[0, 1, 2, 2, 2], &[1, 4], 1).graphs.remove(0);
+    refused(&two, "none of their graph");
+    let set = |change: fn(&mut Dataset)| {
+        let mut set = one_of_all();
+        change(&mut set);
+        set
+    };
+    refused(&set(|set| set.n_classes = 4_000_000_000), "4000000000 classes");
+    refused(
+        &set(|set| set.edge_labels = Some(vec![1])),
+        "EdgeLabels must have 3 numbers",
+    );
+    refused(
+        &set(|set| set.node_ids = Some(vec![1, 2])),
+        "NodeIds must have 3 numbers",
+    );
+    refused(
+        &set(|set| set.graph_labels = Some(vec![3])),
+        "GraphLabels must have 1 numbers below 3",
+    );
+    refused(
+        &set(|set| set.splits = Some(Splits::from_codes(&[1]))),
+        "Splits must have 3 numbers",
+    );
+    refused(
+        &set(|set| set.structural_columns = vec![0..1, 2..4]),
+        "says of them what cannot be",
+    );
+    refused(
+        &set(|set| set.node_labels = Labels::from_parts(vec![0, 0], vec![], 2)),
+        "LabelOffsets",
+    );
+    refused(
+        &set(|set| set.features = SparseRows::from_parts(3, vec![0], vec![], vec![]).map(Features::Sparse)),
+        "none of its nodes",
+    );
+}

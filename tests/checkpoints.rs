@@ -1,0 +1,310 @@
+//! Runs that are stopped or killed and gone on with: every strategy, to the byte; and what cannot be gone on with is refused.
+
+#[path = "../sim/engine/tests/reference/stops.rs"]
+mod stops;
+
+use crate::support::{ROUGH, TempDir, assert_same, files, result_of, run_args};
+use folkmoot_engine::prelude::{Options, SimTime};
+use folkmoot_engine::run::{Observer, Outcome, Pause, Saved};
+use folkmoot_graphs::DataDirs;
+use folkmoot_metrics::{MessageRow, RoundRow, RunDir, RunWriter};
+use folkmoot_scenarios::cards;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::run::{Cache, Loaded, load};
+use folkmoot_scenarios::scenario::{Scenario, check};
+use folkmoot_scenarios::text::apply_setting;
+use folkmoot_strategies::settings::Job;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use stops::in_pieces;
+
+/// Counts windows.
+struct Count(usize);
+
+impl Observer for Count {
+    fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn pause(&mut self, _: SimTime, _: usize) -> Pause {
+        self.0 += 1;
+        Pause::GoOn
+    }
+}
+
+fn prepared(card: &str, settings: &[&str]) -> (Scenario, Loaded) {
+    let registry = Registry::shipped();
+    let (name, mut source) = cards::find(card, registry.cards()).unwrap();
+    for setting in settings {
+        source = apply_setting(&source, setting).unwrap();
+    }
+    let scenario = check(&name, &source, &registry).unwrap();
+    let loaded = load(&scenario, &DataDirs::new(), &Cache::default(), &mut ()).unwrap();
+    (scenario, loaded)
+}
+
+/// All that a run leaves, as text.
+fn print(outcome: &Outcome) -> String {
+    let artifacts = outcome
+        .artifacts
+        .iter()
+        .map(|artifact| (&artifact.path, &artifact.bytes));
+    format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {} {:?}",
+        outcome.messages,
+        outcome.rounds,
+        outcome.scores,
+        outcome.summary,
+        outcome.units,
+        artifacts.collect::<Vec<_>>(),
+        outcome.privacy,
+        outcome.clients,
+        outcome.counters,
+        outcome.handled,
+        outcome.end,
+    )
+}
+
+/// Plays a card whole, and stopped after its first window, twice on the way, and after its last.
+#[track_caller]
+fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
+    let (scenario, loaded) = prepared(card, settings);
+    let world = scenario.world();
+    let play = |options: Options, saved: Option<&Saved>, observer: &mut dyn Observer| {
+        let job = Job {
+            dataset: &loaded.dataset,
+            partition: &loaded.partition,
+            world: &world,
+            seed: scenario.seed(),
+            options,
+            saved,
+        };
+        scenario
+            .strategy()
+            .run(&job, observer)
+            .map(|finished| print(&finished.outcome))
+    };
+    let way = |threads, windows, wire_check| Options {
+        threads,
+        windows,
+        wire_check,
+        dry_run,
+    };
+    let (one, three, checked) = (way(1, true, false), way(3, true, false), way(2, true, true));
+    let mut count = Count(0);
+    let whole = play(one, None, &mut count).unwrap();
+    let n = count.0;
+    assert!(n > 3, "{card} has {n} windows");
+    for (pieces, last) in [
+        (&[(one, 0)][..], three),
+        (&[(three, n / 3), (checked, n / 3)][..], one),
+        (&[(one, n - 1)][..], three),
+    ] {
+        let (again, saved) = in_pieces(pieces, last, play);
+        assert_eq!(
+            saved.len(),
+            pieces.len(),
+            "{card} goes on after {pieces:?} of {n} windows"
+        );
+        assert!(
+            again.unwrap() == whole,
+            "{card} {settings:?} after {pieces:?} of {n} windows"
+        );
+    }
+}
+
+#[test]
+fn stopping_changes_nothing_of_fedwalk() {
+    stopping_changes_nothing("karate", &[], false);
+    let settings: Vec<&str> = ROUGH[1..].iter().copied().filter(|word| *word != "--set").collect();
+    stopping_changes_nothing(ROUGH[0], &settings, false);
+    let rows = [
+        "dataset.n_nodes=200",
+        "strategy.walks_per_node=2",
+        "strategy.walk_length=8",
+    ];
+    stopping_changes_nothing("fedwalk/rows", &rows, true);
+    stopping_changes_nothing("fedwalk/curious", &rows, true);
+}
+
+/// Clients come and go, updates are lost or late, and the model is sent to more than are waited for.
+const COMING_AND_GOING: [&str; 3] = [
+    "cohort=Size(n: 6, over_select: 1.5)",
+    "availability=Bernoulli(online_prob: 0.8)",
+    "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
+];
+
+#[test]
+fn stopping_changes_nothing_of_rounds() {
+    let rough = |more: &[&'static str]| [&["strategy.protocol.rounds=4"], &COMING_AND_GOING[..], more].concat();
+    stopping_changes_nothing("fed-avg/small", &rough(&[]), false);
+    stopping_changes_nothing("fed-avg/small", &rough(&["strategy.protocol.secure=Pairwise()"]), false);
+    let buffered = "strategy.protocol.aggregation=Buffered(size: 3)";
+    stopping_changes_nothing("fed-avg/small", &rough(&[buffered]), false);
+    stopping_changes_nothing("scaffold/small", &rough(&[]), false);
+}
+
+#[test]
+fn stopping_changes_nothing_of_the_others() {
+    let jitter = "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200)))";
+    let smaller = ["dataset.n_nodes=200", jitter];
+    stopping_changes_nothing("deep-walk/edge-response", &smaller, false);
+    let few = ["dataset.n_graphs=48", "strategy.protocol.rounds=2"];
+    stopping_changes_nothing("gw-ldp/small", &few, false);
+    stopping_changes_nothing("fgcl/small", &["strategy.protocol.rounds=2"], false);
+    let few = "dataset.n_functions=24";
+    stopping_changes_nothing("ppgm/small", &[few, "strategy.training.epochs=1"], false);
+    let fewer = [few, "partition.n_clients=5", "strategy.protocol.rounds=2"];
+    stopping_changes_nothing("ppgm/federated", &fewer, false);
+}
+
+/// A run that learns nothing, long enough to be stopped on its way.
+const LONG: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=4000"];
+/// A run of a fraction of one.
+const SHORT: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=300"];
+
+/// Begins a run, and waits until `sign` is there below its directory.
+fn begun(temp: &TempDir, card: &[&str], out: &str, more: &[&str], sign: &str) -> Child {
+    let mut command = temp.command(&run_args(card, out, more));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while !temp.join(out).join(sign).exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+/// A run that was stopped by SIGTERM; what it said.
+fn stopped(temp: &TempDir, out: &str) -> (PathBuf, String) {
+    let child = begun(temp, LONG, out, &["--threads", "2"], "manifest.json");
+    let killed = Command::new("sh")
+        .args(["-c", &format!("kill -TERM {}", child.id())])
+        .status();
+    assert!(killed.unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    (temp.join(out), said)
+}
+
+fn fingerprint(dir: &Path) -> Option<String> {
+    RunDir::open(dir).ok()?.manifest.result_fingerprint
+}
+
+#[test]
+fn a_run_that_is_stopped_says_how_to_go_on_and_comes_to_the_same_bytes() {
+    let temp = TempDir::new();
+    let (dir, said) = stopped(&temp, "out");
+    assert!(said.contains("stopped as asked at"), "{said}");
+    assert!(said.contains("go on with: folkmoot resume out"), "{said}");
+    assert!(dir.join("checkpoint/state").is_file());
+    assert_eq!(fingerprint(&dir), None);
+    temp.run(&["resume", "out", "--threads", "1", "--quiet"]).done();
+    temp.run(&run_args(LONG, "whole", &["--threads", "1"])).done();
+    assert_same(&result_of(&temp.join("whole")), &result_of(&dir), "gone on with");
+    temp.run(&["resume", "out"])
+        .refused(&["is finished, so there is nothing to go on with"]);
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_instant_is_gone_on_with_to_the_same_bytes() {
+    let temp = TempDir::new();
+    temp.run(&run_args(SHORT, "whole", &[])).done();
+    let whole = fingerprint(&temp.join("whole"));
+    let mut n_resumed = 0;
+    for i in 0..10 {
+        let out = format!("killed-{i}");
+        let every = ["--threads", "2", "--checkpoint-every", "1rounds"];
+        let mut child = begun(&temp, SHORT, &out, &every, "checkpoint/state");
+        std::thread::sleep(Duration::from_millis(7 * i));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if fingerprint(&temp.join(&out)).is_none() {
+            n_resumed += 1;
+            temp.run(&["resume", &out, "--threads", "1", "--quiet"]).done();
+        }
+        assert_eq!(
+            fingerprint(&temp.join(&out)),
+            whole,
+            "killed {i} times 7 ms after its first checkpoint"
+        );
+    }
+    assert!(n_resumed > 0, "every run was over before it was killed");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
+    let temp = TempDir::new();
+    let (dir, _) = stopped(&temp, "out");
+    let state = dir.join("checkpoint/state");
+    let (whole, card) = (fs::read(&state).unwrap(), fs::read(dir.join("scenario.ron")).unwrap());
+    let refused = |words: &[&str]| temp.run(&["resume", "out"]).refused(words);
+
+    for cut in (0..whole.len()).step_by(whole.len() / 7) {
+        fs::write(&state, &whole[..cut]).unwrap();
+        refused(&[
+            "checkpoint/state: is damaged: ",
+            "run again with: folkmoot run fed-avg/small",
+        ]);
+    }
+    for flip in [0, 9, 15, 100, whole.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[flip] ^= 1;
+        fs::write(&state, bytes).unwrap();
+        refused(&["checkpoint/state: is damaged: "]);
+    }
+    fs::write(&state, &whole).unwrap();
+    let other = String::from_utf8(card.clone()).unwrap().replace("4000", "4001");
+    fs::write(dir.join("scenario.ron"), other).unwrap();
+    refused(&["is the checkpoint of another run: the scenario"]);
+    fs::write(dir.join("scenario.ron"), &card).unwrap();
+
+    let writer = RunWriter::resume(&dir).unwrap();
+    refused(&["out: is being written by another process"]);
+    drop(writer);
+
+    fs::remove_file(&state).unwrap();
+    refused(&["has no checkpoint to go on with", "--checkpoint-every"]);
+    assert_eq!(fingerprint(&dir), None);
+    temp.run(&["resume", "nowhere"])
+        .refused(&["nowhere: is not a run directory"]);
+    temp.run(&["run", "karate", "--checkpoint-every", "10"])
+        .refused(&["must be a number above 0 with its unit"]);
+}
+
+/// In the same world a fork is the run that goes on; in another it is not, and says where it comes from. Its parent stays as it was.
+#[test]
+fn a_fork_goes_on_from_the_same_state_in_another_world() {
+    let temp = TempDir::new();
+    let (dir, _) = stopped(&temp, "out");
+    let before = files(&dir);
+    temp.run(&["fork", "out", "--out", "twin", "--quiet"]).done();
+    let slow = "network=Links(uplink: (latency_ms: Constant(500)))";
+    temp.run(&["fork", "out", "--set", slow, "--out", "slow", "--quiet"])
+        .done();
+    assert_same(&files(&dir), &before, "the parent");
+    temp.run(&["resume", "out", "--quiet"]).done();
+    assert_eq!(fingerprint(&temp.join("twin")), fingerprint(&dir));
+    let [twin, slow, whole] = ["twin", "slow", "out"].map(|name| RunDir::open(&temp.join(name)).unwrap());
+    let parent = |run: &RunDir| run.manifest.parent.clone().unwrap();
+    assert_eq!(parent(&twin), parent(&slow));
+    assert_eq!((parent(&slow).dir.as_str(), whole.manifest.parent), ("out", None));
+    assert!(slow.summary["virtual_s"] > whole.summary["virtual_s"]);
+    assert_eq!(slow.rounds.len(), whole.rounds.len());
+    temp.run(&["verify", "slow"])
+        .refused(&["was forked from out", "folkmoot fork out --set"]);
+    stopped(&temp, "again");
+    for fixed in [
+        "strategy.protocol.rounds=9",
+        "seed=2",
+        "partition.n_clients=3",
+        "dataset.n_graphs=90",
+    ] {
+        let (field, _) = fixed.split_once(['.', '=']).unwrap();
+        temp.run(&["fork", "again", "--set", fixed, "--out", "no"])
+            .refused(&[&format!("{field} cannot change in a fork")]);
+    }
+    temp.run(&["fork", "out", "--out", "no"])
+        .refused(&["has no checkpoint"]);
+}

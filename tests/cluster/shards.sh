@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# Sweeps in shards under real schedulers on this machine: one shard is killed, what is missing is made, and what is merged is compared
+# byte for byte with a sweep in one piece.
+#
+#   tests/cluster/shards.sh FOLKMOOT slurm|parallel|hq…
+#
+# Slurm needs the packages slurm-wlm and munge and the rights of root, GNU parallel the package parallel, HyperQueue the Python package
+# hyperqueue. A scheduler that is not installed is passed over with a message.
+set -euo pipefail
+
+if [ $# -lt 2 ]; then
+    echo "usage: $0 FOLKMOOT slurm|parallel|hq…" >&2
+    exit 2
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+PATH="$(cd "$(dirname "$1")" && pwd):$PATH"
+export PATH
+shift
+
+scratch=$(mktemp -d)
+pids=()
+cleanup() {
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+cd "$scratch"
+
+# Twelve points of a second or so each, four a shard, and a value that a shell must not touch. Whoever is killed is at its second point.
+sweep=(folkmoot sweep karate --set "strategy.walks_per_node=${WALKS:-60}" --set 'sweep.seeds=[1, 2, 3, 4]'
+    --set 'question="whose? it is  mine"')
+n_shards=3
+
+folkmoot_job() { "${sweep[@]}" --out "$1" --job "$2" --shards $n_shards; }
+
+# Waits until a file that the pattern names is there.
+await() {
+    for _ in $(seq 1200); do
+        compgen -G "$1" >/dev/null && return
+        sleep 0.05
+    done
+    echo "$1 did not appear in a minute" >&2
+    return 1
+}
+
+# Kills our program that has a variable in its environment, so that it can do nothing about it.
+kill_shard() {
+    local process
+    for process in /proc/[0-9]*; do
+        if [ "$(readlink "$process/cwd")" = "$scratch" ] && [ "$(cat "$process/comm")" = folkmoot ] &&
+            tr '\0' '\n' <"$process/environ" | grep -qx "$1"; then
+            kill -KILL "${process#/proc/}"
+            return
+        fi
+    done 2>/dev/null
+    echo "no process has $1" >&2
+    return 1
+}
+
+same_as_whole() {
+    diff -r --exclude=timing.csv whole "$1"
+    echo "$2: the same bytes as a sweep in one piece"
+}
+
+# What a killed shard leaves is refused by merge, made by --only-missing, and then merged.
+mend() {
+    if folkmoot merge "$1" --quiet 2>refused.txt; then
+        echo "$2: merge took a sweep that lacks points" >&2
+        return 1
+    fi
+    grep "points are missing" refused.txt
+    "${sweep[@]}" --out "$1" --only-missing --quiet
+    folkmoot merge "$1" --quiet
+    same_as_whole "$1" "$2"
+}
+
+# A munge, a controller and a node of our own, in this folder.
+start_slurm() {
+    mkdir -p state spool munge
+    chmod 755 "$scratch"
+    head -c 1024 /dev/urandom >munge/key
+    chown -R munge: munge
+    chmod 700 munge
+    chmod 600 munge/key
+    # Its socket lies where others may reach it.
+    mkdir -p run && chown munge: run && chmod 755 run
+    setpriv --reuid munge --regid munge --clear-groups munged --foreground --key-file="$scratch/munge/key" \
+        --socket="$scratch/run/socket" --pid-file="$scratch/run/pid" --seed-file="$scratch/munge/seed" \
+        --log-file="$scratch/munge/log" >munged.log 2>&1 &
+    pids+=($!)
+    await run/socket
+    local host port
+    host=$(hostname -s)
+    port=$((20000 + $$ % 20000))
+    cat >slurm.conf <<CONF
+ClusterName=here
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$scratch/run/socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+StateSaveLocation=$scratch/state
+SlurmdSpoolDir=$scratch/spool
+SlurmctldPidFile=$scratch/state/slurmctld.pid
+SlurmdPidFile=$scratch/state/slurmd.pid
+NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
+CONF
+    export SLURM_CONF=$scratch/slurm.conf
+    slurmctld -D >slurmctld.log 2>&1 &
+    pids+=($!)
+    slurmd -D >slurmd.log 2>&1 &
+    pids+=($!)
+    for _ in $(seq 100); do
+        sinfo -h -o %T 2>/dev/null | grep -q idle && return
+        sleep 0.2
+    done
+    tail ./*.log >&2
+    return 1
+}
+
+# Waits until Slurm has no job of ours.
+drained() {
+    while [ -n "$(squeue -h)" ]; do sleep 0.2; done
+}
+
+slurm() {
+    for tool in slurmctld slurmd sbatch munged; do
+        PATH="$PATH:/usr/sbin" command -v $tool >/dev/null || { echo "slurm: $tool is not installed, nothing is compared"; return; }
+    done
+    [ "$(id -u)" = 0 ] || { echo "slurm: needs root, nothing is compared"; return; }
+    PATH="$PATH:/usr/sbin"
+    start_slurm
+    folkmoot_job slurm slurm >slurm.sh
+    sbatch slurm.sh
+    await 'slurm/points/0004-*'
+    kill_shard SLURM_ARRAY_TASK_ID=2
+    drained
+    mend slurm "Slurm, one shard killed"
+    # Told to end by Slurm, a shard ends in good order; submitted again, it makes what it lacks.
+    folkmoot_job again slurm >again.sh
+    local job
+    job=$(sbatch --parsable again.sh)
+    await 'again/points/0004-*'
+    scancel --full --signal=TERM "${job}_2"
+    drained
+    grep "unfinished: . of 4 points are there" "slurm-${job}_2.out"
+    sbatch --wait --array=2 again.sh
+    folkmoot merge again --quiet
+    same_as_whole again "Slurm, one shard ended and submitted again"
+}
+
+parallel_() {
+    command -v parallel >/dev/null || { echo "parallel: is not installed, nothing is compared"; return; }
+    folkmoot_job parallel parallel >parallel.sh
+    setsid sh parallel.sh >/dev/null 2>&1 &
+    local group=$!
+    await 'parallel/points/0003-*'
+    kill -KILL -- -$group
+    wait $group || true
+    mend parallel "GNU parallel, all killed"
+    folkmoot_job afresh parallel >afresh.sh
+    sh afresh.sh >/dev/null
+    same_as_whole afresh "GNU parallel"
+}
+
+hq() {
+    python3 -c 'import hyperqueue' 2>/dev/null || { echo "hq: hyperqueue is not installed, nothing is compared"; return; }
+    folkmoot_job hq hq >hq.sh
+    python3 "$here/hyperqueue_shards.py" hq.sh &
+    local cluster=$!
+    await 'hq/points/0004-*'
+    kill_shard HQ_TASK_ID=2
+    wait $cluster
+    mend hq "HyperQueue, one shard killed"
+}
+
+"${sweep[@]}" --out whole --quiet
+for scheduler in "$@"; do
+    case $scheduler in
+        slurm | hq) $scheduler ;;
+        parallel) parallel_ ;;
+        *)
+            echo "no scheduler is called $scheduler" >&2
+            exit 2
+            ;;
+    esac
+done
