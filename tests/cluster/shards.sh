@@ -139,7 +139,7 @@ slurm() {
     done
     [ "$(id -u)" = 0 ] || { echo "slurm: needs root, nothing is compared"; return; }
     PATH="$PATH:/usr/sbin"
-    start_slurm
+    start_slurm || { echo "slurm: cannot be started on this machine, nothing is compared"; return; }
     folkmoot_job slurm slurm >slurm.sh
     sbatch slurm.sh
     await 'slurm/points/0004-*'
