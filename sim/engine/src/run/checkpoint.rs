@@ -333,7 +333,12 @@ impl<S: Strategy> Run<'_, '_, S> {
     fn save_counts(&self, prices: &Prices) -> Result<(String, Vec<u8>), RunError> {
         let handled: u64 = self.cores().map(|core| core.handled).sum();
         let mut section = Writer(COUNTS, Vec::new());
-        let Core { ledger, counters, releases, .. } = &self.server.core;
+        let Core {
+            ledger,
+            counters,
+            releases,
+            ..
+        } = &self.server.core;
         section.put(&(ledger.cells(), counters, releases, prices.all(), handled))?;
         Ok(section.section())
     }
