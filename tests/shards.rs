@@ -117,6 +117,21 @@ fn what_is_missing_is_made_and_what_is_finished_stays() {
     assert_same(&after, &files(&temp.join("out")), "nothing to do");
 }
 
+/// The card is the directory's own, and so is the command that its manifests name.
+#[test]
+fn a_sweep_directory_says_itself_how_to_go_on() {
+    let temp = TempDir::new();
+    lay_without_two(&temp);
+    temp.run(&["resume", "out", "--checkpoint-every", "1rounds"])
+        .refused(&["--checkpoint-every: a sweep goes on by whole points"]);
+    assert_eq!(temp.run(&["resume", "out"]).done(), swept().said.stdout);
+    assert_same(&result_of(&temp, "out"), &without_timing(&swept().files), "resumed");
+    let before = files(&temp.join("out"));
+    temp.run(&["resume", "out"])
+        .refused(&["out: is finished, so there is nothing to go on with"]);
+    assert_eq!(files(&temp.join("out")), before);
+}
+
 #[test]
 fn a_directory_of_another_card_program_or_age_is_not_gone_on_with() {
     let temp = TempDir::new();

@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario and write its results and figures
     Run(RunArgs),
-    /// Go on with a run that was stopped or killed, from the state that it left
+    /// Go on with a run or a sweep that was stopped or killed
     Resume(ResumeArgs),
     /// Begin another run with the state that an unfinished one has saved, in another world
     Fork(ForkArgs),
@@ -138,7 +138,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// A run directory that is not finished
+    /// A run directory or a sweep's that is not finished
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,

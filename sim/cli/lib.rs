@@ -61,7 +61,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
     let result = match cli.command {
         Command::Run(args) => run::run(&program, &args),
-        Command::Resume(args) => resume::resume(&program, &args),
+        Command::Resume(args) => resume::resume(&program, args),
         Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
         Command::Merge(args) => merge::merge(&args),

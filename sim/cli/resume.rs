@@ -1,10 +1,11 @@
-//! `folkmoot resume`: goes on with a run that was stopped or killed, from the state that it left.
+//! `folkmoot resume`: goes on with a run that was stopped or killed, from the state that it left, or with a sweep by what it lacks.
 
 use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::pauses::Pauses;
 use crate::run::say;
+use crate::sweep;
 use crate::watch::Stopwatch;
 use folkmoot_engine::prelude::RunError;
 use folkmoot_engine::run::Saved;
@@ -16,14 +17,11 @@ use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
-pub(crate) fn resume(program: &Program, args: &ResumeArgs) -> Result<(), Exit> {
-    let dir = &args.dir;
-    if dir.join(SWEEP).is_file() {
-        return Err(Exit::usage(format!(
-            "error: {} is a sweep; give the folder of one of its points",
-            dir.display()
-        )));
+pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
+    if args.dir.join(SWEEP).is_file() {
+        return sweep::resume(program, args);
     }
+    let dir = &args.dir;
     let writer = RunWriter::resume(dir)?;
     let run = RunDir::open(dir)?;
     let checkpoint = Checkpoint::read(dir, &run.manifest)?;

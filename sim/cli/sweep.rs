@@ -1,6 +1,6 @@
 //! `folkmoot sweep`: a card's axes under all its seeds.
 
-use crate::args::{Format, SweepArgs};
+use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::job::Job;
@@ -8,16 +8,74 @@ use crate::output::{print, warn};
 use crate::signals::stop_flag;
 use crate::text;
 use crate::watch::{Stopwatch, bar};
+use folkmoot_metrics::run_dir::SCENARIO;
 use folkmoot_metrics::sweep_dir::{PointRow, SWEEP};
-use folkmoot_metrics::{Shard, Spread, SweepDir, SweepWriter, WriteError};
+use folkmoot_metrics::{Shard, Spread, SweepDir, SweepManifest, SweepWriter, WriteError};
 use folkmoot_scenarios::run::{Failure, Identity};
+use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
+use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(&args.card.set)?;
     let scenario = context::scenario(program, &args.card, None, &[])?;
-    let plan = plan(&scenario, context::VERSION, &program.registry)?;
+    let command = context::command(program, "sweep", &args.card, None, args.dry_run);
+    let card = scenario.shown(&program.registry)?;
+    make(program, args, (&scenario, &card), command)
+}
+
+/// Goes on with a sweep directory by what it says itself.
+pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
+    let ResumeArgs {
+        dir,
+        data,
+        every,
+        engine,
+        format,
+        quiet,
+    } = args;
+    if every.checkpoint_every.is_some() {
+        return Err(Exit::usage(
+            "error: --checkpoint-every: a sweep goes on by whole points, and saves the state of none".to_owned(),
+        ));
+    }
+    let SweepManifest {
+        name,
+        command,
+        dry_run,
+        finished,
+        ..
+    } = SweepDir::open(&dir)?.manifest;
+    if finished {
+        return Err(WriteError::Finished { path: dir }.into());
+    }
+    let source = Source::read(&dir.join(SCENARIO))?;
+    let scenario = check(&name, &source, &program.registry)?;
+    let args = SweepArgs {
+        card: CardArgs {
+            card: name,
+            set: Vec::new(),
+            data,
+        },
+        dry_run,
+        only_missing: true,
+        shard: None,
+        job: None,
+        shards: None,
+        engine,
+        out: OutArgs {
+            out: Some(dir),
+            format,
+            quiet,
+        },
+    };
+    make(program, &args, (&scenario, source.text()), command)
+}
+
+/// Makes the points of a sweep that are wanted, of the card with this text, by the command that makes them all.
+fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str), command: String) -> Result<(), Exit> {
+    let plan = plan(scenario, context::VERSION, &program.registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
     if let Some(scheduler) = args.job {
         return print(&job(program, args, &plan, &dir).file(scheduler));
@@ -29,7 +87,6 @@ pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
         None => plan.points.len(),
         Some(shard) => plan.points.iter().filter(|point| shard.owns(point.point)).count(),
     };
-    let command = context::command(program, "sweep", &args.card, None, args.dry_run);
     let identity = context::identity(command.clone());
     let quiet = args.out.quiet;
     if !quiet {
@@ -55,7 +112,7 @@ pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
         &plan,
         &Making {
             dir: &dir,
-            card: &scenario.shown(&program.registry)?,
+            card,
             dirs: &context::data_dirs(&args.card.data),
             options: context::options(&args.engine, args.dry_run),
             identity: &identity,
