@@ -4,6 +4,7 @@
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
+//! - [`curves`]: a run's scores beside the time and the bytes spent until then.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
@@ -24,6 +25,7 @@
 
 mod by_round;
 pub mod compare;
+mod curves;
 pub mod ids;
 pub mod ledger;
 pub mod metric;
@@ -38,6 +40,7 @@ pub mod table;
 mod testing;
 
 pub use by_round::ByRound;
+pub use curves::{Curve, CurvePoint, curves};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
