@@ -3,8 +3,10 @@
 //! Promises: one sum of bytes for tables, exports and figures; integers, so that it is exact; the order of `scores.csv`.
 //! Leaves out: means over seeds, which are the business of whoever has several runs.
 
-use crate::run_dir::RunDir;
+use crate::records::{MessageRow, ScoreRow};
+use crate::run_dir::{ReadError, RunDir, read_table};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// One value of a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,10 +34,39 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
 }
 
+impl Curve {
+    /// What `summary.json` calls the last of its values: `test_accuracy`.
+    pub fn name(&self) -> String {
+        score_name(&self.split, &self.metric)
+    }
+}
+
+/// What `summary.json` calls a score: its metric after the part of the data, if that is not all of them.
+pub fn score_name(split: &str, metric: &str) -> String {
+    match split {
+        "all" => metric.to_owned(),
+        split => format!("{split}_{metric}"),
+    }
+}
+
 /// The curves of a run, in the order in which its scores first name them.
 pub fn curves(run: &RunDir) -> Vec<Curve> {
+    curves_of(&run.scores, &run.messages)
+}
+
+/// Those of a finished run in `dir`, of which only the two tables are read.
+///
+/// # Errors
+///
+/// When they are missing or damaged.
+pub fn read_curves(dir: &Path) -> Result<Vec<Curve>, ReadError> {
+    Ok(curves_of(&read_table(dir, false)?, &read_table(dir, false)?))
+}
+
+/// The same of a run's tables.
+pub fn curves_of(scores: &[ScoreRow], messages: &[MessageRow]) -> Vec<Curve> {
     let mut spent: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in &run.messages {
+    for row in messages {
         let sum = spent.entry(row.round).or_default();
         // Files that somebody changed may hold anything.
         *sum = sum.saturating_add(row.payload_bytes).saturating_add(row.header_bytes);
@@ -47,7 +78,7 @@ pub fn curves(run: &RunDir) -> Vec<Curve> {
     }
     let mut curves: Vec<Curve> = Vec::new();
     let mut places = BTreeMap::new();
-    for row in &run.scores {
+    for row in scores {
         let place = *places.entry((&row.split, &row.metric)).or_insert(curves.len());
         if place == curves.len() {
             curves.push(Curve {
@@ -70,7 +101,6 @@ pub fn curves(run: &RunDir) -> Vec<Curve> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::ScoreRow;
     use crate::testing::{TempDir, manifest, result};
     use crate::{RunResult, RunWriter};
 

@@ -4,7 +4,7 @@
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
-//! - [`curves`]: a run's scores beside the time and the bytes spent until then.
+//! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it took to reach one.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
@@ -36,11 +36,12 @@ pub mod sheet;
 mod spread;
 pub mod sweep_dir;
 pub mod table;
+pub mod target;
 #[cfg(test)]
 mod testing;
 
 pub use by_round::ByRound;
-pub use curves::{Curve, CurvePoint, curves};
+pub use curves::{Curve, CurvePoint, curves, curves_of, read_curves, score_name};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
@@ -50,3 +51,4 @@ pub use sheet::Sheet;
 pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
+pub use target::Target;

@@ -41,7 +41,7 @@ pub use writer::{Record, Writer};
 
 pub(crate) use disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
 pub(crate) use manifest::{decode_summary, from_json, to_json};
-pub(crate) use read::{list_files, read_bytes, result_files};
+pub(crate) use read::{list_files, read_bytes, read_manifest, read_table, result_files};
 
 /// The resolved scenario's file name; of a sweep's card, too.
 pub const SCENARIO: &str = "scenario.ron";

@@ -1,9 +1,11 @@
 //! What is written down about a run: scores, numbers, points of curves, reference values and files.
 
+use crate::curves::score_name;
 use crate::ids::Round;
 use crate::metric::{Metric, Unit};
 use crate::records::ScoreRow;
 use crate::run_dir::Artifact;
+use crate::target::Target;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +20,9 @@ pub struct Sheet {
     units: BTreeMap<String, Unit>,
     /// The lines of `not_scored.csv`.
     missing: String,
+    warnings: Vec<String>,
+    /// Why nothing good is to be expected of the run any more.
+    diverged: Option<String>,
     round: u32,
     virtual_s: f64,
 }
@@ -99,6 +104,43 @@ impl Sheet {
         self.missing += &format!("{what},\"{}\"\n", why.replace('"', "'"));
     }
 
+    /// Something that a reader of the results must know, in a whole sentence: it is said when the run ends, kept in its manifest, and marks
+    /// the run in tables. Said again, it changes nothing.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// That training has diverged, and by what one sees it: a warning, and the end of the run where its card says so.
+    pub fn diverged(&mut self, sign: impl Into<String>) {
+        let (round, sign) = (self.round, sign.into());
+        self.diverged
+            .get_or_insert_with(|| format!("diverged by round {round}: {sign}"));
+    }
+
+    /// Whether training has diverged.
+    pub fn has_diverged(&self) -> bool {
+        self.diverged.is_some()
+    }
+
+    /// Whether the scores of the present round reach all of these targets.
+    pub fn reaches(&self, targets: &[Target]) -> bool {
+        let of_round = || self.scores.iter().rev().take_while(|row| row.round == self.round);
+        let is_met = |target: &Target| {
+            of_round().any(|row| score_name(&row.split, &row.metric) == target.score && target.is_met_by(row.value))
+        };
+        !targets.is_empty() && targets.iter().all(is_met)
+    }
+
+    /// What has been warned of, of each only once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        warnings.extend(self.diverged.take());
+        warnings
+    }
+
     /// A file below `artifacts/`.
     pub fn artifact(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
         let path = path.into();
@@ -178,6 +220,39 @@ mod tests {
                 ..Sheet::new()
             }
         );
+    }
+
+    #[test]
+    fn a_warning_is_said_once_and_divergence_where_it_was_first_seen() {
+        let mut sheet = Sheet::new();
+        sheet.warn("odd");
+        sheet.warn("odd");
+        assert!(!sheet.has_diverged());
+        sheet.stands_at(3, 1.0);
+        sheet.diverged("a loss of inf");
+        sheet.stands_at(4, 2.0);
+        sheet.diverged("another");
+        assert!(sheet.has_diverged());
+        assert_eq!(sheet.take_warnings(), ["odd", "diverged by round 3: a loss of inf"]);
+        assert!(sheet.take_warnings().is_empty() && !sheet.has_diverged());
+    }
+
+    #[test]
+    fn targets_are_reached_by_the_scores_of_one_round() {
+        let target = |score: &str, at_most| Target {
+            score: score.to_owned(),
+            value: 0.5,
+            at_most,
+        };
+        let both = [target("test_accuracy", false), target("loss", true)];
+        let mut sheet = Sheet::new();
+        sheet.score("test", "accuracy", 0.6, 1);
+        assert!(sheet.reaches(&both[..1]) && !sheet.reaches(&both) && !sheet.reaches(&[]));
+        sheet.stands_at(1, 1.0);
+        sheet.score("all", "loss", 0.4, 1);
+        assert!(!sheet.reaches(&both), "the accuracy is of another round");
+        sheet.score("test", "accuracy", 0.5, 1);
+        assert!(sheet.reaches(&both));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use table::PointRow;
 pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;
-use crate::run_dir::{MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes};
+use crate::run_dir::{MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -39,6 +39,8 @@ use table::decode_points;
 pub const SWEEP: &str = "sweep.json";
 /// The table of points.
 pub const POINTS: &str = "points.csv";
+/// The number of a summary that says how much there is to warn of, if there is anything.
+pub const WARNINGS: &str = "warnings";
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
 
@@ -49,6 +51,9 @@ pub struct Axis {
     pub path: String,
     /// Its values as text, numbers as the card writes them.
     pub values: Vec<String>,
+    /// The path of an earlier axis that it moves along with: both have their first values together, both their second, and so on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
 }
 
 /// What `sweep.json` says of a sweep.
@@ -89,6 +94,8 @@ pub struct SweepManifest {
 pub struct Point {
     /// Its number, from 0.
     pub point: u32,
+    /// Which of the values of each axis, from 0.
+    pub choices: Vec<usize>,
     /// The value of each axis.
     pub values: Vec<String>,
     /// The seed.
@@ -98,27 +105,38 @@ pub struct Point {
 impl SweepManifest {
     /// All points in order: the first axis outermost, the seed innermost.
     pub fn points(&self) -> Vec<Point> {
-        let mut arms: Vec<Vec<String>> = vec![Vec::new()];
+        let mut arms: Vec<Vec<usize>> = vec![Vec::new()];
         for axis in &self.axes {
-            arms = arms
-                .iter()
-                .flat_map(|arm| {
-                    axis.values
-                        .iter()
-                        .map(move |value| [arm.as_slice(), std::slice::from_ref(value)].concat())
-                })
-                .collect();
+            let leader = axis
+                .with
+                .as_ref()
+                .and_then(|with| self.axes.iter().position(|axis| axis.path == *with));
+            let extended = arms.iter().flat_map(|arm| {
+                let choices = match leader.and_then(|leader| arm.get(leader)) {
+                    Some(choice) => *choice..*choice + 1,
+                    None => 0..axis.values.len(),
+                };
+                choices.map(|choice| [arm.as_slice(), &[choice]].concat())
+            });
+            arms = extended.collect();
         }
+        let value = |(axis, choice): (&Axis, &usize)| axis.values.get(*choice).cloned().unwrap_or_default();
         arms.iter()
-            .flat_map(|values| self.seeds.iter().map(move |&seed| (values.clone(), seed)))
+            .flat_map(|choices| self.seeds.iter().map(move |&seed| (choices.clone(), seed)))
             .zip(0..)
-            .map(|((values, seed), point)| Point { point, values, seed })
+            .map(|((choices, seed), point)| Point {
+                point,
+                values: self.axes.iter().zip(&choices).map(value).collect(),
+                choices,
+                seed,
+            })
             .collect()
     }
 
     /// How many points there are.
     pub fn n_points(&self) -> usize {
-        let sizes = self.axes.iter().map(|axis| axis.values.len());
+        let free = self.axes.iter().filter(|axis| axis.with.is_none());
+        let sizes = free.map(|axis| axis.values.len());
         sizes.fold(self.seeds.len(), usize::saturating_mul)
     }
 
@@ -251,6 +269,21 @@ impl SweepDir {
             manifest,
             points,
         })
+    }
+
+    /// What the runs of some points warn of: each point's row, and its warnings. A sweep may have been copied without its runs.
+    ///
+    /// # Errors
+    ///
+    /// When a run's manifest is damaged.
+    pub fn warnings(&self) -> Result<Vec<(&PointRow, Vec<String>)>, ReadError> {
+        let points = self.manifest.points();
+        let warned = self.points.iter().filter(|row| row.summary.contains_key(WARNINGS));
+        let dir = |row: &PointRow| Some(self.manifest.point_path(&self.path, points.get(row.point as usize)?));
+        let there = warned.filter_map(|row| Some((row, dir(row).filter(|dir| dir.is_dir())?)));
+        there
+            .map(|(row, dir)| Ok((row, read_manifest(&dir)?.warnings)))
+            .collect()
     }
 
     /// What to say of a sweep that lacks points.

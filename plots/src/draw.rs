@@ -8,7 +8,7 @@ mod heat;
 mod legend;
 mod lines;
 
-use crate::figure::{Figure, Panel, Role, Series};
+use crate::figure::{Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
@@ -81,10 +81,26 @@ fn cut(panel: &mut Panel) -> usize {
     }
 }
 
+/// A panel whose legend is that of all, if several have the same.
+fn common_legend(panels: &[Panel]) -> Option<&Lines> {
+    let of = |panel| match panel {
+        &Panel::Lines(ref lines) => Some(lines),
+        &Panel::Bars(_) | &Panel::Heat(_) => None,
+    };
+    let all: Option<Vec<&Lines>> = panels.iter().map(of).collect();
+    let all = all.filter(|all| all.len() > 1)?;
+    let legend = lines::legend_of(all[0]);
+    (!legend.is_empty() && all.iter().all(|lines| lines::legend_of(lines) == legend)).then_some(all[0])
+}
+
 /// Lays a figure out.
 pub(crate) fn lay_out(figure: &Figure) -> Scene {
     let mut scene = Scene::default();
-    let n_columns = figure.panels.len().clamp(1, 2);
+    // Three curves of one thing are looked at side by side.
+    let n_columns = match figure.panels.as_slice() {
+        [Panel::Lines(_), Panel::Lines(_), Panel::Lines(_)] => 3,
+        panels => panels.len().clamp(1, 2),
+    };
     let width = PANEL * n_columns as f64;
     let mut y = EDGE;
     for line in wrap(&figure.title, TITLE, width - 2.0 * EDGE, 2) {
@@ -109,16 +125,20 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
         y += SMALL * LEADING;
     }
     y += GAP;
+    let common = common_legend(&panels);
     for row in panels.chunks(n_columns) {
         let heights = row.iter().enumerate().map(|(column, panel)| {
             let origin = (PANEL * column as f64, y);
             match panel {
-                Panel::Lines(lines) => lines::draw(&mut scene, lines, origin),
+                Panel::Lines(lines) => lines::draw(&mut scene, lines, origin, common.is_none()),
                 Panel::Bars(bars) => bars::draw(&mut scene, bars, origin),
                 Panel::Heat(heat) => heat::draw(&mut scene, heat, origin),
             }
         });
         y += heights.fold(0.0, f64::max) + EDGE;
+    }
+    if let Some(lines) = common {
+        y = lines::draw_legend(&mut scene, lines, (0.0, y - EDGE), width) + EDGE;
     }
     scene.width = width as u32;
     scene.height = y.ceil() as u32;

@@ -42,6 +42,8 @@ pub(crate) struct Axis {
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.
     pub(crate) ticks: Vec<(f64, String)>,
+    /// A value that curves are to reach, with its name.
+    pub(crate) goal: Option<(f64, String)>,
 }
 
 impl Axis {
@@ -113,6 +115,10 @@ pub(crate) enum Path {
     Stairs,
     /// Each as a marker, in any order: places on a map.
     Scattered,
+    /// Joined by a thin line: one of the runs that a curve is the mean of.
+    Thin,
+    /// Each as a small dot: what the runs say that a point is the mean of.
+    Dots,
 }
 
 impl Series {
@@ -154,6 +160,8 @@ pub(crate) struct Bar {
     /// The value; none draws nothing.
     pub(crate) value: Option<f64>,
     pub(crate) interval: Option<(f64, f64)>,
+    /// What the runs say that the value is the mean of.
+    pub(crate) dots: Vec<f64>,
     /// What theory predicts, one per reference.
     pub(crate) references: Vec<Option<f64>>,
 }

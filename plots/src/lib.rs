@@ -20,6 +20,7 @@
 //! ```
 
 mod artifacts;
+mod curves;
 mod draw;
 mod figure;
 mod font;
@@ -83,7 +84,8 @@ pub fn draw_run(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
 /// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
 pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let sweep = SweepDir::open(dir)?;
-    let mut figures = sweep::figures(&sweep);
+    let mut figures = sweep::of_curves(&sweep)?;
+    figures.extend(sweep::figures(&sweep));
     figures.extend(sweep::of_artifacts(&sweep)?);
     save(dir, &figures)
 }

@@ -118,6 +118,16 @@ pub(crate) fn value_text(unit: Unit, x: f64) -> String {
 pub(crate) struct Units<'a>(pub(crate) &'a BTreeMap<String, Unit>);
 
 impl Units<'_> {
+    /// The least and the largest that a metric can be.
+    pub(crate) fn range(self, name: &str) -> (f64, f64) {
+        let metric = name.split(['[', '@']).next().unwrap_or(name);
+        match self.0.get(metric).copied().unwrap_or_default() {
+            Unit::Share => (0.0, 1.0),
+            Unit::Count | Unit::Bytes | Unit::BytesPerSecond | Unit::Seconds => (0.0, f64::INFINITY),
+            Unit::Number => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload bytes", bytes.
     ///
     /// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".

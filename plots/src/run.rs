@@ -152,8 +152,8 @@ fn by_round(
                 label: label.clone(),
                 bars: vec![Bar {
                     value: sum,
-                    interval: None,
                     references: vec![predicted],
+                    ..Bar::default()
                 }],
                 remark: None,
             }

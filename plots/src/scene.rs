@@ -9,8 +9,8 @@ pub(crate) const WHITE: Color = Color(255, 255, 255);
 pub(crate) const GREY: Color = Color(90, 90, 90);
 pub(crate) const GRID: Color = Color(222, 222, 222);
 
-/// The palette of Okabe and Ito without black, which is left to theory, and with its yellow darkened to show on white.
-pub(crate) const PALETTE: [Color; 7] = [
+/// The palette of Okabe and Ito without black, which is left to theory, and with its yellow darkened to show on white; then five more.
+pub(crate) const PALETTE: [Color; 12] = [
     Color(0, 114, 178),
     Color(213, 94, 0),
     Color(0, 158, 115),
@@ -18,6 +18,11 @@ pub(crate) const PALETTE: [Color; 7] = [
     Color(230, 159, 0),
     Color(86, 180, 233),
     Color(150, 135, 20),
+    Color(110, 80, 180),
+    Color(120, 60, 20),
+    Color(125, 125, 125),
+    Color(170, 20, 70),
+    Color(0, 90, 75),
 ];
 
 /// A point in pixels, from the upper left.

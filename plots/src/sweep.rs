@@ -1,16 +1,28 @@
 //! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
 
-use crate::artifacts;
+mod runs;
+
+pub(crate) use runs::{of_artifacts, of_curves};
+
+use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::file_part;
 use crate::names::{Unit, Units, heading, minus};
 use crate::profile::{self, MAX_CURVES};
-use folkmoot_metrics::sweep_dir::{POINTS_DIR, PointRow};
-use folkmoot_metrics::{ReadError, RunDir, Spread, SweepDir};
+use folkmoot_metrics::sweep_dir::PointRow;
+use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a metric's name and that of a prediction for it.
 const REFERENCE: char = '@';
+
+/// Below so many seeds an interval says more of Student than of them: they are drawn themselves.
+pub(crate) const FEW_SEEDS: usize = 5;
+
+/// An interval as far as a metric can be there.
+pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Option<(f64, f64)> {
+    interval.map(|(lo, hi)| (lo.max(low), hi.min(high)))
+}
 
 /// As many points as there are different markers.
 const MAX_POINTS: usize = 12;
@@ -74,64 +86,25 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     figures
 }
 
-/// Maps and matrices that runs left, an arm beside the other, each of its first seed; all such figures of the first run
-/// where a sweep has seeds alone.
-pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
-    let run_of = |row: &PointRow| {
-        let points = sweep.manifest.points();
-        let point = points.into_iter().find(|point| point.point == row.point);
-        let dir = point.map(|point| sweep.path.join(POINTS_DIR).join(sweep.manifest.point_name(&point)));
-        // A sweep may have been copied without its runs.
-        dir.filter(|dir| dir.is_dir()).map(|dir| RunDir::open(&dir)).transpose()
-    };
-    let Some(view) = View::new(sweep) else {
-        // Seeds alone: the figures of the first stand for all.
-        let run = sweep
-            .points
-            .first()
-            .map(|row| Ok::<_, ReadError>((row.seed, run_of(row)?)));
-        let Some((seed, Some(run))) = run.transpose()? else {
-            return Ok(Vec::new());
-        };
-        let mut figures = artifacts::of_run(&run)?;
-        for figure in &mut figures {
-            figure.title = heading(&sweep.manifest.name, &figure.title);
-            figure.notes = vec![format!("The run of seed {seed}.")];
-            figure.notes.extend(unfinished(sweep));
-        }
-        return Ok(figures);
-    };
-    let mut arms: Vec<(String, &PointRow)> = Vec::new();
-    for point in view.points() {
-        let axes = std::iter::once(view.main).chain(view.others.iter().copied());
-        let label = axes
-            .map(|axis| point.values[axis].as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
-        if arms.iter().all(|(known, _)| *known != label) {
-            arms.push((label, point));
-        }
+/// A figure under the name of the sweep, with what there is to say of its seeds before its own notes.
+fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
+    let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
+    let mut notes = Vec::new();
+    let is_bars = matches!(figure.panels.as_slice(), [Panel::Bars(_), ..]);
+    match (seeds.len(), is_bars) {
+        (0 | 1, _) => {}
+        (n, true) if n < FEW_SEEDS => notes.push(format!("Mean over {n} seeds; dots: the seeds.")),
+        (n, false) if n < FEW_SEEDS => notes.push(format!("Mean over {n} seeds; dots and thin lines: the seeds.")),
+        (n, true) => notes.push(format!("Mean over {n} seeds; whiskers: 95 % interval (Student's t).")),
+        (n, false) => notes.push(format!("Mean over {n} seeds; band: 95 % interval (Student's t).")),
     }
-    if arms.len() > MAX_CURVES {
-        return Ok(Vec::new());
+    notes.extend(unfinished(sweep));
+    notes.extend(figure.notes);
+    Figure {
+        title: heading(&sweep.manifest.name, &figure.title),
+        notes,
+        ..figure
     }
-    let mut runs = Vec::new();
-    for (label, row) in arms {
-        if let Some(run) = run_of(row)? {
-            runs.push((label, run));
-        }
-    }
-    let [maps, matrices] = artifacts::of_arms(&runs)?;
-    let seed = view.points().first().map_or(0, |point| point.seed);
-    let figures = [("maps", "maps", maps), ("distances", "distances", matrices)];
-    let drawn = figures.into_iter().filter(|(.., panels)| !panels.is_empty());
-    let figure = |(name, title, panels): (&str, &str, Vec<Panel>)| Figure {
-        notes: std::iter::once(format!("Runs of seed {seed}."))
-            .chain(unfinished(sweep))
-            .collect(),
-        ..view.figure(name, title, panels)
-    };
-    Ok(drawn.map(figure).collect())
 }
 
 /// What every figure of a sweep says that lacks points.
@@ -161,7 +134,8 @@ impl<'a> View<'a> {
                 .iter()
                 .filter_map(|point| point.values.get(*axis))
                 .collect();
-            values.len() > 1
+            // One that moves along with another says nothing that the other does not.
+            values.len() > 1 && axes[*axis].with.is_none()
         };
         let varied: Vec<usize> = (0..axes.len()).filter(varied).collect();
         let numeric = |axis: &usize| axes[*axis].values.iter().all(|value| number(value).is_some());
@@ -185,32 +159,40 @@ impl<'a> View<'a> {
         Units(&self.sweep.manifest.units)
     }
 
-    /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
-    fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
-        let mut arms: Vec<profile::Arm<'_>> = Vec::new();
+    /// The points of each combination of the axes' values, with a name for it.
+    fn labelled(&self) -> Vec<(String, Vec<&'a PointRow>)> {
+        let mut arms: Vec<(String, Vec<&PointRow>)> = Vec::new();
         for point in self.points() {
             let axes = std::iter::once(self.main).chain(self.others.iter().copied());
-            let parts: Vec<String> = axes
-                .map(|axis| {
-                    let value = &point.values[axis];
-                    let path = self
-                        .units()
-                        .words(&self.sweep.manifest.axes[axis].path)
-                        .0
-                        .to_lowercase();
-                    number(value).map_or_else(|| value.clone(), |_| format!("{path} = {}", minus(value)))
-                })
-                .collect();
-            let label = parts.join(", ");
-            match arms.iter_mut().find(|arm| arm.label == label) {
-                Some(arm) => arm.runs.push(&point.summary),
-                None => arms.push(profile::Arm {
-                    label,
-                    runs: vec![&point.summary],
-                }),
+            let values: Vec<&str> = axes.clone().map(|axis| point.values[axis].as_str()).collect();
+            let label = self.label_of(axes, &values);
+            match arms.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, points)) => points.push(point),
+                None => arms.push((label, vec![point])),
             }
         }
         arms
+    }
+
+    /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
+    fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
+        let arm = |(label, points): (String, Vec<&'a PointRow>)| profile::Arm {
+            label,
+            runs: points.into_iter().map(|point| &point.summary).collect(),
+        };
+        self.labelled().into_iter().map(arm).collect()
+    }
+
+    /// Values of some axes as a name: a number with its axis, a word alone.
+    fn label_of(&self, axes: impl Iterator<Item = usize>, values: &[&str]) -> String {
+        let part = |(axis, value): (usize, &&str)| match number(value) {
+            Some(_) => {
+                let path = &self.sweep.manifest.axes[axis].path;
+                format!("{} = {}", self.units().words(path).0.to_lowercase(), minus(value))
+            }
+            None => (*value).to_owned(),
+        };
+        axes.zip(values).map(part).collect::<Vec<_>>().join(", ")
     }
 
     /// The metrics that each run has several values of, over the only axis, a curve per value of the parameter.
@@ -225,7 +207,10 @@ impl<'a> View<'a> {
             .map(String::as_str)
             .collect();
         let mut families: BTreeMap<(&str, &str), Vec<(f64, &str)>> = BTreeMap::new();
-        for name in names.into_iter().filter(|name| !profile::is_std(name)) {
+        for name in names
+            .into_iter()
+            .filter(|name| !profile::is_std(name) && !curves::is_of_target(name))
+        {
             if let Some(point) = profile::point(name) {
                 let members = families.entry((point.metric, point.parameter)).or_default();
                 members.push((point.at, name));
@@ -251,7 +236,7 @@ impl<'a> View<'a> {
             );
             let curve = means.iter().map(|(x, mean)| (at(x), mean.mean)).collect();
             let band = means.iter().filter_map(|(x, mean)| {
-                let (lo, hi) = mean.interval_95()?;
+                let (lo, hi) = self.interval(name, mean)?;
                 Some((at(x), lo, hi))
             });
             Series {
@@ -329,18 +314,7 @@ impl<'a> View<'a> {
     }
 
     fn arm_label(&self, key: &[&str]) -> String {
-        let parts = self.others.iter().zip(key).map(|(&axis, value)| match number(value) {
-            Some(_) => format!(
-                "{} = {}",
-                self.units()
-                    .words(&self.sweep.manifest.axes[axis].path)
-                    .0
-                    .to_lowercase(),
-                minus(value)
-            ),
-            None => (*value).to_owned(),
-        });
-        parts.collect::<Vec<_>>().join(", ")
+        self.label_of(self.others.iter().copied(), key)
     }
 
     /// The values of the main axis in their order, each with the mean of `name` over its points.
@@ -359,6 +333,23 @@ impl<'a> View<'a> {
             means.sort_by(|a, b| number(a.0).unwrap_or(0.0).total_cmp(&number(b.0).unwrap_or(0.0)));
         }
         means
+    }
+
+    /// The interval of a mean, as far as the metric can be there; none of few seeds, which are drawn themselves.
+    fn interval(&self, metric: &str, mean: &Spread) -> Option<(f64, f64)> {
+        bounded(
+            mean.interval_95().filter(|_| mean.n() >= FEW_SEEDS),
+            self.units().range(metric),
+        )
+    }
+
+    /// What few seeds say of a metric at a value of the main axis.
+    fn dots(&self, points: &[&PointRow], metric: &str, value: &str, mean: &Spread) -> Vec<f64> {
+        if !(2..FEW_SEEDS).contains(&mean.n()) {
+            return Vec::new();
+        }
+        let at = points.iter().filter(|point| point.values[self.main] == value);
+        at.filter_map(|point| point.summary.get(metric).copied()).collect()
     }
 
     /// The panel of a metric, if there is a finite mean to show.
@@ -389,20 +380,37 @@ impl<'a> View<'a> {
             .iter()
             .zip(&ys)
             .filter(|((_, x), (_, y))| x.mean.is_finite() && y.mean.is_finite());
-        let series: Vec<Series> = placed
-            .enumerate()
-            .map(|(index, ((value, x), (_, y)))| Series {
-                band: y.interval_95().map(|(lo, hi)| (x.mean, lo, hi)).into_iter().collect(),
-                across: x.interval_95().map(|(lo, hi)| (y.mean, lo, hi)).into_iter().collect(),
+        let mut series = Vec::new();
+        let mut n_values = 0;
+        for ((value, x), (_, y)) in placed {
+            series.push(Series {
+                band: self
+                    .interval(up, y)
+                    .map(|(lo, hi)| (x.mean, lo, hi))
+                    .into_iter()
+                    .collect(),
+                across: self
+                    .interval(across, x)
+                    .map(|(lo, hi)| (y.mean, lo, hi))
+                    .into_iter()
+                    .collect(),
                 path: Path::Scattered,
-                ..Series::new(*value, Role::Data(index), vec![(x.mean, y.mean)])
-            })
-            .collect();
+                ..Series::new(*value, Role::Data(n_values), vec![(x.mean, y.mean)])
+            });
+            let [xs, ys] = [(across, x), (up, y)].map(|(metric, mean)| self.dots(&points, metric, value, mean));
+            if !xs.is_empty() && xs.len() == ys.len() {
+                series.push(Series {
+                    path: Path::Dots,
+                    ..Series::new("", Role::Data(n_values), xs.into_iter().zip(ys).collect())
+                });
+            }
+            n_values += 1;
+        }
         let axis = |metric: &str| {
             let (label, unit) = self.units().words(metric);
             Axis::new(label, unit)
         };
-        (2..=MAX_POINTS).contains(&series.len()).then(|| {
+        (2..=MAX_POINTS).contains(&n_values).then(|| {
             Panel::Lines(Lines {
                 x: axis(across),
                 y: axis(up),
@@ -424,13 +432,25 @@ impl<'a> View<'a> {
             };
             let curve = means.iter().map(|(value, mean)| (at(value), mean.mean)).collect();
             let band = means.iter().map(|(value, mean)| {
-                let (lo, hi) = mean.interval_95().unwrap_or((f64::NAN, f64::NAN));
+                let (lo, hi) = self.interval(metric, mean).unwrap_or((f64::NAN, f64::NAN));
                 (at(value), lo, hi)
             });
             series.push(Series {
                 band: band.collect(),
                 ..Series::new(label, Role::Data(index), curve)
             });
+            let dots = means.iter().flat_map(|(value, mean)| {
+                self.dots(points, metric, value, mean)
+                    .into_iter()
+                    .map(|y| (at(value), y))
+            });
+            let dots: Vec<(f64, f64)> = dots.collect();
+            if !dots.is_empty() {
+                series.push(Series {
+                    path: Path::Dots,
+                    ..Series::new("", Role::Data(index), dots)
+                });
+            }
         }
         for (index, (name, label)) in self.references(metric).into_iter().enumerate() {
             let curves: Vec<Vec<(f64, f64)>> = arms
@@ -448,7 +468,7 @@ impl<'a> View<'a> {
                 series.push(Series::new(label, Role::Theory(index), curve));
             }
         }
-        if series.len() == 1 {
+        if series.iter().filter(|series| series.path == Path::Joined).count() == 1 {
             series[0].label.clear();
         }
         let (label, unit) = self.units().words(metric);
@@ -512,7 +532,8 @@ impl<'a> View<'a> {
                     let references = predicted[arm].iter().map(|means| Some(means[at].1.mean)).collect();
                     Bar {
                         value: (!mean.mean.is_nan()).then_some(mean.mean),
-                        interval: mean.interval_95(),
+                        interval: self.interval(metric, &mean),
+                        dots: self.dots(&arms[arm].1, metric, value, &mean),
                         references,
                     }
                 };
@@ -534,27 +555,13 @@ impl<'a> View<'a> {
     }
 
     fn figure(&self, name: &str, title: &str, panels: Vec<Panel>) -> Figure {
-        let manifest = &self.sweep.manifest;
-        let title = heading(&manifest.name, title);
-        let seeds: BTreeSet<u64> = self.points().iter().map(|point| point.seed).collect();
-        let mut notes = Vec::new();
-        if seeds.len() > 1 {
-            let drawn = match panels.as_slice() {
-                [Panel::Bars(_), ..] => "whiskers",
-                _ => "band",
-            };
-            notes.push(format!(
-                "Mean over {} seeds; {drawn}: 95 % interval (Student's t).",
-                seeds.len()
-            ));
-        }
-        notes.extend(unfinished(self.sweep));
-        Figure {
+        let figure = Figure {
             name: name.to_owned(),
-            title,
-            notes,
+            title: title.to_owned(),
+            notes: Vec::new(),
             panels,
-        }
+        };
+        framed(self.sweep, figure)
     }
 }
 

@@ -10,7 +10,7 @@ mod file;
 use crate::cards;
 use crate::registry::Registry;
 use crate::scenario::{Scenario, check};
-use crate::text::{Problems, Source, apply, apply_axis, apply_setting, suggest};
+use crate::text::{Problems, Source, apply, apply_setting, suggest};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -348,7 +348,7 @@ impl RunKey {
                 let rule = format!("the axis {} has no value {name}{}", axis.path, suggest(name, &names));
                 return Err(refused(&source, rule));
             };
-            source = apply_axis(&source, &axis.path, &axis.values[at])?;
+            source = axis.apply(&source, at)?;
         }
         let seeds = match axes.is_empty() && scenario.seeds().len() <= 1 {
             true => vec![scenario.seed()],

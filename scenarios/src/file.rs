@@ -46,18 +46,38 @@ pub struct ScenarioFile {
     /// When the run ends at the latest, in virtual time; without it never.
     #[part(above = 0, at_most = 1e9, unit = "s")]
     pub horizon_s: Option<f64>,
+    /// Scores that the run is to reach, by their names in `summary.json`: how many rounds, how much virtual time and how many bytes it took.
+    /// A loss is to be at most that, any other score at least.
+    pub targets: BTreeMap<String, f64>,
+    /// What ends the run early.
+    pub stop: StopFile,
     /// Counters to record by round in `observations.csv`, which is no part of the result.
     pub observe: Vec<String>,
     /// What a sweep varies.
     pub sweep: SweepFile,
 }
 
+/// What ends a run before its last round.
+#[part]
+#[derive(Clone, Copy, Debug)]
+pub struct StopFile {
+    /// Training that has diverged: a loss that is not finite, or ten rounds in a row in which every update was refused.
+    pub diverged: bool,
+    /// A round whose scores reach all targets.
+    pub target_reached: bool,
+}
+
 /// What `folkmoot sweep` varies.
 #[part]
 #[derive(Clone, Debug)]
 pub struct SweepFile {
+    /// Arms by their names, each by the fields in which it differs from the card, which may be none: their paths and values, as `--set`
+    /// takes them. Axes multiply the arms.
+    pub arms: BTreeMap<String, BTreeMap<String, Named>>,
     /// Path of a field to the values it takes; the first axis varies slowest.
     pub axes: BTreeMap<String, Vec<Named>>,
+    /// Axes that move together, as lists of their paths: all have their first values at once, then their second, and so on.
+    pub zip: Vec<Vec<String>>,
     /// Path of an axis to names for its values, one each and different, which tables and figures then show; where there are none,
     /// the values as they are written.
     pub names: BTreeMap<String, Vec<String>>,

@@ -17,4 +17,5 @@ pub mod run;
 pub mod scenario;
 pub mod summary;
 pub mod sweep;
+pub mod swept;
 pub mod text;

@@ -180,6 +180,8 @@ pub struct Report {
     pub messages: Vec<MessageRow>,
     /// The fingerprint of the result.
     pub fingerprint: String,
+    /// What a reader of the results must know.
+    pub warnings: Vec<String>,
 }
 
 /// How a scenario is run.
@@ -302,7 +304,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let (summary, units) = summarise(&finished);
+    let (summary, units) = summarise(&finished, scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,
@@ -311,6 +313,7 @@ pub fn play(
     });
     let held: Vec<TimingRow> = held.collect();
     let observations = observations(scenario, &finished.outcome.counters);
+    let warnings: Vec<String> = finished.outcome.warnings.into_iter().chain(unsaved.warning()).collect();
     let result = RunResult {
         rounds: finished.outcome.rounds,
         messages: finished.outcome.messages.clone(),
@@ -324,7 +327,7 @@ pub fn play(
         timing: watcher.timing().into_iter().chain(held).collect(),
         public_facts: finished.public_facts,
         trusted: finished.trusted.into_iter().map(str::to_owned).collect(),
-        warnings: unsaved.warning().into_iter().collect(),
+        warnings: warnings.clone(),
         ..RunResult::default()
     };
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
@@ -332,6 +335,7 @@ pub fn play(
         summary,
         messages: finished.outcome.messages,
         fingerprint,
+        warnings,
     }))
 }
 

@@ -3,17 +3,17 @@
 use crate::axis::{Axis, Picked};
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::registry::Registry;
-use crate::text::{
-    MAX_AXES, Problems, Source, apply, apply_axis, axes_of, check_axes, quoted_part, recover, suggest, variant_of,
-};
+use crate::swept::{self, Swept};
+use crate::text::{Problems, Source, apply, quoted_part, recover, variant_of};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{Availability, Devices, Network};
+use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
+use folkmoot_metrics::Target;
 use folkmoot_parts::{Rules, Value};
 use folkmoot_strategies::settings::Runs;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A card in which every value is legal. Made by [`check`] alone.
 pub struct Scenario {
@@ -27,6 +27,7 @@ pub struct Scenario {
     devices: Picked<dyn Devices>,
     availability: Picked<dyn Availability>,
     axes: Vec<Swept>,
+    targets: Vec<Target>,
     doubts: Vec<String>,
 }
 
@@ -85,11 +86,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let availability = ("availability", &mut file.availability);
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
-    let axes = axes_of(source, "sweep.axes");
-    for error in check_axes(&axes, &file.sweep.seeds) {
-        let path = format!("sweep.{}", error.path());
-        problems.push_at(path.trim_end_matches('.'), error.to_string());
-    }
+    let swept = swept::read(source, &file.sweep, &mut problems);
+    let targets = targets(&file, &mut problems);
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {
             let known = strategy.counters();
@@ -107,27 +105,9 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     else {
         return Err(problems);
     };
-    if axes.len() > MAX_AXES {
-        return Err(problems); // Their names may be as many.
-    }
-    for (axis, why) in check_names(&axes, &file.sweep.names) {
-        problems.push_at(&format!("sweep.names.{}", quoted_part(&axis)), why);
-    }
-    let axes = axes.into_iter().map(|(path, values)| Swept {
-        names: match file.sweep.names.get(&path) {
-            Some(names) => names.clone(),
-            None => values.iter().map(|value| on_one_line(value)).collect(),
-        },
-        path,
-        values,
-    });
-    let axes: Vec<Swept> = axes.collect();
-    for axis in axes.iter().filter(|axis| !file.sweep.names.contains_key(&axis.path)) {
-        if let Some(name) = first_twice(&axis.names) {
-            let why = format!("the value {name:?} is listed twice but for its spaces");
-            problems.push_at(&format!("sweep.axes.{}", quoted_part(&axis.path)), why);
-        }
-    }
+    let Some(axes) = swept else {
+        return Err(problems);
+    };
     problems.into_result(Scenario {
         doubts: doubts(source, strategy.as_ref()),
         file,
@@ -140,7 +120,28 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         devices,
         availability,
         axes,
+        targets,
     })
+}
+
+/// The scores to be reached.
+fn targets(file: &ScenarioFile, problems: &mut Problems) -> Vec<Target> {
+    for (score, value) in &file.targets {
+        if !value.is_finite() {
+            let rule = format!("must be a finite number, got {value}");
+            problems.push_at(&format!("targets.{}", quoted_part(score)), rule);
+        }
+    }
+    if file.stop.target_reached && file.targets.is_empty() {
+        let rule = "there is no target to reach; give one, as in targets: {\"test_accuracy\": 0.6}";
+        problems.push_at("stop.target_reached", rule.to_owned());
+    }
+    let target = |(score, value): (&String, &f64)| Target {
+        at_most: score.ends_with("loss"),
+        score: score.clone(),
+        value: *value,
+    };
+    file.targets.iter().map(target).collect()
 }
 
 /// What is allowed in the settings of a strategy and hardly meant, a line each.
@@ -180,60 +181,11 @@ fn pick<T: ?Sized + 'static>(
     }
 }
 
-/// An axis of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
-    /// The path of the field that it varies.
-    pub path: String,
-    /// The values as the card writes them.
-    pub values: Vec<String>,
-    /// What tables and figures call them.
-    pub names: Vec<String>,
-}
-
 /// A card as this program prints it with another value for one of its fields.
 fn replaced(card: &Source, field: &str, value: &str) -> Result<Source, Problems> {
     let line = |value: &str| format!("\n    {field}: {value},\n");
     let old = line(card.value(field).unwrap_or_default());
     Source::new(card.name(), &card.text().replacen(&old, &line(value), 1))
-}
-
-/// A value that is written over several lines, as a table can show it.
-fn on_one_line(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The first text that stands in the list before.
-fn first_twice(texts: &[String]) -> Option<&String> {
-    let mut seen = BTreeSet::new();
-    texts.iter().find(|text| !seen.insert(text.as_str()))
-}
-
-/// Everything wrong with the names of axes' values.
-fn check_names(axes: &[(String, Vec<String>)], names: &BTreeMap<String, Vec<String>>) -> Vec<(String, String)> {
-    let wrong = |(path, names): (&String, &Vec<String>)| {
-        let known: Vec<&str> = axes.iter().map(|(path, _)| path.as_str()).collect();
-        let why = match axes.iter().find(|(axis, _)| axis == path) {
-            None => format!("there is no such axis{}", suggest(path, &known)),
-            Some((_, values)) if values.len() != names.len() => {
-                format!(
-                    "needs one name for each of {} values, got {}",
-                    values.len(),
-                    names.len()
-                )
-            }
-            Some(_)
-                if names
-                    .iter()
-                    .any(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) =>
-            {
-                "a name must be a line of text".to_owned()
-            }
-            Some(_) => format!("the name {:?} is given twice", first_twice(names)?),
-        };
-        Some((path.clone(), why))
-    };
-    names.iter().filter_map(wrong).collect()
 }
 
 impl Scenario {
@@ -297,6 +249,11 @@ impl Scenario {
         &self.file.sweep.headline
     }
 
+    /// The scores to be reached.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
     /// The world around the clients.
     pub fn world(&self) -> World {
         World {
@@ -307,6 +264,13 @@ impl Scenario {
             cohort: self.file.cohort,
             deadline: self.file.deadline_ms.map(SimSpan::from_millis),
             horizon: self.file.horizon_s.map_or(SimSpan::FOREVER, SimSpan::from_secs),
+            stop: Stop {
+                at: match self.file.stop.target_reached {
+                    true => self.targets.clone(),
+                    false => Vec::new(),
+                },
+                diverged: self.file.stop.diverged,
+            },
             header_bytes: self.file.header_bytes,
         }
     }
@@ -347,9 +311,9 @@ impl Scenario {
         let mut card = replaced(&Source::new(&self.name, &self.resolved())?, "sweep", sweep)?;
         let mut kept = BTreeSet::new();
         for axis in &self.axes {
-            let part = axis.path.split('.').next().unwrap_or_default();
-            if !kept.contains(part) && !self.is_varied_alike(&card, axis, registry) {
-                kept.insert(part);
+            let fields = axis.fields();
+            if !fields.is_subset(&kept) && !self.is_varied_alike(&card, axis, registry) {
+                kept.extend(fields);
             }
         }
         for part in kept {
@@ -362,15 +326,14 @@ impl Scenario {
 
     /// Whether each value of an axis makes the same scenario of `card` as of the card that this scenario was read from.
     fn is_varied_alike(&self, card: &Source, axis: &Swept, registry: &Registry) -> bool {
-        let with = |source: &Source, value: &str| {
-            let source = apply(&apply_axis(source, &axis.path, value)?, "sweep", "()")?;
+        let with = |source: &Source, choice: usize| {
+            let source = apply(&axis.apply(source, choice)?, "sweep", "()")?;
             Ok::<_, Problems>(check(&self.name, &source, registry)?.resolved())
         };
         // Alone, a value may break a rule that it keeps with those of other axes.
-        let is_alike =
-            |value: &String| matches!((with(&self.source, value), with(card, value)), (Ok(a), Ok(b)) if a == b);
+        let is_alike = |choice| matches!((with(&self.source, choice), with(card, choice)), (Ok(a), Ok(b)) if a == b);
         // More values would take long to try.
-        axis.values.len() <= 1000 && axis.values.iter().all(is_alike)
+        axis.values.len() <= 1000 && (0..axis.values.len()).all(is_alike)
     }
 
     /// The card with every default explicit and without a sweep. Running it again gives the same fingerprint.

@@ -1,11 +1,12 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
-use folkmoot_metrics::{Cell, Direction, DropReason, Sheet, Unit};
+use folkmoot_metrics::sweep_dir::WARNINGS;
+use folkmoot_metrics::{Cell, Direction, DropReason, Sheet, Target, Unit, curves_of};
 use folkmoot_strategies::settings::Finished;
 use std::collections::BTreeMap;
 
 /// The summary of a finished run, and the units of its numbers and scores.
-pub fn summarise(finished: &Finished) -> (BTreeMap<String, f64>, BTreeMap<String, Unit>) {
+pub fn summarise(finished: &Finished, targets: &[Target]) -> (BTreeMap<String, f64>, BTreeMap<String, Unit>) {
     let outcome = &finished.outcome;
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
     sheet.number(Unit::Seconds.of("virtual_s"), outcome.end.as_secs());
@@ -43,6 +44,16 @@ pub fn summarise(finished: &Finished) -> (BTreeMap<String, f64>, BTreeMap<String
             Unit::Bytes.of(format!("{name}_payload_bytes")),
             cell.payload_bytes as f64,
         );
+    }
+    if !targets.is_empty() {
+        let curves = curves_of(&outcome.scores, &outcome.messages);
+        targets.iter().for_each(|target| target.conclude(&curves, &mut sheet));
+    }
+    if outcome.stopped_early {
+        sheet.number(Unit::Count.of("stopped_early"), 1.0);
+    }
+    if !outcome.warnings.is_empty() {
+        sheet.number(Unit::Count.of(WARNINGS), outcome.warnings.len() as f64);
     }
     let (mut summary, mut units) = (BTreeMap::from_iter(sheet.take_summary()), sheet.take_units());
     summary.extend(outcome.summary.iter().cloned());

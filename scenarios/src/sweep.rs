@@ -3,8 +3,9 @@
 use crate::explain::{Found, explain};
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
-use crate::scenario::{Scenario, Swept, check};
-use crate::text::{Problems, Source, apply, apply_axis};
+use crate::scenario::{Scenario, check};
+use crate::swept::Swept;
+use crate::text::{Problems, Source, apply};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
@@ -36,17 +37,11 @@ impl Plan<'_> {
     ///
     /// None that planning did not find.
     pub fn scenario(&self, i: usize) -> Result<Scenario, Problems> {
-        let mut values = Vec::with_capacity(self.axes.len());
-        let mut arm = i / self.manifest.seeds.len();
-        for axis in self.axes.iter().rev() {
-            values.push(&axis.values[arm % axis.values.len()]);
-            arm /= axis.values.len();
-        }
-        let mut source = self.card.clone();
-        for (axis, value) in self.axes.iter().zip(values.into_iter().rev()) {
-            source = apply_axis(&source, &axis.path, value)?;
-        }
-        source = apply(&source, "seed", &self.points[i].seed.to_string())?;
+        let choices = self.axes.iter().zip(&self.points[i].choices);
+        let card = choices
+            .into_iter()
+            .try_fold(self.card.clone(), |card, (axis, choice)| axis.apply(&card, *choice));
+        let source = apply(&card?, "seed", &self.points[i].seed.to_string())?;
         check(&self.manifest.name, &source, self.registry)
     }
 }
@@ -74,25 +69,19 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         Some(_) => apply(scenario.source(), "sweep", "()")?,
         None => scenario.source().clone(),
     };
-    check_arms(&manifest.name, &card, scenario.axes(), registry)?;
-    Ok(Plan {
+    let plan = Plan {
         points: manifest.points(),
         manifest,
         card,
         axes: scenario.axes().to_vec(),
         registry,
-    })
-}
-
-/// Checks the card with every combination of the axes' values, the last axis changing fastest. All seeds are legal.
-fn check_arms(name: &str, card: &Source, axes: &[Swept], registry: &Registry) -> Result<(), Problems> {
-    let Some((axis, inner)) = axes.split_first() else {
-        return check(name, card, registry).map(|_| ());
     };
-    for value in &axis.values {
-        check_arms(name, &apply_axis(card, &axis.path, value)?, inner, registry)?;
-    }
-    Ok(())
+    // All seeds are legal.
+    let n_seeds = plan.manifest.seeds.len().max(1);
+    (0..plan.points.len())
+        .step_by(n_seeds)
+        .try_for_each(|i| plan.scenario(i).map(drop))?;
+    Ok(plan)
 }
 
 /// What an axis is measured in, by its path.
@@ -110,6 +99,7 @@ fn named(axis: &Swept) -> Axis {
     Axis {
         path: axis.path.clone(),
         values: axis.names.clone(),
+        with: axis.with.clone(),
     }
 }
 

@@ -39,12 +39,13 @@ mod suggest;
 mod tests;
 mod tree;
 
-pub use axes::{AxisError, MAX_AXES, MAX_POINTS, axes_of, check_axes};
+pub use axes::{AxisError, Entry, MAX_AXES, MAX_POINTS, axes_of, check_axes, check_points, maps_of};
+pub(crate) use axes::{check_setting, is_part};
 pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;
 pub use scan::MAX_DEPTH;
-pub use set::{apply, apply_axis, apply_option, apply_setting, lay};
+pub use set::{apply, apply_arm, apply_axis, apply_option, apply_setting, lay};
 pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
 pub use suggest::suggest;
 pub use tree::Span;

@@ -22,6 +22,7 @@ mod context;
 mod data;
 mod exit;
 mod explain;
+mod findings;
 mod fork;
 mod job;
 mod list;

@@ -58,6 +58,12 @@ pub(crate) fn say(
         return Ok(());
     };
     let n_figures = context::draw(dir, engine.threads, quiet)?;
+    if !quiet {
+        report
+            .warnings
+            .iter()
+            .for_each(|warning| warn(&format!("warning: {warning}")));
+    }
     match format {
         Format::Json => print(&json(dir, report)),
         Format::Text if quiet => Ok(()),
@@ -89,6 +95,7 @@ fn json(dir: &Path, report: &Report) -> String {
         "dir": dir.to_string_lossy(),
         "fingerprint": report.fingerprint,
         "summary": report.summary,
+        "warnings": report.warnings,
     });
     format!("{value:#}")
 }

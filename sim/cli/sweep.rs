@@ -3,14 +3,15 @@
 use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SayArgs, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
+use crate::findings;
 use crate::job::Job;
 use crate::output::{print, warn};
 use crate::signals::stop_flag;
 use crate::text;
 use crate::watch::{Stopwatch, bar};
 use folkmoot_metrics::run_dir::SCENARIO;
-use folkmoot_metrics::sweep_dir::{PointRow, SWEEP};
-use folkmoot_metrics::{Shard, Spread, SweepDir, SweepManifest, SweepWriter, WriteError};
+use folkmoot_metrics::sweep_dir::{SWEEP, WARNINGS};
+use folkmoot_metrics::{Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
 use folkmoot_scenarios::run::{Failure, Identity};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
@@ -20,6 +21,7 @@ use std::path::Path;
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(&args.card.set)?;
     let scenario = context::scenario(program, &args.card, None, &[])?;
+    refuse_overridden(&args.card.set, &scenario)?;
     let command = context::command(program, "sweep", &args.card, None, args.dry_run);
     let card = scenario.shown(&program.registry)?;
     make(program, args, (&scenario, &card), command)
@@ -258,6 +260,30 @@ fn refuse_seed(settings: &[String]) -> Result<(), Exit> {
     }
 }
 
+/// A setting that every point sets anew would come to nothing.
+fn refuse_overridden(settings: &[String], scenario: &Scenario) -> Result<(), Exit> {
+    for path in settings
+        .iter()
+        .filter_map(|setting| Some(setting.split_once('=')?.0.trim()))
+    {
+        if let Some((axis, by)) = scenario
+            .axes()
+            .iter()
+            .find_map(|axis| Some((axis, axis.overrides(path)?)))
+        {
+            let place = match axis.path == by {
+                true => format!("sweep.axes.\"{by}\""),
+                false => "sweep.arms".to_owned(),
+            };
+            return Err(Exit::usage(format!(
+                "error: --set {path}: the sweep sets {by} anew at every point, so that this would come to nothing\n  set {place} instead, or \
+                 write --set 'sweep=()' before it to sweep over nothing but seeds"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Which numbers there are is known only now that runs have ended.
 fn warn_of_unknown_headlines(sweep: &SweepDir) {
     let mut known: Vec<&str> = sweep
@@ -288,7 +314,7 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
 fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64) -> String {
     let axes = plan.manifest.axes.iter().zip(&done.point.values);
     let axes: Vec<String> = axes
-        .map(|(axis, value)| format!("{} = {value}", last_part(&axis.path)))
+        .map(|(axis, value)| format!("{} = {value}", text::last_part(&axis.path)))
         .collect();
     let seed = format!("seed {}", done.point.seed);
     let what = if axes.is_empty() {
@@ -297,10 +323,6 @@ fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64
         format!("{}, {seed}", axes.join(", "))
     };
     format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// The headline numbers by point: mean and standard deviation over seeds, with references beside them.
@@ -321,20 +343,19 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
         columns.push((name.clone(), true));
         columns.extend(references.into_iter().map(|reference| (reference.clone(), false)));
     }
-    let mut header: Vec<&str> = sweep.manifest.axes.iter().map(|axis| last_part(&axis.path)).collect();
+    let mut header: Vec<&str> = sweep
+        .manifest
+        .axes
+        .iter()
+        .map(|axis| text::last_part(&axis.path))
+        .collect();
     let n_left = header.len();
     header.extend(
         columns
             .iter()
             .map(|(name, _)| name.split_once('@').map_or(name.as_str(), |(_, label)| label)),
     );
-    let mut arms: Vec<(&[String], Vec<&PointRow>)> = Vec::new();
-    for row in &sweep.points {
-        match arms.iter_mut().find(|(values, _)| *values == row.values.as_slice()) {
-            Some((_, rows)) => rows.push(row),
-            None => arms.push((&row.values, vec![row])),
-        }
-    }
+    let arms = findings::arms(sweep);
     let lines: Vec<Vec<String>> = arms
         .iter()
         .map(|(values, rows)| {
@@ -343,32 +364,34 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
                 // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
                 match numbers.is_empty() && *is_measured {
                     true => "n/a".to_owned(),
-                    false => mean_and_interval(&numbers, *is_measured),
+                    false => text::mean_and_interval(&numbers, *is_measured),
                 }
             });
-            values.iter().cloned().chain(cells).collect()
+            // What there is to warn of stands below the table.
+            let is_warned = rows.iter().any(|row| row.summary.contains_key(WARNINGS));
+            let mut cells: Vec<String> = values.iter().cloned().chain(cells).collect();
+            if let Some(last) = cells.get_mut(n_left.saturating_sub(1)).filter(|_| is_warned) {
+                last.push_str(" !");
+            }
+            cells
         })
         .collect();
     let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
-    format!(
-        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}{}\n\n{}",
+    let head = format!(
+        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}{}",
         sweep.manifest.name,
         seeds.join(", "),
         sweep
             .unfinished()
             .map_or(String::new(), |there| format!("\nunfinished: {there}")),
-        text::table(&header, &lines, n_left)
-    )
-}
-
-/// What the figures of the sweep show as a point and its band.
-fn mean_and_interval(numbers: &[f64], with_interval: bool) -> String {
-    let spread = Spread::of(numbers);
-    match spread.interval_95() {
-        _ if numbers.is_empty() => String::new(),
-        Some((_, hi)) if with_interval => format!("{} ± {}", text::number(spread.mean), text::number(hi - spread.mean)),
-        _ => text::number(spread.mean),
+    );
+    let mut blocks = vec![head, text::table(&header, &lines, n_left)];
+    blocks.extend(findings::targets(sweep));
+    let warnings = findings::warnings(sweep);
+    if !warnings.is_empty() {
+        blocks.push(format!("! warnings\n  {}", warnings.join("\n  ")));
     }
+    blocks.join("\n\n")
 }
 
 fn json(dir: &Path, sweep: &SweepDir) -> String {

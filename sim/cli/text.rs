@@ -1,6 +1,6 @@
 //! Tables and numbers for people.
 
-use folkmoot_metrics::{Cell, MessageRow};
+use folkmoot_metrics::{Cell, MessageRow, Spread};
 use std::collections::BTreeMap;
 
 /// A table with a header; the first `n_left` columns are flush left, the others flush right.
@@ -72,6 +72,21 @@ pub(crate) fn number(x: f64) -> String {
     }
     let whole_digits = if size < 1.0 { 1 } else { (size as u64).to_string().len() };
     format!("{x:.*}", 7usize.saturating_sub(whole_digits).min(6))
+}
+
+/// What the figures of a sweep show as a point and its band.
+pub(crate) fn mean_and_interval(numbers: &[f64], with_interval: bool) -> String {
+    let spread = Spread::of(numbers);
+    match spread.interval_95() {
+        _ if numbers.is_empty() => String::new(),
+        Some((_, hi)) if with_interval => format!("{} ± {}", number(spread.mean), number(hi - spread.mean)),
+        _ => number(spread.mean),
+    }
+}
+
+/// The name of a field at the end of its path.
+pub(crate) fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// The message table summed over rounds, one row per phase, kind and direction.

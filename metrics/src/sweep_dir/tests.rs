@@ -9,6 +9,7 @@ fn sweep() -> SweepManifest {
     let axis = |path: &str, values: &[&str]| Axis {
         path: path.into(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        with: None,
     };
     SweepManifest {
         name: "smoke/sweep".into(),
@@ -33,6 +34,7 @@ fn points_count_with_the_seed_innermost() {
         points[3],
         Point {
             point: 3,
+            choices: vec![0, 1],
             values: vec!["0.5".into(), "a b/c".into()],
             seed: 2
         }
@@ -43,6 +45,22 @@ fn points_count_with_the_seed_innermost() {
         ..sweep()
     };
     assert_eq!(alone.points().len(), 2);
+}
+
+/// An axis that moves along with an earlier one multiplies nothing, wherever it stands.
+#[test]
+fn axes_that_move_together_take_their_values_together() {
+    let mut zipped = sweep();
+    zipped.axes.push(Axis {
+        path: "alpha".into(),
+        values: vec!["1".into(), "2".into()],
+        with: Some("strategy.epsilon".into()),
+    });
+    let points = zipped.points();
+    assert_eq!((points.len(), zipped.n_points()), (8, 8));
+    let values = |i: usize| (points[i].values.join(" "), points[i].choices.clone());
+    assert_eq!(values(1), ("0.5 AsPrinted 1".to_owned(), vec![0, 0, 0]));
+    assert_eq!(values(6), ("1e1 a b/c 2".to_owned(), vec![1, 1, 1]));
 }
 
 /// What `scenario.ron` says in these tests.

@@ -229,6 +229,7 @@ pub(crate) fn write_sweep(
     let axis = |(path, values): &(&str, &[&str])| Axis {
         path: (*path).to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        with: None,
     };
     let manifest_of_sweep = SweepManifest {
         name: name.into(),

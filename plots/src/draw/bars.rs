@@ -20,6 +20,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
     let all = || bars.rows.iter().flat_map(|row| &row.bars);
     let mut values: Vec<f64> = all()
         .flat_map(|bar| bar.value.into_iter().chain(bar.references.iter().copied().flatten()))
+        .chain(all().flat_map(|bar| bar.dots.iter().copied()))
         .filter(|value| value.is_finite())
         .collect();
     if bars.stacked {
@@ -90,7 +91,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
         }
     }
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
-    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y));
+    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), PANEL);
     y - origin.1
 }
 
@@ -198,6 +199,9 @@ impl Painter<'_> {
             for x in [lo, hi] {
                 scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], BLACK, THEORY_WIDTH);
             }
+        }
+        for dot in bar.dots.iter().filter(|dot| dot.is_finite()) {
+            scene.marker((self.x(*dot), middle), 0, BLACK, MARKER * 0.55);
         }
         for (index, reference) in bar.references.iter().enumerate() {
             if let Some(value) = reference.filter(|value| value.is_finite()) {

@@ -10,12 +10,13 @@ pub(super) type Sample<'a> = Box<dyn Fn(&mut Scene, Point, Point) + 'a>;
 /// The width of a sample.
 const SAMPLE: f64 = 90.0;
 
-/// Draws `entries` in columns below `top`; returns where the legend ends.
-pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, top): Point) -> f64 {
+/// Draws `entries` in columns below `top`, in so much room; returns where the legend ends.
+pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, top): Point, room: f64) -> f64 {
     if entries.is_empty() {
         return top;
     }
-    let room = PANEL - 2.0 * EDGE;
+    let most = if room > PANEL { 8 } else { 4 };
+    let room = room - 2.0 * EDGE;
     // A long legend is set smaller, so that it does not outgrow the figure.
     let size = if entries.len() > 6 { SMALL } else { TEXT };
     let texts: Vec<String> = entries
@@ -24,7 +25,7 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, t
         .collect();
     let widest = texts.iter().map(|text| width(text, size)).fold(0.0, f64::max);
     let cell = SAMPLE + GAP + widest + 2.5 * GAP;
-    let n_columns = (((room + 2.5 * GAP) / cell) as usize).clamp(1, 4);
+    let n_columns = (((room + 2.5 * GAP) / cell) as usize).clamp(1, most);
     let n_rows = entries.len().div_ceil(n_columns);
     let row_height = size * LEADING;
     for (i, ((_, sample), text)) in entries.iter().zip(texts).enumerate() {

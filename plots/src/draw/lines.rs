@@ -12,6 +12,9 @@ use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
 /// The height of the area between the axes.
 const HEIGHT: f64 = 720.0;
 
+/// What the curves are to reach is a dotted line.
+const GOAL_DASH: Dash = &[6.0, 10.0];
+
 /// From how many points on a curve has markers at some of them only.
 const MANY_POINTS: usize = 24;
 
@@ -21,7 +24,7 @@ const TOO_MANY_FOR_DASHES: usize = 150;
 /// The two axes fitted to all that the panel shows.
 pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
     let mut xs = Vec::new();
-    let mut ys = Vec::new();
+    let mut ys: Vec<f64> = lines.y.goal.iter().map(|(goal, _)| *goal).collect();
     for series in &lines.series {
         for &(x, y) in series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite()) {
             xs.push(x);
@@ -51,8 +54,8 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
     [x, y]
 }
 
-/// Draws the panel at `origin` and returns its height.
-pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point) -> f64 {
+/// Draws the panel at `origin` and returns its height; without its legend, where several panels have one together.
+pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend: bool) -> f64 {
     let [x_scale, y_scale] = scales(lines);
     let label = wrap(&y_scale.label, TEXT, HEIGHT, 2);
     let widest = y_scale
@@ -78,12 +81,15 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point) -> f64 {
         scene.text_upwards((x, f64::midpoint(top, bottom)), TEXT, line);
     }
     y_axis(scene, &area);
-    let mut y = x_axis(scene, &x_scale, (left, top), (right, bottom));
+    let y = x_axis(scene, &x_scale, (left, top), (right, bottom));
     lines.series.iter().for_each(|series| {
         area.band(scene, series);
         area.across(scene, series);
     });
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
+    if let Some(y) = lines.y.goal.as_ref().and_then(|(goal, _)| area.y_place(*goal)) {
+        scene.dashed(&[(left, y), (right, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
+    }
     // Theory over the curves, so that a perfect match shows both; markers over all.
     let (data, theory): (Vec<&Series>, Vec<&Series>) = lines
         .series
@@ -92,8 +98,24 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point) -> f64 {
     data.iter().chain(&theory).for_each(|series| area.curve(scene, series));
     let mut taken = Vec::new();
     data.iter().for_each(|series| area.markers(scene, series, &mut taken));
-    y = legend::draw(scene, &entries(lines), (origin.0, y));
-    y - origin.1
+    match with_legend {
+        true => legend::draw(scene, &entries(lines), (origin.0, y), PANEL) - origin.1,
+        false => y - origin.1,
+    }
+}
+
+/// Draws the legend of panels that have the same one, over the width of them all; returns where it ends.
+pub(super) fn draw_legend(scene: &mut Scene, lines: &Lines, at: Point, room: f64) -> f64 {
+    legend::draw(scene, &entries(lines), at, room)
+}
+
+/// What the legend of a panel says, to be compared with another's.
+pub(super) fn legend_of(lines: &Lines) -> Vec<(&str, Option<Role>)> {
+    let series = lines.series.iter().filter(|series| !series.label.is_empty());
+    let series = series.map(|series| (series.label.as_str(), Some(series.role)));
+    series
+        .chain(lines.y.goal.iter().map(|(_, name)| (name.as_str(), None)))
+        .collect()
 }
 
 fn y_axis(scene: &mut Scene, area: &Area<'_>) {
@@ -125,6 +147,7 @@ fn stroke(series: &Series) -> (Color, Dash, f64) {
         Role::Data(index) if series.points.len() > TOO_MANY_FOR_DASHES && series.path == Path::Joined => {
             (data_color(index), &[], DATA_WIDTH * 0.6)
         }
+        Role::Data(index) if series.path == Path::Thin => (data_color(index), &[], DATA_WIDTH * 0.25),
         Role::Data(index) => (data_color(index), data_dash(index), DATA_WIDTH),
         Role::TheoryOf(index) => (darker(data_color(index)), theory_dash(0), THEORY_WIDTH),
         Role::Theory(index) => (BLACK, theory_dash(index), THEORY_WIDTH),
@@ -147,7 +170,7 @@ fn entries(lines: &Lines) -> Vec<(String, Sample<'_>)> {
         };
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
-            if series.path != Path::Scattered {
+            if !matches!(series.path, Path::Scattered | Path::Dots) {
                 scene.dashed(&[(x0, y), (x1, y)], dash, color, width);
             }
             if let (Role::Data(index), Path::Joined | Path::Scattered) = (series.role, series.path) {
@@ -155,6 +178,13 @@ fn entries(lines: &Lines) -> Vec<(String, Sample<'_>)> {
             }
         };
         entries.push((series.label.clone(), Box::new(sample)));
+    }
+    if let Some((_, name)) = &lines.y.goal {
+        let sample = |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
+            let y = f64::midpoint(y0, y1);
+            scene.dashed(&[(x0, y), (x1, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
+        };
+        entries.push((name.clone(), Box::new(sample)));
     }
     entries
 }
@@ -234,14 +264,14 @@ impl Area<'_> {
     }
 
     fn curve(&self, scene: &mut Scene, series: &Series) {
-        if series.path == Path::Scattered {
+        if matches!(series.path, Path::Scattered | Path::Dots) {
             return;
         }
         let (color, dash, width) = stroke(series);
         for stretch in self.stretches(&series.points) {
             let path = match series.path {
                 Path::Stairs => stairs(&stretch),
-                Path::Joined | Path::Scattered => thin(stretch),
+                Path::Joined | Path::Scattered | Path::Thin | Path::Dots => thin(stretch),
             };
             if let ([(x, y)], false) = (&path[..], matches!(series.role, Role::Data(_))) {
                 // Theory for a single point: a short dash across it.
@@ -256,7 +286,11 @@ impl Area<'_> {
         let points: Vec<Point> = self.stretches(&series.points).concat();
         match series.path {
             Path::Joined => {}
-            Path::Stairs => return,
+            Path::Stairs | Path::Thin => return,
+            Path::Dots => {
+                let dot = |point: &Point| scene.marker(*point, 0, data_color(index), MARKER * 0.45);
+                return points.iter().for_each(dot);
+            }
             Path::Scattered => {
                 let marker = |point: &Point| scene.marker(*point, index, data_color(index), MARKER * 0.8);
                 return points.iter().for_each(marker);

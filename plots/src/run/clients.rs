@@ -99,8 +99,8 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
     let row = |row: &PrivacyRow| {
         let bar = |value| Bar {
             value,
-            interval: None,
             references: vec![row.epsilon_claimed],
+            ..Bar::default()
         };
         Row {
             label: format!("{} ({})", row.mechanism, row.unit),

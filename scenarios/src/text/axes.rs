@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::quote;
 use super::source::Source;
-use super::tree::{bare_key, quoted_part, split_path};
+use super::tree::{Node, bare_key, quoted_part, split_path};
 
 /// A sweep may have this many points: a day of half-second runs on a core or two.
 pub const MAX_POINTS: usize = 100_000;
@@ -107,6 +107,17 @@ impl AxisError {
 /// better message for it.
 #[must_use]
 pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
+    let axes = maps_of(source, path).into_iter();
+    axes.map(|(axis, values)| (axis, values.into_iter().map(|(_, value)| value).collect()))
+        .collect()
+}
+
+/// An entry of a map: its key, and each item of its value with its own key, or an empty one.
+pub type Entry = (String, Vec<(String, String)>);
+
+/// The entries of the map of lists, or of maps, at `path`, in the order of the text. Empty if there is no such map.
+#[must_use]
+pub fn maps_of(source: &Source, path: &str) -> Vec<Entry> {
     let (Ok(tree), Some(id)) = (source.tree(), source.node(path)) else {
         return Vec::new();
     };
@@ -117,9 +128,13 @@ pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
             .iter()
             .map(|&id| (id, &tree.nodes[id]))
     };
-    let values = |id: usize| children(id).map(|(_, item)| item.value.of(text).to_owned()).collect();
+    let key = |node: &Node| node.key.map(|key| bare_key(key.of(text)).to_owned());
+    let items = |id: usize| {
+        let items = children(id).map(|(_, item)| (key(item).unwrap_or_default(), item.value.of(text).to_owned()));
+        items.collect()
+    };
     children(id)
-        .filter_map(|(id, node)| Some((bare_key(node.key?.of(text)).to_owned(), values(id))))
+        .filter_map(|(id, node)| Some((key(node)?, items(id))))
         .collect()
 }
 
@@ -164,16 +179,42 @@ pub fn check_axes(axes: &[(String, Vec<String>)], seeds: &[u64]) -> Vec<AxisErro
             .filter(|&&seed| !seen.insert(seed))
             .map(|&seed| AxisError::DuplicateSeed { seed }),
     );
-    let sizes = axes.iter().map(|(_, values)| values.len()).chain([seeds.len()]);
-    let n_points = sizes.fold(1_usize, usize::saturating_mul);
-    if n_points > MAX_POINTS {
-        errors.push(AxisError::TooManyPoints { n_points });
-    }
     errors
 }
 
+/// Whether a sweep of so many points is too large.
+///
+/// # Errors
+///
+/// [`AxisError::TooManyPoints`].
+pub fn check_points(sizes: impl IntoIterator<Item = usize>) -> Result<(), AxisError> {
+    let n_points = sizes.into_iter().fold(1_usize, usize::saturating_mul);
+    match n_points > MAX_POINTS {
+        true => Err(AxisError::TooManyPoints { n_points }),
+        false => Ok(()),
+    }
+}
+
+/// Why a setting of an arm has no place before these axes.
+pub(crate) fn check_setting(path: &str, before: &[&str], axes: &[&str]) -> Option<String> {
+    let is_set_by = |by: &&&str| **by == path || is_part(path, by);
+    match split_path(path) {
+        Err(why) => Some(format!("the setting is no path: {why}")),
+        Ok(parts) if matches!(parts[0].as_str(), "seed" | "sweep") => {
+            Some("no arm can set this; put seeds into sweep.seeds".to_owned())
+        }
+        Ok(_) if before.contains(&path) => Some("is set twice in this arm".to_owned()),
+        Ok(_) => axes.iter().find(is_set_by).map(|by| {
+            format!(
+                "is set anew by {}, so that it would come to nothing; leave out one of the two",
+                quote(by)
+            )
+        }),
+    }
+}
+
 /// Whether a path lies below another one.
-fn is_part(path: &str, whole: &str) -> bool {
+pub(crate) fn is_part(path: &str, whole: &str) -> bool {
     match (split_path(path), split_path(whole)) {
         (Ok(path), Ok(whole)) => path.len() > whole.len() && path.starts_with(&whole),
         _ => false,

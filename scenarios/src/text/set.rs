@@ -70,6 +70,20 @@ pub fn apply_axis(source: &Source, path: &str, value: &str) -> Result<Source, Pr
     apply_labelled(source, &label, path, value)
 }
 
+/// As [`apply`], for one setting of an arm, which its problems name: `sweep arm FedProx: strategy.p = 0.2`.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_arm(source: &Source, arm: &str, path: &str, value: &str) -> Result<Source, Problems> {
+    let label = format!(
+        "sweep arm {}: {} = {}",
+        clip(arm.trim(), super::MAX_QUOTE),
+        clip(path.trim(), super::MAX_MESSAGE),
+        clip(value.trim(), super::MAX_QUOTE)
+    );
+    apply_labelled(source, &label, path, value)
+}
+
 /// Lays one setting under the card, as far as there is room: what the card writes at `path` stays the card's, and where it writes
 /// something that has no such field, its own fault is the better message. Problems of the value bear `label`.
 #[must_use]

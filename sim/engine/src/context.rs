@@ -282,6 +282,8 @@ pub(crate) struct Record {
     pub(crate) rounds: Vec<RoundRow>,
     pub(crate) round_ends: Vec<(Round, SimTime)>,
     pub(crate) finished_at: Option<SimTime>,
+    /// Whether it was finished by what its rounds are worth.
+    pub(crate) stopped_early: bool,
     /// What the server says it is about, where it does. A checkpoint keeps it beside the record.
     #[serde(skip)]
     pub(crate) stage: Option<&'static str>,

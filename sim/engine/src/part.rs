@@ -123,6 +123,11 @@ impl<S: Strategy> ServerPart<S> {
             };
             self.sheet.stands_at(row.round, row.virtual_s);
             env.ground.study.after_round(&ended, &mut self.sheet);
+            let stop = &env.world.stop;
+            if self.sheet.reaches(&stop.at) || stop.diverged && self.sheet.has_diverged() {
+                self.record.stopped_early |= self.record.finished_at.is_none();
+                self.record.finished_at.get_or_insert(key.at);
+            }
         }
     }
 }

@@ -75,6 +75,10 @@ pub struct Outcome {
     pub summary: Vec<(String, f64)>,
     /// What these and the scores are measured in, by name, where they are no plain numbers.
     pub units: BTreeMap<String, Unit>,
+    /// What a reader of the results must know.
+    pub warnings: Vec<String>,
+    /// Whether the world's [`Stop`](crate::world::Stop) has ended it.
+    pub stopped_early: bool,
     /// The strategy's files for `artifacts/`.
     pub artifacts: Vec<Artifact>,
     /// The privacy ledger.

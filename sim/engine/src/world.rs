@@ -18,7 +18,16 @@ pub use dist::Dist;
 pub use dropout::DropoutSpec;
 pub use network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 
-use folkmoot_metrics::SimSpan;
+use folkmoot_metrics::{SimSpan, Target};
+
+/// What a run is not worth going on after. Whoever scores it sees it; for all who take part it is as if the server had come to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// A round whose scores reach all of these ends the run; none do not.
+    pub at: Vec<Target>,
+    /// Training that has diverged ends the run.
+    pub diverged: bool,
+}
 
 /// Everything around the clients.
 pub struct World {
@@ -36,6 +45,8 @@ pub struct World {
     pub deadline: Option<SimSpan>,
     /// When the run ends at the latest.
     pub horizon: SimSpan,
+    /// What ends it before, after a round.
+    pub stop: Stop,
     /// Header bytes of every transmission.
     pub header_bytes: u32,
 }
@@ -51,6 +62,7 @@ impl World {
             cohort: CohortSpec::default(),
             deadline: None,
             horizon: SimSpan::FOREVER,
+            stop: Stop::default(),
             header_bytes: 0,
         }
     }

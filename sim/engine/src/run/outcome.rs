@@ -65,6 +65,8 @@ impl<S: Strategy> Run<'_, '_, S> {
             scores,
             summary: sheet.take_summary(),
             units: sheet.take_units(),
+            warnings: sheet.take_warnings(),
+            stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
             end,
             memory,

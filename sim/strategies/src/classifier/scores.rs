@@ -9,6 +9,9 @@ use folkmoot_scores as scores;
 use rayon::prelude::*;
 use std::sync::Arc;
 
+const VALIDATION: &str = "validation";
+const TEST: &str = "test";
+
 /// One number that a model is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
@@ -43,7 +46,19 @@ pub struct Accuracy(pub Arc<Held>);
 
 impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
     fn after_round(&self, task: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        Score::write(&task.as_ref().evaluate(&self.0, parameters), sheet);
+        let scores = task.as_ref().evaluate(&self.0, parameters);
+        // A loss that is not finite is left out.
+        let has = |split: &str, metric: &str| {
+            scores
+                .iter()
+                .any(|score| score.split == split && score.metric == metric)
+        };
+        for split in [VALIDATION, TEST] {
+            if has(split, "accuracy") && !has(split, "loss") {
+                sheet.diverged(format!("the {split} loss is not finite"));
+            }
+        }
+        Score::write(&scores, sheet);
     }
 
     fn reads_clients(&self, _: &R) -> bool {
@@ -58,6 +73,11 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
         Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
         if let Some(accuracy) = self.0.majority_accuracy(Part::Test, classifier.network().n_classes()) {
             sheet.reference("test_accuracy", "majority_class", accuracy);
+        }
+        if let Some(class) = classifier.only_answer(&self.0, end.parameters) {
+            sheet.warn(format!(
+                "the last model answers class {class} whatever it is asked (all test items): it tells nothing apart"
+            ));
         }
     }
 }
@@ -85,10 +105,8 @@ impl Classifier {
     /// A value that is not finite is left out.
     pub fn evaluate(&self, held: &Held, parameters: &[f32]) -> Vec<Score> {
         let mut rows = Vec::new();
-        for (split, part) in [("validation", Part::Validation), ("test", Part::Test)] {
-            let answers = |shard: &Shard| self.answers(shard, part, parameters);
-            let by_client: Vec<Option<Answers>> = held.shards.par_iter().map(answers).collect();
-            let by_client: Vec<Answers> = by_client.into_iter().flatten().collect();
+        for (split, part) in [(VALIDATION, Part::Validation), (TEST, Part::Test)] {
+            let by_client = self.by_client(held, part, parameters);
             let mut row = |metric, value: f64, n: usize| {
                 if value.is_finite() {
                     rows.push(Score {
@@ -119,12 +137,29 @@ impl Classifier {
         rows
     }
 
-    /// The accuracy of a model on all items of a part; `None` without any.
-    pub(crate) fn accuracy(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
+    /// A model's answers on a part, by client.
+    fn by_client(&self, held: &Held, part: Part, parameters: &[f32]) -> Vec<Answers> {
         let answers = |shard: &Shard| self.answers(shard, part, parameters);
         let by_client: Vec<Option<Answers>> = held.shards.par_iter().map(answers).collect();
-        let by_client: Vec<Answers> = by_client.into_iter().flatten().collect();
+        by_client.into_iter().flatten().collect()
+    }
+
+    /// The accuracy of a model on all items of a part; `None` without any.
+    pub(crate) fn accuracy(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
+        let by_client = self.by_client(held, part, parameters);
         (!by_client.is_empty()).then(|| Answers::pooled(&by_client).accuracy())
+    }
+
+    /// The class that a model answers for every test item, if it does although they are of several.
+    fn only_answer(&self, held: &Held, parameters: &[f32]) -> Option<u32> {
+        let Answers { actual, predicted, .. } = Answers::pooled(&self.by_client(held, Part::Test, parameters));
+        let only = |classes: &[u32]| {
+            classes
+                .first()
+                .copied()
+                .filter(|first| classes.iter().all(|class| class == first))
+        };
+        only(&predicted).filter(|_| only(&actual).is_none())
     }
 
     fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {

@@ -148,6 +148,14 @@ impl Watch {
                 );
             }
             sheet.number(Unit::Count.of("peer_messages_per_walk_standard_error"), error);
+            let empty = end.counters[counter::EMPTY_POOLS];
+            let expected = self.messages_per_walk(system, theory::expected_messages);
+            if empty > 0 && peer as f64 / walks > expected + 4.0 * error {
+                sheet.warn(format!(
+                    "peer_messages_per_walk lies above the theorem's right form, which has somebody in every pool: {empty} pools were empty, and \
+                     the hops that they should have predicted were sent"
+                ));
+            }
         }
         // What the devices download to predict and to encode, against what the predictor saves them.
         let download: u64 = ["tree_and_matrix", "rows_wanted", "rows", "row_request", "row"]

@@ -54,6 +54,11 @@ impl<C: State> Server<C> {
         &self.global.parameters
     }
 
+    /// For how many rounds now all updates that came were refused.
+    pub(super) fn barren(&self) -> u32 {
+        self.global.barren()
+    }
+
     /// What was kept of the extras.
     pub fn collected(&self) -> &C {
         &self.global.collected

@@ -1,5 +1,6 @@
 //! What rounds come to, seen from above.
 
+use super::server::{EMPTY, REFUSED};
 use super::{Client, RoundStrategy, Rounds, Secure, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
@@ -53,6 +54,24 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
     }
 }
 
+/// Says what became of updates that should have moved the model, and did not.
+fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
+    let (refused, empty) = (counters[REFUSED], counters[EMPTY]);
+    if refused > 0 {
+        sheet.warn(format!(
+            "{refused} updates were refused, since a number in them is not finite (artifacts/refused_updates.csv)"
+        ));
+    }
+    if empty > 0 {
+        sheet.warn(format!(
+            "in {empty} of {n_rounds} rounds the model was not moved by any update"
+        ));
+    }
+}
+
+/// After so many rounds without an update but refused ones nothing good is to be expected of a training.
+const BARREN: u32 = 10;
+
 /// A study of a training, as one of its rounds.
 pub struct Watched<T>(pub T);
 
@@ -60,6 +79,12 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
     fn after_round(&self, ended: &Ended<'_, Rounds<R>>, sheet: &mut Sheet) {
         let protocol = ended.strategy.protocol();
         let n_rounds = ended.round.0 + 1;
+        let barren = ended.server.barren();
+        if barren >= BARREN {
+            sheet.diverged(format!(
+                "in {barren} rounds no update could be taken, since each that came had a number that is not finite"
+            ));
+        }
         let is_due = n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every);
         if is_due && !ended.setup.dry_run {
             self.0
@@ -82,6 +107,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
             sheet.number(Unit::Count.of(*name), *count as f64);
         }
+        warn(&end.counters, end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
             sheet.artifact("refused_updates.csv", table.into_bytes());
         }

@@ -14,6 +14,10 @@ pub(super) struct Global<C> {
     pub(super) parameters: Arc<[f32]>,
     moments: ServerMoments,
     refused: Vec<Refused>,
+    /// Rounds until now without an update that had refused ones, in a row.
+    barren: u32,
+    /// How many were refused when the last round ended.
+    refused_before: usize,
     pub(super) collected: C,
 }
 
@@ -44,12 +48,30 @@ impl<C: State + Default> Global<C> {
             parameters: parameters.into(),
             moments: ServerMoments::default(),
             refused: Vec::new(),
+            barren: 0,
+            refused_before: 0,
             collected: C::default(),
         }
     }
 }
 
 impl<C: State> Global<C> {
+    /// For how many rounds now all updates that came were refused.
+    pub(super) fn barren(&self) -> u32 {
+        self.barren
+    }
+
+    /// A round has ended, with or without an update.
+    fn count_barren(&mut self, is_taken: bool) {
+        let has_refused = self.refused.len() > self.refused_before;
+        self.refused_before = self.refused.len();
+        match (is_taken, has_refused) {
+            (true, _) => self.barren = 0,
+            (false, true) => self.barren += 1,
+            (false, false) => {}
+        }
+    }
+
     /// The table of refused updates, if there are any.
     pub(super) fn refusals(&self) -> Option<String> {
         let mut table = "client,round,index,value\n".to_owned();
@@ -113,6 +135,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         if !is_taken {
             self.cx.count(EMPTY, 1);
         }
+        self.global.count_barren(is_taken);
         if let Some(index) = first_not_finite(&self.global.parameters) {
             return Err(StrategyError(format!(
                 "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server.rate",

@@ -1,0 +1,114 @@
+//! Targets: a score that is to be reached, and what that took.
+
+use crate::curves::{Curve, CurvePoint};
+use crate::metric::Unit;
+use crate::sheet::Sheet;
+
+/// Whether the target was reached, 1 or 0.
+pub const REACHED: &str = "target_reached";
+/// Finished rounds until it was.
+pub const ROUNDS: &str = "rounds_to_target";
+/// Virtual seconds until it was.
+pub const TIME: &str = "virtual_s_to_target";
+/// Bytes on the wire until it was, headers and retries included.
+pub const BYTES: &str = "bytes_to_target";
+
+/// A score that is to be reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// What `summary.json` calls the score: `test_accuracy`.
+    pub score: String,
+    /// The value.
+    pub value: f64,
+    /// It is to be at most that, as a loss; otherwise at least.
+    pub at_most: bool,
+}
+
+impl Target {
+    /// Whether a score of this value is as good as the target.
+    pub fn is_met_by(&self, value: f64) -> bool {
+        match self.at_most {
+            true => value <= self.value,
+            false => value >= self.value,
+        }
+    }
+
+    /// Where a run was first as good, by its curves.
+    pub fn reached<'a>(&self, curves: &'a [Curve]) -> Option<&'a CurvePoint> {
+        let curve = curves.iter().find(|curve| curve.name() == self.score)?;
+        curve.points.iter().find(|point| self.is_met_by(point.value))
+    }
+
+    /// The name of one of the four numbers for this target: `rounds_to_target[test_accuracy=0.6]`.
+    pub fn name_of(&self, number: &str) -> String {
+        format!("{number}[{}={}]", self.score, self.value)
+    }
+
+    /// Writes down what the target took; where it was not reached, that alone.
+    pub fn conclude(&self, curves: &[Curve], sheet: &mut Sheet) {
+        let at = (self.score.as_str(), self.value);
+        let reached = self.reached(curves);
+        sheet.point(REACHED, at, f64::from(u8::from(reached.is_some())));
+        if let Some(point) = reached {
+            sheet.point(Unit::Count.of(ROUNDS), at, f64::from(point.round) + 1.0);
+            sheet.point(Unit::Seconds.of(TIME), at, point.virtual_s);
+            sheet.point(Unit::Bytes.of(BYTES), at, point.bytes as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(split: &str, values: &[f64]) -> Curve {
+        let point = |(round, value): (u32, &f64)| CurvePoint {
+            round: 2 * round + 1,
+            virtual_s: f64::from(round) / 4.0,
+            bytes: 100 * u64::from(round),
+            value: *value,
+            n: 1,
+        };
+        Curve {
+            split: split.to_owned(),
+            metric: "accuracy".to_owned(),
+            points: (0..).zip(values).map(point).collect(),
+        }
+    }
+
+    #[test]
+    fn the_first_score_that_is_as_good_counts() {
+        let curves = [curve("all", &[0.9]), curve("test", &[0.1, f64::NAN, 0.6, 0.5, 0.7])];
+        let target = |value, at_most| Target {
+            score: "test_accuracy".to_owned(),
+            value,
+            at_most,
+        };
+        let round = |target: Target| target.reached(&curves).map(|point| point.round);
+        assert_eq!(
+            [0.6, 0.65, 0.8].map(|value| round(target(value, false))),
+            [Some(5), Some(9), None]
+        );
+        assert_eq!([0.2, 0.05].map(|value| round(target(value, true))), [Some(1), None]);
+        let elsewhere = Target {
+            score: "accuracy".to_owned(),
+            ..target(0.9, false)
+        };
+        assert_eq!(round(elsewhere), Some(1));
+
+        let mut sheet = Sheet::new();
+        target(0.65, false).conclude(&curves, &mut sheet);
+        target(0.8, false).conclude(&curves, &mut sheet);
+        let numbers = [
+            ("target_reached[test_accuracy=0.65]", 1.0),
+            ("rounds_to_target[test_accuracy=0.65]", 10.0),
+            ("virtual_s_to_target[test_accuracy=0.65]", 1.0),
+            ("bytes_to_target[test_accuracy=0.65]", 400.0),
+            ("target_reached[test_accuracy=0.8]", 0.0),
+        ];
+        assert_eq!(
+            sheet.take_summary(),
+            numbers.map(|(name, value)| (name.to_owned(), value))
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what it took them to reach a target.
+
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
+use crate::file_part;
+use crate::names::{Unit, Units, short};
+use crate::profile::{self, MAX_CURVES};
+use crate::sweep::{FEW_SEEDS, bounded};
+use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, target};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An arm: its name, and the curves of its runs.
+pub(crate) struct Arm<'a> {
+    pub(crate) label: String,
+    pub(crate) runs: Vec<Vec<Curve>>,
+    pub(crate) summaries: Vec<&'a BTreeMap<String, f64>>,
+}
+
+/// A world whose runs are over sooner has no durations: its clock counts hops.
+const NO_TIME_S: f64 = 1e-3;
+
+/// The targets that the summaries of a sweep speak of.
+pub(crate) fn targets<'a>(summaries: impl Iterator<Item = &'a BTreeMap<String, f64>>) -> Vec<(&'a str, f64)> {
+    let names: BTreeSet<&str> = summaries
+        .flat_map(|summary| summary.keys())
+        .map(String::as_str)
+        .collect();
+    let of = |name| profile::point(name).filter(|point| point.metric == target::REACHED);
+    names
+        .into_iter()
+        .filter_map(of)
+        .map(|point| (point.parameter, point.at))
+        .collect()
+}
+
+/// Whether a number of a summary is one of a target's, which have figures and a table of their own.
+pub(crate) fn is_of_target(name: &str) -> bool {
+    let metric = name.split('[').next().unwrap_or_default();
+    [target::REACHED, target::ROUNDS, target::TIME, target::BYTES].contains(&metric)
+}
+
+/// A figure for each score of which there are curves among those asked for, then one for each target.
+pub(crate) fn figures(arms: &[Arm<'_>], scores: &[&str], units: Units<'_>) -> Vec<Figure> {
+    let targets = targets(arms.iter().flat_map(|arm| arm.summaries.iter().copied()));
+    let curves = (arms.len() <= MAX_CURVES).then(|| {
+        let mut wanted: Vec<&str> = targets.iter().map(|(score, _)| *score).collect();
+        wanted.extend(scores);
+        let mut seen = BTreeSet::new();
+        wanted.retain(|score| seen.insert(*score));
+        wanted
+            .into_iter()
+            .filter_map(|score| of_score(arms, score, &targets, units))
+    });
+    let of_targets = targets.iter().map(|target| of_target(arms, *target, units));
+    curves.into_iter().flatten().chain(of_targets).collect()
+}
+
+/// A score by round, by virtual time and by bytes.
+fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units<'_>) -> Option<Figure> {
+    let runs: Vec<Vec<&Curve>> = arms
+        .iter()
+        .map(|arm| {
+            arm.runs
+                .iter()
+                .filter_map(|run| run.iter().find(|curve| curve.name() == score))
+                .collect()
+        })
+        .collect();
+    let points = || runs.iter().flatten().flat_map(|curve| &curve.points);
+    let has_path = runs.iter().flatten().any(|curve| curve.points.len() > 1);
+    let has_time = points().any(|point| point.virtual_s >= NO_TIME_S);
+    type X = (Axis, fn(&CurvePoint) -> f64, bool);
+    let xs: [X; 3] = [
+        (Axis::rounds(), |point| f64::from(point.round) + 1.0, true),
+        (
+            Axis::amount("Virtual time", Unit::Seconds),
+            |point| point.virtual_s,
+            has_time,
+        ),
+        (
+            Axis::amount("Bytes on the wire", Unit::Bytes),
+            |point| point.bytes as f64,
+            true,
+        ),
+    ];
+    let (label, unit) = units.words(score);
+    let goal = targets.iter().find(|(of, _)| *of == score);
+    let panels = xs.into_iter().filter(|(.., is_there)| *is_there).map(|(x, place, _)| {
+        let series = arms.iter().zip(&runs).enumerate();
+        let series =
+            series.flat_map(|(index, (arm, runs))| series_of(&arm.label, index, runs, place, units.range(score)));
+        Panel::Lines(Lines {
+            x: Axis { log_beyond: None, ..x },
+            y: Axis {
+                log_beyond: None,
+                goal: goal.map(|(_, at)| (*at, format!("target {}", short(*at)))),
+                ..Axis::new(label.clone(), unit)
+            },
+            series: series.collect(),
+        })
+    });
+    let notes = has_time
+        .then(String::new)
+        .is_none()
+        .then(|| "An ideal world: messages and work take no time.".to_owned());
+    has_path.then(|| Figure {
+        name: format!("curves-{}", file_part(score)),
+        title: label.to_lowercase(),
+        notes: notes.into_iter().collect(),
+        panels: panels.collect(),
+    })
+}
+
+/// The mean over runs at each round that all of them have scored, with its interval; of few runs each as a thin line instead.
+fn series_of(
+    label: &str,
+    index: usize,
+    runs: &[&Curve],
+    place: fn(&CurvePoint) -> f64,
+    range: (f64, f64),
+) -> Vec<Series> {
+    let mut by_round: BTreeMap<u32, Vec<&CurvePoint>> = BTreeMap::new();
+    for point in runs.iter().flat_map(|curve| &curve.points) {
+        by_round.entry(point.round).or_default().push(point);
+    }
+    by_round.retain(|_, points| points.len() == runs.len());
+    let mut mean = Series::new(label, Role::Data(index), Vec::new());
+    for points in by_round.values() {
+        let of =
+            |value: fn(&CurvePoint) -> f64| Spread::of(&points.iter().map(|point| value(point)).collect::<Vec<_>>());
+        let (x, y) = (of(place).mean, of(|point| point.value));
+        mean.points.push((x, y.mean));
+        if runs.len() >= FEW_SEEDS
+            && let Some((lo, hi)) = bounded(y.interval_95(), range)
+        {
+            mean.band.push((x, lo, hi));
+        }
+    }
+    let thin = |curve: &&Curve| Series {
+        path: Path::Thin,
+        ..Series::new(
+            "",
+            Role::Data(index),
+            curve.points.iter().map(|point| (place(point), point.value)).collect(),
+        )
+    };
+    let is_few = (2..FEW_SEEDS).contains(&runs.len());
+    let each = runs.iter().filter(|_| is_few).map(thin);
+    each.chain([mean]).collect()
+}
+
+/// What it took each arm to reach a target: rounds, virtual time and bytes, in how many runs.
+fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Figure {
+    let named = Target {
+        score: score.to_owned(),
+        value: at,
+        at_most: false,
+    };
+    let (words, _) = units.words(score);
+    let numbers = [
+        (target::ROUNDS, "Rounds", Unit::Count),
+        (target::TIME, "Virtual time", Unit::Seconds),
+        (target::BYTES, "Bytes on the wire", Unit::Bytes),
+    ];
+    let panels = numbers.into_iter().filter_map(|(number, label, unit)| {
+        let name = named.name_of(number);
+        let rows = arms.iter().map(|arm| {
+            let values: Vec<f64> = arm
+                .summaries
+                .iter()
+                .filter_map(|summary| summary.get(&name).copied())
+                .collect();
+            let (mean, n_runs) = (Spread::of(&values), arm.summaries.len());
+            let is_few = values.len() < FEW_SEEDS;
+            let mut label = arm.label.clone();
+            if values.len() < n_runs {
+                label += &format!(" ({} of {n_runs} runs)", values.len());
+            }
+            Row {
+                label,
+                bars: vec![Bar {
+                    value: (!values.is_empty()).then_some(mean.mean),
+                    interval: mean.interval_95().filter(|_| !is_few).map(|(lo, hi)| (lo.max(0.0), hi)),
+                    dots: if is_few && n_runs > 1 { values } else { Vec::new() },
+                    references: Vec::new(),
+                }],
+                remark: None,
+            }
+        });
+        let rows: Vec<Row> = rows.collect();
+        let values = || rows.iter().filter_map(|row| row.bars[0].value);
+        let is_ideal = number == target::TIME && values().all(|value| value < NO_TIME_S);
+        (values().next().is_some() && !is_ideal).then(|| {
+            Panel::Bars(Bars {
+                x: Axis {
+                    log_beyond: None,
+                    ..Axis::amount(label, unit)
+                },
+                groups: vec![String::new()],
+                rows,
+                stacked: false,
+                references: Vec::new(),
+            })
+        })
+    });
+    let panels: Vec<Panel> = panels.collect();
+    Figure {
+        name: format!("target-{}-{}", file_part(score), file_part(&at.to_string())),
+        title: format!("what it took to reach {} {}", words.to_lowercase(), short(at)),
+        notes: if panels.is_empty() {
+            vec!["No run has reached it.".to_owned()]
+        } else {
+            Vec::new()
+        },
+        panels,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The curve of a run whose rounds cost `price` bytes.
+    fn curve(values: &[f64], price: u64) -> Curve {
+        let point = |(round, value): (u32, &f64)| CurvePoint {
+            round,
+            virtual_s: f64::from(round + 1),
+            bytes: price * u64::from(round + 1),
+            value: *value,
+            n: 1,
+        };
+        Curve {
+            split: "test".to_owned(),
+            metric: "accuracy".to_owned(),
+            points: (0..).zip(values).map(point).collect(),
+        }
+    }
+
+    fn lines(figure: &Figure) -> Vec<&Lines> {
+        let lines = figure.panels.iter().map(|panel| match panel {
+            Panel::Lines(lines) => lines,
+            other => panic!("{other:?}"),
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn means_are_of_the_rounds_that_all_runs_have() {
+        let none = BTreeMap::new();
+        let arm = |runs: Vec<Vec<Curve>>| Arm {
+            label: "a".to_owned(),
+            summaries: vec![&none; runs.len()],
+            runs,
+        };
+        let few = [arm(vec![
+            vec![curve(&[0.1, 0.3, 0.9], 10)],
+            vec![curve(&[0.3, 0.5], 30)],
+        ])];
+        let units = BTreeMap::new();
+        let drawn = figures(&few, &["test_accuracy", "nothing"], Units(&units));
+        assert_eq!(drawn.len(), 1);
+        let panels = lines(&drawn[0]);
+        // One thin line each, then the mean, which ends with the shorter run.
+        let near = |points: &[(f64, f64)], expected: [(f64, f64); 2]| {
+            points.len() == 2
+                && points
+                    .iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs() < 1e-12)
+        };
+        let mean = |panel: &Lines| panel.series[2].points.clone();
+        assert_eq!(
+            (panels.len(), panels[0].series.len(), panels[0].series[0].path),
+            (3, 3, Path::Thin)
+        );
+        assert!(
+            near(&mean(panels[0]), [(1.0, 0.2), (2.0, 0.4)]),
+            "{:?}",
+            mean(panels[0])
+        );
+        assert!(
+            near(&mean(panels[2]), [(20.0, 0.2), (40.0, 0.4)]),
+            "{:?}",
+            mean(panels[2])
+        );
+        assert!(panels[0].series[2].band.is_empty());
+        let many = [arm((0..5)
+            .map(|i| vec![curve(&[0.1, 0.2 + f64::from(i)], 1)])
+            .collect())];
+        let drawn = figures(&many, &["test_accuracy"], Units(&units));
+        assert_eq!(
+            (
+                lines(&drawn[0])[0].series.len(),
+                lines(&drawn[0])[0].series[0].band.len()
+            ),
+            (1, 2)
+        );
+    }
+
+    #[test]
+    fn a_target_counts_the_runs_that_reach_it() {
+        let summary = |rounds: Option<f64>| {
+            let mut summary = BTreeMap::from([(
+                "target_reached[test_accuracy=0.6]".to_owned(),
+                rounds.map_or(0.0, |_| 1.0),
+            )]);
+            summary.extend(rounds.map(|rounds| ("rounds_to_target[test_accuracy=0.6]".to_owned(), rounds)));
+            summary
+        };
+        let (first, second) = (summary(Some(4.0)), summary(None));
+        let arms = [Arm {
+            label: "a".to_owned(),
+            runs: Vec::new(),
+            summaries: vec![&first, &second],
+        }];
+        assert_eq!(targets(arms[0].summaries.iter().copied()), [("test_accuracy", 0.6)]);
+        let units = BTreeMap::new();
+        let drawn = figures(&arms, &[], Units(&units));
+        let [Figure { name, panels, .. }] = &drawn[..] else {
+            panic!("{drawn:?}")
+        };
+        let [Panel::Bars(bars)] = &panels[..] else {
+            panic!("{panels:?}")
+        };
+        assert_eq!(name, "target-test-accuracy-0-6");
+        assert_eq!(
+            (bars.rows[0].label.as_str(), bars.rows[0].bars[0].value),
+            ("a (1 of 2 runs)", Some(4.0))
+        );
+    }
+}
