@@ -3,6 +3,7 @@
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
+//! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
@@ -34,6 +35,7 @@ pub mod sheet;
 mod spread;
 pub mod sweep_dir;
 pub mod table;
+pub mod term;
 #[cfg(test)]
 mod testing;
 
@@ -47,3 +49,4 @@ pub use sheet::Sheet;
 pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
+pub use term::{Better, Meaning, Term};

@@ -302,7 +302,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let (summary, units) = summarise(&finished);
+    let summary = summarise(&finished, scenario.strategy().terms());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,
@@ -317,8 +317,9 @@ pub fn play(
         scores: finished.outcome.scores,
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
-        summary: summary.clone(),
-        units,
+        summary: summary.numbers.clone(),
+        units: summary.units,
+        terms: summary.terms,
         artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
@@ -329,7 +330,7 @@ pub fn play(
     };
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
-        summary,
+        summary: summary.numbers,
         messages: finished.outcome.messages,
         fingerprint,
     }))
