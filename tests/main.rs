@@ -20,4 +20,5 @@ mod paper_tables;
 mod shards;
 mod support;
 mod sweeps;
+mod terms;
 mod tidy;

@@ -3,6 +3,7 @@
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
+//! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
 //! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it took to reach one.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
@@ -37,6 +38,7 @@ mod spread;
 pub mod sweep_dir;
 pub mod table;
 pub mod target;
+pub mod term;
 #[cfg(test)]
 mod testing;
 
@@ -52,3 +54,4 @@ pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
 pub use target::Target;
+pub use term::{Better, Meaning, Term};

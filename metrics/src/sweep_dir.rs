@@ -29,6 +29,7 @@ pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;
 use crate::run_dir::{MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest};
+use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +58,7 @@ pub struct Axis {
 }
 
 /// What `sweep.json` says of a sweep.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepManifest {
     /// The card's name.
     pub name: String,
@@ -73,6 +74,9 @@ pub struct SweepManifest {
     /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.
     #[serde(default)]
     pub units: BTreeMap<String, Unit>,
+    /// What the metrics of the points mean, by name; those that are missing say nothing of themselves.
+    #[serde(default)]
+    pub terms: BTreeMap<String, Meaning>,
     /// The target that the program was built for.
     #[serde(default)]
     pub target: String,
@@ -201,13 +205,13 @@ fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
     Ok(Some((manifest, summary)))
 }
 
-/// The rows of the finished points in a sweep directory, and what their numbers are measured in.
-fn read_points(dir: &Path, manifest: &SweepManifest) -> Result<(Vec<PointRow>, BTreeMap<String, Unit>), ReadError> {
+/// The rows of the finished points in a sweep directory; what their numbers are measured in and mean comes into the manifest.
+fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>, ReadError> {
     let mut rows = Vec::new();
-    let mut units = manifest.units.clone();
     for point in manifest.points() {
         if let Some((run, summary)) = read_finished(&manifest.point_path(dir, &point))? {
-            units.extend(run.units);
+            manifest.units.extend(run.units);
+            manifest.terms.extend(run.terms);
             rows.push(PointRow {
                 point: point.point,
                 values: point.values,
@@ -216,7 +220,7 @@ fn read_points(dir: &Path, manifest: &SweepManifest) -> Result<(Vec<PointRow>, B
             });
         }
     }
-    Ok((rows, units))
+    Ok(rows)
 }
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
@@ -253,8 +257,7 @@ impl SweepDir {
         let mut manifest = read_sweep_manifest(path)?;
         let table = path.join(POINTS);
         let points = if !manifest.finished && path.join(POINTS_DIR).is_dir() {
-            let (points, units) = read_points(path, &manifest)?;
-            manifest.units = units;
+            let points = read_points(path, &mut manifest)?;
             manifest.finished = points.len() == manifest.n_points();
             points
         } else if table.exists() || manifest.finished {

@@ -1,7 +1,6 @@
 //! Targets: a score that is to be reached, and what that took.
 
 use crate::curves::{Curve, CurvePoint};
-use crate::metric::Unit;
 use crate::sheet::Sheet;
 
 /// Whether the target was reached, 1 or 0.
@@ -50,9 +49,9 @@ impl Target {
         let reached = self.reached(curves);
         sheet.point(REACHED, at, f64::from(u8::from(reached.is_some())));
         if let Some(point) = reached {
-            sheet.point(Unit::Count.of(ROUNDS), at, f64::from(point.round) + 1.0);
-            sheet.point(Unit::Seconds.of(TIME), at, point.virtual_s);
-            sheet.point(Unit::Bytes.of(BYTES), at, point.bytes as f64);
+            sheet.point(ROUNDS, at, f64::from(point.round) + 1.0);
+            sheet.point(TIME, at, point.virtual_s);
+            sheet.point(BYTES, at, point.bytes as f64);
         }
     }
 }

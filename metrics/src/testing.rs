@@ -5,6 +5,7 @@ use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::run_dir::{Artifact, Manifest, RunResult};
 use crate::table::TimingRow;
+use crate::term::{Term, meanings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -121,6 +122,16 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         ]
         .into(),
         units: BTreeMap::from([("payload_bytes".to_owned(), Unit::Bytes)]),
+        terms: meanings(
+            &[Term::new(
+                "payload_bytes",
+                "Payload bytes",
+                Unit::Bytes,
+                "All bytes.",
+                "",
+            )],
+            ["payload_bytes"].into_iter(),
+        ),
         artifacts: vec![
             Artifact {
                 path: "tree.json".into(),

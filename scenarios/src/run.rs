@@ -304,7 +304,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let (summary, units) = summarise(&finished, scenario.targets());
+    let summary = summarise(&finished, scenario.strategy().terms(), scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,
@@ -320,8 +320,9 @@ pub fn play(
         scores: finished.outcome.scores,
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
-        summary: summary.clone(),
-        units,
+        summary: summary.numbers.clone(),
+        units: summary.units,
+        terms: summary.terms,
         artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
@@ -332,7 +333,7 @@ pub fn play(
     };
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
-        summary,
+        summary: summary.numbers,
         messages: finished.outcome.messages,
         fingerprint,
         warnings,

@@ -3,12 +3,14 @@
 use crate::axis::{Axis, Picked};
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::registry::Registry;
+use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, quoted_part, recover, variant_of};
+use crate::text::{Problems, Source, apply, quoted_part, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
-use folkmoot_metrics::Target;
+use folkmoot_metrics::term::find;
+use folkmoot_metrics::{Better, Target};
 use folkmoot_parts::{Rules, Value};
 use folkmoot_strategies::settings::Runs;
 use ron::extensions::Extensions;
@@ -87,7 +89,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let swept = swept::read(source, &file.sweep, &mut problems);
-    let targets = targets(&file, &mut problems);
+    let targets = targets(&file, strategy.as_deref(), &mut problems);
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {
             let known = strategy.counters();
@@ -125,7 +127,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
 }
 
 /// The scores to be reached.
-fn targets(file: &ScenarioFile, problems: &mut Problems) -> Vec<Target> {
+fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Problems) -> Vec<Target> {
     for (score, value) in &file.targets {
         if !value.is_finite() {
             let rule = format!("must be a finite number, got {value}");
@@ -136,12 +138,22 @@ fn targets(file: &ScenarioFile, problems: &mut Problems) -> Vec<Target> {
         let rule = "there is no target to reach; give one, as in targets: {\"test_accuracy\": 0.6}";
         problems.push_at("stop.target_reached", rule.to_owned());
     }
-    let target = |(score, value): (&String, &f64)| Target {
-        at_most: score.ends_with("loss"),
-        score: score.clone(),
-        value: *value,
+    let known = strategy.map(Runs::terms).unwrap_or_default();
+    let all = [known.as_slice(), TERMS].concat();
+    let mut target = |(score, value): (&String, &f64)| {
+        let term = find(&all, score);
+        if term.is_none() && !known.is_empty() {
+            let names: Vec<&str> = known.iter().map(|term| term.name.as_ref()).collect();
+            let rule = format!("no score is called so{}; see folkmoot explain", suggest(score, &names));
+            problems.push_at(&format!("targets.{}", quoted_part(score)), rule);
+        }
+        Target {
+            at_most: term.is_some_and(|term| term.better == Some(Better::Lower)),
+            score: score.clone(),
+            value: *value,
+        }
     };
-    file.targets.iter().map(target).collect()
+    file.targets.iter().map(&mut target).collect()
 }
 
 /// What is allowed in the settings of a strategy and hardly meant, a line each.

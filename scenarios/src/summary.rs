@@ -1,15 +1,27 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
 use folkmoot_metrics::sweep_dir::WARNINGS;
-use folkmoot_metrics::{Cell, Direction, DropReason, Sheet, Target, Unit, curves_of};
+use folkmoot_metrics::term::{base, find, meanings};
+use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
 use folkmoot_strategies::settings::Finished;
 use std::collections::BTreeMap;
 
-/// The summary of a finished run, and the units of its numbers and scores.
-pub fn summarise(finished: &Finished, targets: &[Target]) -> (BTreeMap<String, f64>, BTreeMap<String, Unit>) {
+/// What a run comes to in numbers, and what they are.
+pub struct Summary {
+    /// The numbers by name.
+    pub numbers: BTreeMap<String, f64>,
+    /// What they and the scores are measured in, if it is more than a plain number.
+    pub units: BTreeMap<String, Unit>,
+    /// What they and the scores mean.
+    pub terms: BTreeMap<String, Meaning>,
+}
+
+/// The summary of a finished run whose strategy says so much of its numbers.
+pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) -> Summary {
+    terms.extend_from_slice(TERMS);
     let outcome = &finished.outcome;
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
-    sheet.number(Unit::Seconds.of("virtual_s"), outcome.end.as_secs());
+    sheet.number("virtual_s", outcome.end.as_secs());
     let counts = [
         ("rounds", outcome.rounds.len() as u64),
         ("late_results", outcome.rounds.iter().map(|row| row.late).sum()),
@@ -21,12 +33,12 @@ pub fn summarise(finished: &Finished, targets: &[Target]) -> (BTreeMap<String, f
         ("messages_retried", total.retried),
     ];
     for (name, n) in counts {
-        sheet.number(Unit::Count.of(name), n as f64);
+        sheet.number(name, n as f64);
     }
-    sheet.number(Unit::Bytes.of("payload_bytes"), total.payload_bytes as f64);
-    sheet.number(Unit::Bytes.of("header_bytes"), total.header_bytes as f64);
+    sheet.number("payload_bytes", total.payload_bytes as f64);
+    sheet.number("header_bytes", total.header_bytes as f64);
     for reason in DropReason::ALL {
-        let name = Unit::Count.of(format!("dropped_{}", reason.as_str()));
+        let name = format!("dropped_{}", reason.as_str());
         sheet.number(name, total.dropped[reason as usize] as f64);
     }
     let mut by_direction = [Cell::default(); Direction::ALL.len()];
@@ -39,24 +51,212 @@ pub fn summarise(finished: &Finished, targets: &[Target]) -> (BTreeMap<String, f
         .iter()
         .map(|direction| (direction.as_str(), &by_direction[*direction as usize]));
     for (name, cell) in of_direction.chain(by_kind.iter().map(|(name, cell)| (*name, cell))) {
-        sheet.number(Unit::Count.of(format!("{name}_messages")), cell.sent as f64);
-        sheet.number(
-            Unit::Bytes.of(format!("{name}_payload_bytes")),
-            cell.payload_bytes as f64,
-        );
+        sheet.number(format!("{name}_messages"), cell.sent as f64);
+        sheet.number(format!("{name}_payload_bytes"), cell.payload_bytes as f64);
     }
-    if !targets.is_empty() {
-        let curves = curves_of(&outcome.scores, &outcome.messages);
-        targets.iter().for_each(|target| target.conclude(&curves, &mut sheet));
-    }
+    let curves = match targets {
+        [] => Vec::new(),
+        _ => curves_of(&outcome.scores, &outcome.messages),
+    };
+    targets.iter().for_each(|target| target.conclude(&curves, &mut sheet));
     if outcome.stopped_early {
-        sheet.number(Unit::Count.of("stopped_early"), 1.0);
+        sheet.number("stopped_early", 1.0);
     }
     if !outcome.warnings.is_empty() {
-        sheet.number(Unit::Count.of(WARNINGS), outcome.warnings.len() as f64);
+        sheet.number(WARNINGS, outcome.warnings.len() as f64);
     }
-    let (mut summary, mut units) = (BTreeMap::from_iter(sheet.take_summary()), sheet.take_units());
-    summary.extend(outcome.summary.iter().cloned());
-    units.extend(outcome.units.iter().map(|(name, unit)| (name.clone(), *unit)));
-    (summary, units)
+    let numbers = sheet.take_summary().into_iter().chain(outcome.summary.iter().cloned());
+    let numbers: BTreeMap<String, f64> = numbers.collect();
+    let scores = outcome.scores.iter().map(|row| row.metric.as_str());
+    let names = || numbers.keys().map(|name| base(name)).chain(scores.clone());
+    // A strategy that has terms says a unit there, and one without where it writes a number down.
+    let mut units = outcome.units.clone();
+    let known = names().filter_map(|name| Some((name.to_owned(), find(&terms, name)?.unit)));
+    units.extend(known.filter(|(_, unit)| *unit != Unit::Number));
+    Summary {
+        terms: meanings(&terms, names()),
+        units,
+        numbers,
+    }
+}
+
+/// Of every run.
+pub const TERMS: &[Term] = &[
+    Term::new(
+        "virtual_s",
+        "Virtual time",
+        Unit::Seconds,
+        "Virtual time from the start to the end of the run.",
+        "",
+    )
+    .lower(),
+    count("rounds", "Rounds", "Rounds that the server has ended."),
+    Term::new(
+        target::REACHED,
+        "Target reached",
+        Unit::Share,
+        "Whether a score was ever as good as the card's target for it, 1 or 0; over runs, in what share of them.",
+        "",
+    )
+    .higher(),
+    count(
+        target::ROUNDS,
+        "Rounds to the target",
+        "Rounds until the first score that is as good as the target.",
+    )
+    .lower(),
+    Term::new(
+        target::TIME,
+        "Virtual time to the target",
+        Unit::Seconds,
+        "Virtual time until the first score that is as good as the target.",
+        "",
+    )
+    .lower(),
+    Term::new(
+        target::BYTES,
+        "Bytes to the target",
+        Unit::Bytes,
+        "Bytes on the wire, headers and retries included, in all rounds until the first score that is as good as the target.",
+        "",
+    )
+    .lower(),
+    count(
+        "stopped_early",
+        "Stopped early",
+        "Whether the card's `stop` has ended the run before its last round, 1 if it has.",
+    ),
+    count(
+        WARNINGS,
+        "Warnings",
+        "Things that the run warns of; manifest.json has their texts.",
+    )
+    .lower(),
+    count(
+        "late_results",
+        "Late results",
+        "Results that came after the deadline of their round.",
+    )
+    .lower(),
+    count(
+        "handled_events",
+        "Handled events",
+        "Events that the simulator went through: what a run costs to simulate.",
+    ),
+    count(
+        "messages_sent",
+        "Messages sent",
+        "Messages handed to the network, each once, whatever its retries.",
+    )
+    .lower(),
+    count(
+        "messages_delivered",
+        "Messages delivered",
+        "Messages that reached their receiver.",
+    ),
+    count(
+        "messages_dropped",
+        "Messages dropped",
+        "Messages that never arrive, for whatever reason.",
+    )
+    .lower(),
+    count(
+        "messages_in_flight",
+        "Messages in flight",
+        "Messages under way, or held for an absent receiver, when the run ended.",
+    ),
+    count(
+        "messages_retried",
+        "Messages sent again",
+        "Transmissions beyond the first, over all messages.",
+    )
+    .lower(),
+    bytes(
+        "payload_bytes",
+        "Payload bytes",
+        "Bytes of what messages hold, retries included, over all messages.",
+    ),
+    bytes(
+        "header_bytes",
+        "Header bytes",
+        "Bytes of the headers around messages, retries included.",
+    ),
+    count(
+        "dropped_loss",
+        "Dropped by loss",
+        "Messages that the network lost, and every retry of them.",
+    )
+    .lower(),
+    count(
+        "dropped_absent",
+        "Dropped by absence",
+        "Messages whose receiver was offline.",
+    )
+    .lower(),
+    count(
+        "dropped_dropout",
+        "Dropped by dropout",
+        "Messages whose receiver had left in mid-round.",
+    )
+    .lower(),
+    count(
+        "uplink_messages",
+        "Uplink messages",
+        "Messages from clients to the server.",
+    )
+    .lower(),
+    count(
+        "downlink_messages",
+        "Downlink messages",
+        "Messages from the server to clients.",
+    )
+    .lower(),
+    count("peer_messages", "Peer messages", "Messages from client to client.").lower(),
+    bytes(
+        "uplink_payload_bytes",
+        "Uplink payload",
+        "Bytes of what messages from clients to the server hold, retries included.",
+    ),
+    bytes(
+        "downlink_payload_bytes",
+        "Downlink payload",
+        "Bytes of what messages from the server to clients hold, retries included.",
+    ),
+    bytes(
+        "peer_payload_bytes",
+        "Peer payload",
+        "Bytes of what messages from client to client hold, retries included.",
+    ),
+    count("*_messages", "* messages", "Messages of the kind `*`.").lower(),
+    bytes(
+        "*_payload_bytes",
+        "* payload",
+        "Bytes of what messages of the kind `*` hold, retries included.",
+    ),
+    Term::new(
+        "online_share",
+        "Clients online",
+        Unit::Number,
+        "Share of the clients that are online at the end of a round.",
+        "",
+    )
+    .from(0.0)
+    .up_to(1.0),
+    Term::new(
+        "epsilon_mean_*",
+        "Mean epsilon so far, *",
+        Unit::Number,
+        "Epsilon that a client has spent on `*` by the end of a round, added up, the mean over clients.",
+        "",
+    )
+    .from(0.0)
+    .lower(),
+];
+
+const fn count(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Count, about, "")
+}
+
+const fn bytes(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Bytes, about, "").lower()
 }

@@ -3,6 +3,7 @@
 use super::error::ReadError;
 use crate::metric::Unit;
 use crate::table::{number_text, parse_number};
+use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,6 +36,9 @@ pub struct Manifest {
     /// What the metrics of the summary and the scores are measured in, by name; those that are missing are plain numbers.
     #[serde(default)]
     pub units: BTreeMap<String, Unit>,
+    /// What they mean, by name; those that are missing say nothing of themselves.
+    #[serde(default)]
+    pub terms: BTreeMap<String, Meaning>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,

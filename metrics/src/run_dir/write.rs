@@ -9,6 +9,7 @@ use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use crate::table::{Row, TimingRow, encode};
+use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,6 +51,8 @@ pub struct RunResult {
     pub public_facts: BTreeMap<String, serde_json::Value>,
     /// For the manifest.
     pub units: BTreeMap<String, Unit>,
+    /// For the manifest.
+    pub terms: BTreeMap<String, Meaning>,
     /// For the manifest.
     pub trusted: Vec<String>,
     /// Added to the manifest's notes.
@@ -255,6 +258,7 @@ impl RunWriter {
         let mut manifest = self.manifest.clone();
         manifest.public_facts.clone_from(&result.public_facts);
         manifest.units.clone_from(&result.units);
+        manifest.terms.clone_from(&result.terms);
         manifest.trusted.clone_from(&result.trusted);
         manifest.notes.extend(result.notes.iter().cloned());
         manifest.warnings.extend(result.warnings.iter().cloned());

@@ -128,6 +128,7 @@ fn points_are_collected_from_finished_runs_only() {
     assert!(read_sweep_manifest(&dir).unwrap().finished);
     let back = SweepDir::open(&dir).unwrap();
     assert_eq!(back.unfinished(), None);
+    assert_eq!(back.manifest.terms["payload_bytes"].words, "Payload bytes");
     assert_eq!(back.points.len(), 8);
     assert_eq!(back.points[2].summary["a,\"b\"@Theorem 4.2"], 2.0 / 3.0);
     assert_eq!(back.points[5].summary, [("z".to_owned(), f64::INFINITY)].into());

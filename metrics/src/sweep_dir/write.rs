@@ -225,12 +225,9 @@ impl SweepWriter {
     /// [`WriteError::Read`] when a run directory is damaged, [`WriteError::Io`].
     pub fn collect(&self) -> Result<usize, WriteError> {
         let _lock = self.lock_tables();
-        let (rows, units) = read_points(&self.dir, &self.manifest)?;
-        let manifest = SweepManifest {
-            units,
-            finished: rows.len() == self.manifest.n_points(),
-            ..self.manifest.clone()
-        };
+        let mut manifest = self.manifest.clone();
+        let rows = read_points(&self.dir, &mut manifest)?;
+        manifest.finished = rows.len() == manifest.n_points();
         commit(&Files, &[(self.dir.join(POINTS), encode_points(&manifest.axes, &rows))])?;
         commit(&Files, &[(self.dir.join(SWEEP), to_json(&manifest))])?;
         if manifest.finished {

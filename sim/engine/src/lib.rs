@@ -99,6 +99,7 @@ pub mod prelude {
     pub use folkmoot_draws::{Purpose, SimRng, Streams};
     pub use folkmoot_metrics::run_dir::Artifact;
     pub use folkmoot_metrics::{
-        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime, Unit,
+        Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime, Term,
+        Unit,
     };
 }

@@ -18,6 +18,7 @@ mod rows;
 mod scale;
 mod scores;
 mod settings;
+mod terms;
 mod train;
 mod whole;
 
@@ -28,6 +29,7 @@ pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training};
+pub use terms::TERMS;
 pub(crate) use whole::Whole;
 
 use crate::rounds::{RoundStrategy, Rounds};

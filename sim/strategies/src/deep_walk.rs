@@ -19,7 +19,7 @@
 //! A walk has `walk_length` vertices, its start among them, and ends early where there is nobody to go to. An edge counts if either
 //! end has told it, so one that is away hides only the edges between absent devices.
 
-use crate::node_embedding::{Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, Walked};
+use crate::node_embedding::{self, Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, Walked};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::{Rng, SeedableRng, index, shuffle};
 use folkmoot_engine::messages;
@@ -67,6 +67,10 @@ impl Settings for Params {
 
     fn rounds(&self) -> Option<u32> {
         Some(1)
+    }
+
+    fn terms() -> Vec<Term> {
+        node_embedding::TERMS.to_vec()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

@@ -14,8 +14,8 @@
 //!
 //! Deviations from the paper: late updates are dropped, not waited for. Not modelled: compression.
 
-use crate::classifier::{Accuracy, Classifier, Facts, Handed, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{Protocol, RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::classifier::{self, Accuracy, Classifier, Facts, Handed, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, part};
@@ -52,6 +52,10 @@ impl Settings for Params {
 
     fn doubts(&self) -> Vec<Broken> {
         self.training.doubts()
+    }
+
+    fn terms() -> Vec<Term> {
+        [rounds::TERMS, classifier::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

@@ -42,6 +42,7 @@ pub mod params;
 mod scores;
 mod server;
 mod study;
+mod terms;
 pub mod theory;
 mod walking;
 
@@ -52,7 +53,7 @@ pub use options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant
 pub use params::Params;
 pub use server::Server;
 
-use crate::node_embedding::{Facts, OwnVertex, VertexOwners};
+use crate::node_embedding::{self, Facts, OwnVertex, VertexOwners};
 use crate::settings::{Settings, Shared, Source};
 use clustering::Published;
 use dictionary::Dictionary;
@@ -213,6 +214,10 @@ impl Settings for Params {
 
     fn rounds(&self) -> Option<u32> {
         Some(self.walks_per_node + 1)
+    }
+
+    fn terms() -> Vec<Term> {
+        [terms::TERMS, node_embedding::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

@@ -39,6 +39,7 @@ mod queue;
 mod scores;
 mod step;
 mod study;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -51,7 +52,7 @@ pub use params::Params;
 pub use step::{add_contrast, contrastive_loss};
 pub use train::Past;
 
-use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use data::Data;
 use folkmoot_draws::SimRng;
@@ -69,6 +70,10 @@ impl Settings for Params {
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)
+    }
+
+    fn terms() -> Vec<Term> {
+        [terms::TERMS, rounds::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

@@ -40,6 +40,7 @@ pub mod release;
 mod study;
 mod subjects;
 mod tasks;
+mod terms;
 
 pub use collected::Collected;
 pub use message::{Embeddings, Request, Wish};
@@ -51,7 +52,7 @@ pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};
 
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
-use crate::rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
@@ -105,6 +106,10 @@ impl Settings for Params {
 
     fn doubts(&self) -> Vec<Broken> {
         self.training.doubts()
+    }
+
+    fn terms() -> Vec<Term> {
+        [terms::TERMS, rounds::TERMS, classifier::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

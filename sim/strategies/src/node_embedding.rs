@@ -1,8 +1,10 @@
 //! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
 
 mod recovery;
+mod terms;
 
 pub use recovery::{Recovery, Tally, sample_pairs};
+pub use terms::TERMS;
 
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;

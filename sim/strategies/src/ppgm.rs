@@ -39,6 +39,7 @@ pub mod pairs;
 pub mod params;
 mod scores;
 mod server;
+mod terms;
 pub mod train;
 
 pub use client::Client;
@@ -220,6 +221,10 @@ impl Settings for Params {
 
     fn rounds(&self) -> Option<u32> {
         Some(1)
+    }
+
+    fn terms() -> Vec<Term> {
+        terms::TERMS.to_vec()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

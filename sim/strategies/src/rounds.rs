@@ -42,6 +42,7 @@ mod server;
 mod server_optimiser;
 mod settings;
 mod study;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
+pub use terms::TERMS;
 
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;

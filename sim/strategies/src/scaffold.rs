@@ -23,8 +23,12 @@
 //!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
 
-use crate::classifier::{Accuracy, Classifier, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training};
-use crate::rounds::{Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Watched, Weighting};
+use crate::classifier::{
+    self, Accuracy, Classifier, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training,
+};
+use crate::rounds::{
+    self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Watched, Weighting,
+};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Rules, part};
@@ -98,6 +102,10 @@ impl Settings for Params {
 
     fn doubts(&self) -> Vec<Broken> {
         self.training.doubts()
+    }
+
+    fn terms() -> Vec<Term> {
+        [rounds::TERMS, classifier::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

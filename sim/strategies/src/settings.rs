@@ -29,6 +29,11 @@ pub trait Settings: Part + Default {
         Vec::new()
     }
 
+    /// What the numbers mean that its study writes down. Default: nothing is said, and the manifest has names alone.
+    fn terms() -> Vec<Term> {
+        Vec::new()
+    }
+
     /// What everybody knows of the data.
     ///
     /// # Errors
@@ -141,6 +146,9 @@ pub trait Runs: Send + Sync {
     /// The names of its counters, which a card may observe.
     fn counters(&self) -> &'static [&'static str];
 
+    /// What its numbers mean.
+    fn terms(&self) -> Vec<Term>;
+
     /// Runs it. The first rank gets what it comes to.
     ///
     /// # Errors
@@ -208,6 +216,10 @@ impl<P: Settings> Runs for Whole<P> {
 
     fn counters(&self) -> &'static [&'static str] {
         P::Strategy::COUNTERS
+    }
+
+    fn terms(&self) -> Vec<Term> {
+        P::terms()
     }
 
     fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {

@@ -106,28 +106,25 @@ impl Watch {
             })
         };
         let ((starts, _), (peer, peer_bytes)) = (kind("start"), kind("walk"));
-        sheet.number(Unit::Count.of("walks_started"), starts as f64);
-        sheet.number(Unit::Count.of("walks_completed"), server.walks as f64);
+        sheet.number("walks_started", starts as f64);
+        sheet.number("walks_completed", server.walks as f64);
         for (name, &count) in FedWalk::COUNTERS.iter().zip(&end.counters) {
-            sheet.number(Unit::Count.of(*name), count as f64);
+            sheet.number(*name, count as f64);
         }
         let hops = end.counters[counter::PREDICTED_HOPS];
         if hops > 0 {
             let hits = end.counters[counter::HITS] as f64;
-            sheet.number(Unit::Share.of("predictor_hit_rate"), hits / hops as f64);
+            sheet.number("predictor_hit_rate", hits / hops as f64);
         }
         if starts == 0 {
             return;
         }
         let walks = starts as f64;
-        sheet.number(Unit::Count.of("peer_messages_per_walk"), peer as f64 / walks);
-        sheet.number(Unit::Bytes.of("peer_bytes_per_walk"), peer_bytes as f64 / walks);
-        sheet.number(Unit::Count.of("predicted_hops_per_walk"), hops as f64 / walks);
+        sheet.number("peer_messages_per_walk", peer as f64 / walks);
+        sheet.number("peer_bytes_per_walk", peer_bytes as f64 / walks);
+        sheet.number("predicted_hops_per_walk", hops as f64 / walks);
         if server.walks > 0 {
-            sheet.number(
-                Unit::Count.of("entries_per_walk"),
-                server.entries as f64 / server.walks as f64,
-            );
+            sheet.number("entries_per_walk", server.entries as f64 / server.walks as f64);
         }
         let (l, p) = (system.params.walk_length, system.params.predictor_prob);
         if system.params.self_hop == SelfHop::Message {
@@ -141,13 +138,9 @@ impl Watch {
                 ),
                 ("Theorem 4.2, as printed", theory::printed_messages),
             ] {
-                sheet.reference(
-                    Unit::Count.of("peer_messages_per_walk"),
-                    label,
-                    self.messages_per_walk(system, form),
-                );
+                sheet.reference("peer_messages_per_walk", label, self.messages_per_walk(system, form));
             }
-            sheet.number(Unit::Count.of("peer_messages_per_walk_standard_error"), error);
+            sheet.number("peer_messages_per_walk_standard_error", error);
             let empty = end.counters[counter::EMPTY_POOLS];
             let expected = self.messages_per_walk(system, theory::expected_messages);
             if empty > 0 && peer as f64 / walks > expected + 4.0 * error {
@@ -163,12 +156,12 @@ impl Watch {
             .map(|name| kind(name).1)
             .sum();
         let saved = self.connected_share * theory::plain_walk_bytes(l) - peer_bytes as f64 / walks;
-        sheet.number(Unit::Bytes.of("download_bytes"), download as f64);
+        sheet.number("download_bytes", download as f64);
         if p > 0.0 && saved > 0.0 {
-            sheet.number(Unit::Bytes.of("saved_bytes_per_walk"), saved);
-            sheet.number(Unit::Count.of("break_even_walks"), download as f64 / saved);
+            sheet.number("saved_bytes_per_walk", saved);
+            sheet.number("break_even_walks", download as f64 / saved);
             let per_node = download as f64 / saved / system.n_nodes() as f64;
-            sheet.number(Unit::Count.of("break_even_walks_per_node"), per_node);
+            sheet.number("break_even_walks_per_node", per_node);
         }
     }
 
@@ -196,7 +189,7 @@ fn encoder(end: &End<'_, FedWalk>, sheet: &mut Sheet) {
     let encoded = end.counters[counter::ENCODED];
     if encoded > 0 {
         let changed = end.counters[counter::CHANGED] as f64 / encoded as f64;
-        sheet.number(Unit::Share.of("encoder_changed_share"), changed);
+        sheet.number("encoder_changed_share", changed);
         sheet.number("encoder_epsilon_nominal", system.params.epsilon_encoder);
     }
     if let (Some(published), Some(dictionary)) = (&server.published, &server.dictionary)

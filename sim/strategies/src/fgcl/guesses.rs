@@ -111,12 +111,9 @@ impl View<'_> {
         let sum = |count: fn(&Pairs) -> u64| of_graphs.iter().map(count).sum::<u64>() as f64;
         let n_degrees = sum(|pairs| pairs.n_degrees);
         if n_degrees > 0.0 {
+            sheet.number("nonpositive_degrees", sum(|pairs| pairs.n_nonpositive) / n_degrees);
             sheet.number(
-                Unit::Share.of("nonpositive_degrees"),
-                sum(|pairs| pairs.n_nonpositive) / n_degrees,
-            );
-            sheet.number(
-                Unit::Share.of("graphs_with_nonpositive_degree"),
+                "graphs_with_nonpositive_degree",
                 sum(|pairs| u64::from(pairs.n_nonpositive > 0)) / of_graphs.len() as f64,
             );
         }

@@ -118,10 +118,10 @@ impl View<'_> {
         let held = self.known(end, u32::MAX);
         let last = end.collected.rounds().last().unwrap_or_default();
         let n_stale = held.embeddings.iter().filter(|(round, _)| *round < last).count();
-        sheet.number(Unit::Count.of("graphs_compared"), held.subjects.len() as f64);
+        sheet.number("graphs_compared", held.subjects.len() as f64);
         let n_missing = self.subjects.list().len() - held.subjects.len();
-        sheet.number(Unit::Count.of("graphs_missing"), n_missing as f64);
-        sheet.number(Unit::Count.of("graphs_stale"), n_stale as f64);
+        sheet.number("graphs_missing", n_missing as f64);
+        sheet.number("graphs_stale", n_stale as f64);
         for kept in (0..self.held.shards().len() as u32).filter_map(|client| end.kept(ClientId(client))) {
             for (id, why) in &kept.withheld {
                 sheet.missing(&format!("graph {id}"), why);

@@ -12,7 +12,7 @@ use super::options::{Distillation, Model, Size};
 use super::params::{Split, Training};
 use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
-use crate::rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
+use crate::rounds::{self, Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
@@ -86,6 +86,10 @@ impl Settings for Params {
 
     fn rounds(&self) -> Option<u32> {
         Some(self.protocol.rounds)
+    }
+
+    fn terms() -> Vec<Term> {
+        [super::terms::TERMS, rounds::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -274,7 +278,7 @@ impl RoundStudy<Federated> for Leak {
             sheet.number_if(name, value);
         }
         scores::not_applicable(view.ppgm, sheet);
-        sheet.number(Unit::Count.of("clients_with_pairs"), self.n_with_pairs as f64);
+        sheet.number("clients_with_pairs", self.n_with_pairs as f64);
     }
 }
 

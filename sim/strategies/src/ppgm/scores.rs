@@ -55,7 +55,7 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     sheet.number("chosen_epoch", f64::from(learned.chosen_epoch));
     let validation = chosen.and_then(|epoch| epoch.validation).map(|value| sign * value);
     sheet.number_if(format!("validation_{name}"), validation);
-    sheet.number(Unit::Count.of("parameters"), learned.parameters.len() as f64);
+    sheet.number("parameters", learned.parameters.len() as f64);
     let Some((last, before)) = learned.measured.split_last() else {
         return;
     };
@@ -128,12 +128,12 @@ fn deployment(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     if begun == 0.0 {
         return;
     }
-    sheet.number(Unit::Count.of("matches_begun"), begun);
-    sheet.number(Unit::Count.of("matches_scored"), counted(counter::SCORED));
-    sheet.number(Unit::Count.of("matches_lost"), counted(counter::LOST));
-    sheet.number(Unit::Share.of("share_lost"), counted(counter::LOST) / begun);
-    sheet.number(Unit::Count.of("exchanges_repeated"), counted(counter::REPEATED));
-    sheet.number(Unit::Count.of("invitations_declined"), counted(counter::DECLINED));
+    sheet.number("matches_begun", begun);
+    sheet.number("matches_scored", counted(counter::SCORED));
+    sheet.number("matches_lost", counted(counter::LOST));
+    sheet.number("share_lost", counted(counter::LOST) / begun);
+    sheet.number("exchanges_repeated", counted(counter::REPEATED));
+    sheet.number("invitations_declined", counted(counter::DECLINED));
     let clients = end.clients.iter();
     let mut latencies: Vec<u64> = clients
         .flat_map(|(_, client)| client.latencies.iter().copied())
@@ -141,15 +141,12 @@ fn deployment(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     latencies.sort_unstable();
     if let Some(last) = latencies.len().checked_sub(1) {
         let at = |share: f64| latencies[(share * last as f64).round() as usize] as f64 / 1e9;
-        sheet.number(Unit::Seconds.of("score_latency_median_s"), at(0.5));
-        sheet.number(Unit::Seconds.of("score_latency_p99_s"), at(0.99));
+        sheet.number("score_latency_median_s", at(0.5));
+        sheet.number("score_latency_p99_s", at(0.99));
     }
     // Noise is drawn anew for every message.
     if let (Some(model), None, false) = (end.server.installed(), &view.ppgm.noise, end.setup.dry_run) {
-        sheet.number(
-            Unit::Count.of("scores_unlike_in_memory"),
-            unlike(view, end, model) as f64,
-        );
+        sheet.number("scores_unlike_in_memory", unlike(view, end, model) as f64);
     }
 }
 

@@ -105,7 +105,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         };
         self.0.at_end(&ended, sheet);
         for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
-            sheet.number(Unit::Count.of(*name), *count as f64);
+            sheet.number(*name, *count as f64);
         }
         warn(&end.counters, end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {

@@ -22,14 +22,14 @@ pub(super) fn devices(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) 
         }
     }
     let n_curious = heard.len();
-    sheet.number(Unit::Count.of("curious_devices"), n_curious as f64);
+    sheet.number("curious_devices", n_curious as f64);
     if n_curious == 0 {
         return;
     }
     let others = |v: u32| !is_curious[v as usize];
     let n_own = graph.edges().filter(|&(u, v)| !others(u) || !others(v)).count();
     let share = n_own as f64 / graph.n_edges().max(1) as f64;
-    sheet.number(Unit::Share.of("curious_own_edges"), share);
+    sheet.number("curious_own_edges", share);
     let walks = heard
         .iter()
         .flat_map(|walks| (0..walks.n_sentences()).map(|i| walks.sentence(i)));
@@ -99,7 +99,7 @@ fn walks(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
             found.write("pairs_and_degrees", sheet);
         }
     }
-    sheet.number_if(Unit::Share.of("consecutive_edge_share"), share);
+    sheet.number_if("consecutive_edge_share", share);
 }
 
 /// The control: the server needs no walk to guess that vertices of many neighbours are neighbours, as published vectors say how many a

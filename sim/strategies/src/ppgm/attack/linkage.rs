@@ -115,7 +115,7 @@ pub(super) fn measure(view: &View<'_>, parameters: &[f32], sheet: &mut Sheet) {
             }
             if !untrained {
                 sheet.reference(format!("{name}_top_1"), "chance", found.chance);
-                sheet.number(Unit::Count.of(format!("{name}_queries")), found.n_queries as f64);
+                sheet.number(format!("{name}_queries"), found.n_queries as f64);
             }
         }
     }

@@ -239,7 +239,7 @@ fn distinct_pairs(view: &View<'_>, deployed: &Deployed<'_>, sheet: &mut Sheet) {
     let differ = |pair: &&Pair| data.inputs[pair.first as usize] != data.inputs[pair.second as usize];
     let pairs: Vec<Pair> = data.test.iter().filter(differ).copied().collect();
     sheet.number_if("similarity_auc_distinct", deployed.auc(&data.inputs, &pairs));
-    sheet.number(Unit::Count.of("pairs_alike"), (data.test.len() - pairs.len()) as f64);
+    sheet.number("pairs_alike", (data.test.len() - pairs.len()) as f64);
 }
 
 /// Writes down what was read.

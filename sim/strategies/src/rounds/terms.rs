@@ -1,0 +1,31 @@
+//! What is counted of training in rounds.
+
+use folkmoot_engine::prelude::*;
+
+/// Of every strategy that trains in rounds.
+pub const TERMS: &[Term] = &[
+    count(
+        "refused_updates",
+        "Refused updates",
+        "Updates with a number that is not finite, which take no part; training has diverged at their clients.",
+    ),
+    count(
+        "late_updates",
+        "Late updates",
+        "Updates that came after their round had ended, and were dropped.",
+    ),
+    count(
+        "lost_models",
+        "Lost models",
+        "Models that never reached the client they were for.",
+    ),
+    count(
+        "rounds_without_update",
+        "Rounds without an update",
+        "Rounds in which too few updates came, or none with any weight, so that the model stayed as it was.",
+    ),
+];
+
+const fn count(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Count, about, "").lower()
+}
