@@ -1,6 +1,7 @@
 //! End-to-end tests: the program as its users meet it, one module a subject.
 #![allow(clippy::unwrap_used, reason = "a file or a run that fails fails its test")]
 
+mod arms;
 mod audit;
 mod bad_cards;
 mod bad_data;

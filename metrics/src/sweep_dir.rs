@@ -77,6 +77,9 @@ pub struct SweepManifest {
     /// What the metrics of the points mean, by name; those that are missing say nothing of themselves.
     #[serde(default)]
     pub terms: BTreeMap<String, Meaning>,
+    /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
+    #[serde(default)]
+    pub figures: Vec<String>,
     /// The target that the program was built for.
     #[serde(default)]
     pub target: String,

@@ -16,7 +16,7 @@ pub(crate) struct Arm<'a> {
 }
 
 /// A world whose runs are over sooner has no durations: its clock counts hops.
-const NO_TIME_S: f64 = 1e-3;
+pub(crate) const NO_TIME_S: f64 = 1e-3;
 
 /// The targets that the summaries of a sweep speak of.
 pub(crate) fn targets<'a>(summaries: impl Iterator<Item = &'a BTreeMap<String, f64>>) -> Vec<(&'a str, f64)> {

@@ -13,8 +13,13 @@ use crate::font::{LEADING, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
 
-/// The width of a panel.
+/// The width of a panel, and the height of its area between the axes.
 const PANEL: f64 = 1600.0;
+const AREA: f64 = 720.0;
+/// What a panel is wide in print, in millimetres; text is then 6.3 points high.
+const PANEL_MM: f64 = 85.0;
+/// Points in a millimetre.
+const POINTS: f64 = 72.0 / 25.4;
 /// The size of ordinary text.
 const TEXT: f64 = 42.0;
 /// The size of notes and of values beside bars.
@@ -81,29 +86,69 @@ fn cut(panel: &mut Panel) -> usize {
     }
 }
 
+/// How figures look, where that is not left to the defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    /// The width of a whole figure in print, in millimetres; by default 85 a panel.
+    pub width_mm: Option<f64>,
+    /// The height of the area between the axes, in millimetres; by default 0.45 of a panel's width.
+    pub height_mm: Option<f64>,
+    /// The size of text in print, in points; by default 6.3.
+    pub font_pt: Option<f64>,
+    /// Whether the title is left out.
+    pub no_title: bool,
+}
+
+impl Look {
+    /// An empty page for so many panels side by side. Text has its size in pixels whatever the page is in print, so that it is the page
+    /// that grows or shrinks.
+    fn page(&self, n_columns: usize) -> Scene {
+        let plain_pt = TEXT * PANEL_MM * POINTS / PANEL;
+        let pixels_a_mm = TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS;
+        let panel_mm = self.width_mm.map_or(PANEL_MM, |width| width / n_columns as f64);
+        // Narrower, no axis has room for its labels.
+        let panel = (panel_mm * pixels_a_mm).max(PANEL * 0.4);
+        Scene {
+            panel,
+            area: self
+                .height_mm
+                .map_or(panel * AREA / PANEL, |height| (height * pixels_a_mm).max(AREA * 0.3)),
+            width_mm: panel * n_columns as f64 / pixels_a_mm,
+            is_sized: self.width_mm.is_some(),
+            ..Scene::default()
+        }
+    }
+
+    fn title_of<'a>(&self, figure: &'a Figure) -> &'a str {
+        if self.no_title { "" } else { &figure.title }
+    }
+}
+
 /// A panel whose legend is that of all, if several have the same.
 fn common_legend(panels: &[Panel]) -> Option<&Lines> {
-    let of = |panel| match panel {
-        &Panel::Lines(ref lines) => Some(lines),
-        &Panel::Bars(_) | &Panel::Heat(_) => None,
-    };
-    let all: Option<Vec<&Lines>> = panels.iter().map(of).collect();
+    fn as_lines(panel: &Panel) -> Option<&Lines> {
+        match panel {
+            Panel::Lines(lines) => Some(lines),
+            Panel::Bars(_) | Panel::Heat(_) => None,
+        }
+    }
+    let all: Option<Vec<&Lines>> = panels.iter().map(as_lines).collect();
     let all = all.filter(|all| all.len() > 1)?;
     let legend = lines::legend_of(all[0]);
     (!legend.is_empty() && all.iter().all(|lines| lines::legend_of(lines) == legend)).then_some(all[0])
 }
 
 /// Lays a figure out.
-pub(crate) fn lay_out(figure: &Figure) -> Scene {
-    let mut scene = Scene::default();
-    // Three curves of one thing are looked at side by side.
-    let n_columns = match figure.panels.as_slice() {
-        [Panel::Lines(_), Panel::Lines(_), Panel::Lines(_)] => 3,
-        panels => panels.len().clamp(1, 2),
+pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
+    // Three stand in one row; more would be too small beside each other.
+    let n_columns = match figure.panels.len() {
+        3 => 3,
+        n => n.clamp(1, 2),
     };
-    let width = PANEL * n_columns as f64;
+    let mut scene = look.page(n_columns);
+    let width = scene.panel * n_columns as f64;
     let mut y = EDGE;
-    for line in wrap(&figure.title, TITLE, width - 2.0 * EDGE, 2) {
+    for line in wrap(look.title_of(figure), TITLE, width - 2.0 * EDGE, 2) {
         scene.text((EDGE, y + TITLE * LEADING / 2.0), Anchor::Start, TITLE, BLACK, line);
         y += TITLE * LEADING;
     }
@@ -128,7 +173,7 @@ pub(crate) fn lay_out(figure: &Figure) -> Scene {
     let common = common_legend(&panels);
     for row in panels.chunks(n_columns) {
         let heights = row.iter().enumerate().map(|(column, panel)| {
-            let origin = (PANEL * column as f64, y);
+            let origin = (scene.panel * column as f64, y);
             match panel {
                 Panel::Lines(lines) => lines::draw(&mut scene, lines, origin, common.is_none()),
                 Panel::Bars(bars) => bars::draw(&mut scene, bars, origin),
@@ -172,7 +217,7 @@ fn x_axis(scene: &mut Scene, scale: &Scale, (left, top): Point, (right, bottom):
         }
     }
     let mut y = bottom + TICK + GAP / 2.0 + TEXT + GAP;
-    for line in wrap(&scale.label, TEXT, (right - left).max(PANEL * 0.6), 2) {
+    for line in wrap(&scale.label, TEXT, (right - left).max(scene.panel * 0.6), 2) {
         let middle = f64::midpoint(left, right);
         scene.text((middle, y + TEXT / 2.0), Anchor::Middle, TEXT, BLACK, line);
         y += TEXT * LEADING;

@@ -1,7 +1,7 @@
 //! The one font of all figures: how wide a text is, how to break or cut it, and its outlines.
 //!
-//! The font comes with the program, because a bare machine has none. Text widths are measured in it; an SVG names it
-//! first among common families, and since it is a wide one, a viewer that lacks it shows narrower text in the same place.
+//! The font comes with the program, because a bare machine has none. Text widths are measured in it, and figures hold the outlines of
+//! the letters that they show, so that they look the same wherever they are opened.
 
 use crate::scene::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
@@ -9,9 +9,6 @@ use std::sync::OnceLock;
 
 /// DejaVu Sans 2.37; its licence lies beside it.
 static BYTES: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
-
-/// The families an SVG asks for, in order.
-pub(crate) const FAMILIES: &str = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif";
 
 /// The height of a line of text over its size.
 pub(crate) const LEADING: f64 = 1.3;
@@ -47,6 +44,44 @@ fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
         last = Some(id);
     }
     (glyphs, f64::from(x))
+}
+
+/// The glyphs of `text` by number, each with its place on a baseline that starts at the origin, and the width of it all.
+pub(crate) fn places(text: &str, size: f64) -> (Vec<(u16, f64)>, f64) {
+    let (glyphs, width) = glyphs(text, size);
+    let place = |glyph: &Glyph| (glyph.id.0, f64::from(glyph.position.x));
+    (glyphs.iter().map(place).collect(), width)
+}
+
+/// Units of the font in an em.
+pub(crate) fn units_per_em() -> f64 {
+    f64::from(font().units_per_em().unwrap_or(2048.0))
+}
+
+/// The outline of a glyph in units of the font, upwards, as an SVG path; blank for a space.
+pub(crate) fn path(glyph: u16) -> String {
+    let curves = font()
+        .outline(ab_glyph::GlyphId(glyph))
+        .map_or(Vec::new(), |outline| outline.curves);
+    let mut path = String::new();
+    let mut at = None;
+    for curve in curves {
+        let (from, to) = match curve {
+            OutlineCurve::Line(from, to) | OutlineCurve::Quad(from, _, to) | OutlineCurve::Cubic(from, .., to) => {
+                (from, to)
+            }
+        };
+        if at != Some(from) {
+            path += &format!("M{} {}", from.x, from.y);
+        }
+        match curve {
+            OutlineCurve::Quad(_, control, _) => path += &format!("Q{} {} {} {}", control.x, control.y, to.x, to.y),
+            // A TrueType font has no cubic curves.
+            OutlineCurve::Line(..) | OutlineCurve::Cubic(..) => path += &format!("L{} {}", to.x, to.y),
+        }
+        at = Some(to);
+    }
+    path
 }
 
 /// The outlines of `text` on a baseline that starts at the origin, as quadratic curves with their control points in the

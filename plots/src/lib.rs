@@ -13,7 +13,7 @@
 //! are bands; legends lie off the data. The font comes with the crate, so nothing is asked of the system.
 //!
 //! ```no_run
-//! for file in folkmoot_plots::draw_run("runs/fedwalk".as_ref())? {
+//! for file in folkmoot_plots::draw_run("runs/fedwalk".as_ref(), &folkmoot_plots::Drawing::default())? {
 //!     assert!(file.starts_with("runs/fedwalk/figures"));
 //! }
 //! # Ok::<(), folkmoot_plots::PlotError>(())
@@ -25,6 +25,7 @@ mod draw;
 mod figure;
 mod font;
 mod names;
+mod pdf;
 mod png;
 mod profile;
 mod raster;
@@ -37,6 +38,7 @@ mod sweep;
 mod tests;
 mod verdicts;
 
+pub use draw::Look;
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -55,6 +57,14 @@ pub enum PlotError {
     /// A figure cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A figure that is asked for is not among those that the directory has data for.
+    #[error("there is no figure {wanted} here; there are {there}")]
+    Unknown {
+        /// What it was to be called.
+        wanted: String,
+        /// What there is.
+        there: String,
+    },
     /// A figure cannot be drawn: a bug.
     #[error("figure {figure} cannot be drawn: {reason}; please report it")]
     Draw {
@@ -65,29 +75,106 @@ pub enum PlotError {
     },
 }
 
-/// Draws the standard figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a run that
+/// Which figures are drawn, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawing {
+    /// All of them; otherwise those that the card names, or those that answer most questions where it names none.
+    pub all: bool,
+    /// These alone, in this order, by their names; `*` stands for anything.
+    pub only: Vec<String>,
+    /// How they look.
+    pub look: Look,
+    /// Whether they are written as PDF, too.
+    pub pdf: bool,
+}
+
+/// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a run that
 /// is not finished, what there is is drawn, with a note that says so.
 ///
 /// # Errors
 ///
-/// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
-pub fn draw_run(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+/// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
+/// [`PlotError::Write`] when one cannot be saved.
+pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     let run = RunDir::open(dir)?;
-    save(dir, &run::figures(&run, artifacts::of_run(&run)?))
+    let of_artifacts = artifacts::of_run(&run)?;
+    let mut usual = run::usual(&run);
+    usual.extend(of_artifacts.iter().map(|figure| figure.name.clone()));
+    let figures = drawing.choose(run::figures(&run, of_artifacts), &run.manifest.figures, &usual)?;
+    save(dir, &figures, drawing)
 }
 
-/// Draws the figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
+/// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
 /// missing are left out, with a note that says so.
 ///
 /// # Errors
 ///
-/// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Write`] when a figure cannot be saved.
-pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+/// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
+/// [`PlotError::Write`] when one cannot be saved.
+pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     let sweep = SweepDir::open(dir)?;
     let mut figures = sweep::of_curves(&sweep)?;
     figures.extend(sweep::figures(&sweep));
-    figures.extend(sweep::of_artifacts(&sweep)?);
-    save(dir, &figures)
+    let of_artifacts = sweep::of_artifacts(&sweep)?;
+    let mut usual: Vec<String> = sweep::USUAL.map(str::to_owned).to_vec();
+    usual.extend(of_artifacts.iter().map(|figure| figure.name.clone()));
+    figures.extend(of_artifacts);
+    let figures = drawing.choose(figures, &sweep.manifest.figures, &usual)?;
+    save(dir, &figures, drawing)
+}
+
+impl Drawing {
+    /// Every figure there is.
+    pub fn all() -> Drawing {
+        Drawing {
+            all: true,
+            ..Drawing::default()
+        }
+    }
+
+    /// Those of the figures that are asked for, by the command or else by the card, or the usual ones.
+    fn choose(&self, figures: Vec<Figure>, of_card: &[String], usual: &[String]) -> Result<Vec<Figure>, PlotError> {
+        let named = |names: &[String]| -> Vec<Figure> {
+            let of_name = |name: &String| {
+                figures
+                    .iter()
+                    .filter(|figure| is_called(&figure.name, name))
+                    .cloned()
+                    .collect()
+            };
+            let mut chosen: Vec<Figure> = names.iter().flat_map(|name| -> Vec<Figure> { of_name(name) }).collect();
+            let mut seen = BTreeSet::new();
+            chosen.retain(|figure| seen.insert(figure.name.clone()));
+            chosen
+        };
+        let missing = |name: &&String| !figures.iter().any(|figure| is_called(&figure.name, name));
+        if let Some(wanted) = self.only.iter().find(missing) {
+            let there: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+            return Err(PlotError::Unknown {
+                wanted: wanted.clone(),
+                there: there.join(", "),
+            });
+        }
+        if !self.only.is_empty() {
+            return Ok(named(&self.only));
+        }
+        if self.all {
+            return Ok(figures);
+        }
+        // A card names figures of its runs and of its sweep in one list; here, those of the other are none.
+        let of_card = named(of_card);
+        Ok(if of_card.is_empty() { named(usual) } else { of_card })
+    }
+}
+
+/// Whether a figure's name is `wanted`, in which `*` stands for anything.
+fn is_called(name: &str, wanted: &str) -> bool {
+    match wanted.split_once('*') {
+        None => name == wanted,
+        Some((head, tail)) => name
+            .strip_prefix(head)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && is_called(&rest[at..], tail))),
+    }
 }
 
 /// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, and `printed`.
@@ -96,17 +183,17 @@ pub fn draw_sweep(dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
 ///
 /// [`PlotError::Write`] when a figure cannot be saved.
 pub fn draw_audit(dir: &Path, names: &[String], found: &[Found]) -> Result<Vec<PathBuf>, PlotError> {
-    save(dir, &verdicts::figures(names, found))
+    save(dir, &verdicts::figures(names, found), &Drawing::default())
 }
 
 /// How many figures are held at a time between drawing and writing.
 const AT_ONCE: usize = 64;
 
-fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {
+fn save(dir: &Path, figures: &[Figure], drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
     let mut taken = BTreeSet::new();
     for some in figures.chunks(AT_ONCE) {
-        let drawn: Vec<Result<_, PlotError>> = some.par_iter().map(draw_forms).collect();
+        let drawn: Vec<Result<_, PlotError>> = some.par_iter().map(|figure| draw_forms(figure, drawing)).collect();
         // Written in order, so that what is there after a failure does not depend on threads.
         for (figure, forms) in some.iter().zip(drawn) {
             // Two metrics may differ only in signs that no file name holds.
@@ -127,14 +214,15 @@ fn save(dir: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, PlotError> {
 }
 
 /// The bytes of a figure's files, with their endings.
-fn draw_forms(figure: &Figure) -> Result<[(&'static str, Vec<u8>); 2], PlotError> {
-    let scene = draw::lay_out(figure);
+fn draw_forms(figure: &Figure, drawing: &Drawing) -> Result<Vec<(&'static str, Vec<u8>)>, PlotError> {
+    let scene = draw::lay_out(figure, &drawing.look);
     let (svg, png) = rayon::join(|| render::svg(&scene), || render::png(&scene));
     let svg = svg.map_err(|reason| PlotError::Draw {
         figure: figure.name.clone(),
         reason,
     })?;
-    Ok([("svg", svg), ("png", png)])
+    let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene)));
+    Ok([("svg", svg), ("png", png)].into_iter().chain(pdf).collect())
 }
 
 /// A text as part of a file name: what is not a letter or a digit becomes a hyphen.

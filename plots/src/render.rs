@@ -1,14 +1,14 @@
 //! A scene as SVG, through plotters' backend, and as PNG, through a rasteriser of our own (`raster.rs`).
 
 use crate::raster::Page;
-use crate::scene::{Anchor, Color, Point, Scene, Shape};
+use crate::scene::{Color, Point, Scene, Shape};
 use crate::{font, png};
 use plotters::backend::{DrawingBackend, SVGBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontTransform, IntoFont, RGBAColor, TextStyle};
+use plotters::style::RGBAColor;
+use std::collections::BTreeSet;
 
 /// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as SVG's `0.5ex`.
-const HALF_X_HEIGHT: f64 = 0.273;
+pub(crate) const HALF_X_HEIGHT: f64 = 0.273;
 
 fn rgba(color: Color, alpha: f64) -> RGBAColor {
     RGBAColor(color.0, color.1, color.2, alpha)
@@ -22,7 +22,7 @@ fn whole((x, y): Point) -> (i32, i32) {
     (x.round() as i32, y.round() as i32)
 }
 
-/// The scene as SVG text, with text as text.
+/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it reads.
 pub(crate) fn svg(scene: &Scene) -> Result<Vec<u8>, String> {
     let mut out = String::new();
     {
@@ -42,7 +42,73 @@ pub(crate) fn svg(scene: &Scene) -> Result<Vec<u8>, String> {
         backend.present().map_err(told)?;
     }
     // Inherited by every line: without it, sharp turns of a noisy curve grow spikes.
-    Ok(out.replacen("<svg ", "<svg stroke-linejoin=\"round\" ", 1).into_bytes())
+    let pixels = format!("<svg width=\"{}\" height=\"{}\" ", scene.width, scene.height);
+    let height_mm = scene.width_mm * f64::from(scene.height) / f64::from(scene.width.max(1));
+    let size = match scene.is_sized {
+        true => format!("width=\"{:.2}mm\" height=\"{height_mm:.2}mm\"", scene.width_mm),
+        false => format!("width=\"{}\" height=\"{}\"", scene.width, scene.height),
+    };
+    let printed = format!("<svg {size} stroke-linejoin=\"round\" ");
+    let out = out.replacen(&pixels, &printed, 1);
+    let end = out.rfind("</svg>").unwrap_or(out.len());
+    Ok(format!("{}{}{}", &out[..end], texts(scene), &out[end..]).into_bytes())
+}
+
+/// The texts of a scene: their glyphs, and where each stands.
+fn texts(scene: &Scene) -> String {
+    let mut known = BTreeSet::new();
+    let (mut glyphs, mut texts) = (String::new(), String::new());
+    for shape in &scene.shapes {
+        let Shape::Text {
+            at,
+            anchor,
+            size,
+            upwards,
+            color,
+            text,
+        } = shape
+        else {
+            continue;
+        };
+        let (places, width) = font::places(text, *size);
+        let along = anchor.before(width);
+        let across = HALF_X_HEIGHT * size;
+        let turn = match upwards {
+            true => format!("translate({:.1} {:.1}) rotate(-90)", at.0 + across, at.1 - along),
+            false => format!("translate({:.1} {:.1})", at.0 + along, at.1 + across),
+        };
+        let scale = size / font::units_per_em();
+        let Color(red, green, blue) = color;
+        texts += &format!(
+            "<g fill=\"#{red:02X}{green:02X}{blue:02X}\" transform=\"{turn} scale({scale:.6} -{scale:.6})\" role=\"img\" aria-label=\"{}\">\n",
+            escaped(text)
+        );
+        for (glyph, x) in places {
+            let path = font::path(glyph);
+            if path.is_empty() {
+                continue;
+            }
+            if known.insert(glyph) {
+                glyphs += &format!("<path id=\"glyph{glyph}\" d=\"{path}\"/>\n");
+            }
+            texts += &format!("<use href=\"#glyph{glyph}\" x=\"{:.0}\"/>\n", x / scale);
+        }
+        texts += "</g>\n";
+    }
+    format!("<defs>\n{glyphs}</defs>\n{texts}")
+}
+
+/// A text as an attribute's value.
+fn escaped(text: &str) -> String {
+    let sign = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        c if c.is_control() => "\u{fffd}".to_owned(),
+        c => c.to_string(),
+    };
+    text.chars().map(sign).collect()
 }
 
 fn svg_shape(backend: &mut SVGBackend<'_>, shape: &Shape) -> Result<(), String> {
@@ -56,30 +122,8 @@ fn svg_shape(backend: &mut SVGBackend<'_>, shape: &Shape) -> Result<(), String> 
         Shape::Polygon { points, color, alpha } => backend
             .fill_polygon(points.iter().map(|&point| whole(point)), &rgba(*color, *alpha))
             .map_err(told),
-        Shape::Text {
-            at,
-            anchor,
-            size,
-            upwards,
-            color,
-            text,
-        } => {
-            let h_pos = match anchor {
-                Anchor::Start => HPos::Left,
-                Anchor::Middle => HPos::Center,
-                Anchor::End => HPos::Right,
-            };
-            // The backend divides the size by 1.24 to get that of an em.
-            let color = rgba(*color, 1.0);
-            let font = (font::FAMILIES, size * 1.24).into_font();
-            let font = if *upwards {
-                font.transform(FontTransform::Rotate270)
-            } else {
-                font
-            };
-            let style = TextStyle::from(font).color(&color).pos(Pos::new(h_pos, VPos::Center));
-            backend.draw_text(text, &style, whole(*at)).map_err(told)
-        }
+        // Texts lie over everything else, and are written behind it.
+        Shape::Text { .. } => Ok(()),
     }
 }
 
@@ -121,11 +165,7 @@ fn paint(page: &mut Page, shape: &Shape) {
             text,
         } => {
             let (curves, width) = font::outlines(text, *size);
-            let along = match anchor {
-                Anchor::Start => 0.0,
-                Anchor::Middle => -width / 2.0,
-                Anchor::End => -width,
-            };
+            let along = anchor.before(width);
             let across = HALF_X_HEIGHT * size;
             for (x, y) in near(&[*at]) {
                 // The baseline lies on a whole pixel, so that the feet of letters are sharp.

@@ -3,7 +3,9 @@
 mod clients;
 mod scores;
 
+use crate::curves::NO_TIME_S;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::file_part;
 use crate::names::{Unit, Units, heading, si};
 use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
@@ -51,13 +53,31 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(scores::epsilon_by_round(run));
     figures.extend(of_artifacts);
     let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
+    let is_ideal = !has_durations(run);
     for figure in &mut figures {
+        if is_ideal && figure.name.starts_with("score-") {
+            figure
+                .notes
+                .push("An ideal world: messages and work take no time.".to_owned());
+        }
         figure.title = heading(&run.manifest.name, &figure.title);
         if !run.manifest.finished {
             figure.notes.push(unfinished.clone());
         }
     }
     figures
+}
+
+/// Whether messages and work took any time: the clock of an ideal world counts hops.
+fn has_durations(run: &RunDir) -> bool {
+    run.summary.get("virtual_s").is_none_or(|end| *end >= NO_TIME_S)
+}
+
+/// The names of figures that answer most questions of a run: its first score, what was sent in all, curves within it, privacy spent.
+pub(crate) fn usual(run: &RunDir) -> Vec<String> {
+    let score = scores::first(run).map(|metric| format!("score-{}-by-*", file_part(metric)));
+    let others = ["cumulative-bytes", "by-*", "epsilon"].map(str::to_owned);
+    score.into_iter().chain(others).collect()
 }
 
 fn bytes(row: &MessageRow) -> f64 {
@@ -269,7 +289,11 @@ fn participation(run: &RunDir) -> Option<Figure> {
         y: Axis::amount("Results", Unit::Count),
         series,
     };
-    (!lines.series.is_empty()).then(|| figure("participation", "results asked for and received", Panel::Lines(lines)))
+    let varies = lines
+        .series
+        .iter()
+        .any(|series| series.points.iter().any(|point| point.1 != series.points[0].1));
+    varies.then(|| figure("participation", "results asked for and received", Panel::Lines(lines)))
 }
 
 /// A count to three significant digits, for a remark.
@@ -318,5 +342,6 @@ fn fate(run: &RunDir) -> Option<Figure> {
         stacked: true,
         references: Vec::new(),
     };
-    (!bars.rows.is_empty()).then(|| figure("message-fate", "what became of the messages", Panel::Bars(bars)))
+    let lost = run.messages.iter().any(|row| row.dropped + row.in_flight > 0);
+    lost.then(|| figure("message-fate", "what became of the messages", Panel::Bars(bars)))
 }

@@ -36,6 +36,17 @@ pub(crate) enum Anchor {
     End,
 }
 
+impl Anchor {
+    /// Where a text of this width begins, from its place.
+    pub(crate) fn before(self, width: f64) -> f64 {
+        match self {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -width / 2.0,
+            Anchor::End => -width,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     Line {
@@ -66,6 +77,13 @@ pub(crate) type Dash = &'static [f64];
 pub(crate) struct Scene {
     pub(crate) width: u32,
     pub(crate) height: u32,
+    /// The width of a panel, and the height of its area between the axes, in pixels: text and lines have their own sizes, whatever these.
+    pub(crate) panel: f64,
+    pub(crate) area: f64,
+    /// What the width of the page stands for in print.
+    pub(crate) width_mm: f64,
+    /// Whether somebody asked for that; otherwise a screen shows as many pixels as there are.
+    pub(crate) is_sized: bool,
     pub(crate) shapes: Vec<Shape>,
 }
 

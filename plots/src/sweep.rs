@@ -27,6 +27,16 @@ pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> 
 /// As many points as there are different markers.
 const MAX_POINTS: usize = 12;
 
+/// What answers most questions: arms over time and bytes, what a target took, the headline, and curves within runs.
+pub(crate) const USUAL: [&str; 6] = [
+    "curves-*",
+    "target-*",
+    "headline",
+    "messages-and-bytes",
+    "scatter",
+    "by-*",
+];
+
 /// From how many decades on a numeric axis of a sweep is logarithmic.
 const X_DECADES: f64 = 1.4;
 /// So is one of what was measured, beyond this: small values hide below large ones.

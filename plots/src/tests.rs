@@ -6,6 +6,9 @@ mod synthetic;
 use crate::figure::Figure;
 use crate::font;
 use crate::scene::{Anchor, Scene, Shape};
+mod drawing;
+
+use crate::{Drawing, Look};
 use crate::{PlotError, draw, draw_run, draw_sweep};
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::{RunDir, RunResult, RunWriter, SweepDir, SweepWriter};
@@ -136,7 +139,7 @@ fn text_boxes<'a>(scene: &'a Scene) -> Vec<(f64, f64, f64, f64, &'a str)> {
 
 /// Asserts that no text overlaps another and that all lie within the figure.
 fn assert_legible(figure: &Figure) {
-    let scene = draw::lay_out(figure);
+    let scene = draw::lay_out(figure, &Look::default());
     let boxes = text_boxes(&scene);
     let (width, height) = (f64::from(scene.width), f64::from(scene.height));
     for (i, a) in boxes.iter().enumerate() {
@@ -197,10 +200,10 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
     for name in ["a", "b"] {
         let dir = temp.join(name);
         synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
-        let files = draw_run(&dir).unwrap();
+        let files = draw_run(&dir, &Drawing::all()).unwrap();
         assert!(files.iter().all(|file| file.starts_with(dir.join("figures"))));
         drawn.push(files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>());
-        assert_eq!(draw_run(&dir).unwrap(), files);
+        assert_eq!(draw_run(&dir, &Drawing::all()).unwrap(), files);
         let expected = [
             "messages-by-round",
             "bytes-by-round",
@@ -233,7 +236,7 @@ fn any_number_of_threads_draws_the_same_files() {
         let dir = temp.join(&n_threads.to_string());
         synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-        let files = pool.install(|| draw_run(&dir)).unwrap();
+        let files = pool.install(|| draw_run(&dir, &Drawing::all())).unwrap();
         let bytes: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
         (names(&files), bytes)
     });
@@ -244,7 +247,7 @@ fn any_number_of_threads_draws_the_same_files() {
 fn labels_are_escaped_in_svg() {
     let temp = TempDir::new();
     synthetic::write_run(&temp.join("r"), "a < b & c", &synthetic::twelve_kinds(2)).unwrap();
-    for file in draw_run(&temp.join("r"))
+    for file in draw_run(&temp.join("r"), &Drawing::all())
         .unwrap()
         .iter()
         .filter(|file| file.extension().unwrap() == "svg")
@@ -258,7 +261,10 @@ fn absent_data_and_zeros_give_no_figure() {
     let temp = TempDir::new();
     for (name, result) in [("zeros", synthetic::nothing()), ("empty", RunResult::default())] {
         synthetic::write_run(&temp.join(name), name, &result).unwrap();
-        assert_eq!(draw_run(&temp.join(name)).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(
+            draw_run(&temp.join(name), &Drawing::all()).unwrap(),
+            Vec::<PathBuf>::new()
+        );
         assert!(!temp.join(name).join("figures").exists());
     }
     let figures = crate::run::figures(&run_of(&synthetic::averaging(3), true), Vec::new());
@@ -294,7 +300,7 @@ fn an_unfinished_run_is_drawn_with_a_note() {
     let mut run = RunWriter::create(&dir, "s", synthetic::manifest("walks", 1)).unwrap();
     run.save_progress(&result.rounds[..3], &result.messages, &[]).unwrap();
     drop(run);
-    let files = draw_run(&dir).unwrap();
+    let files = draw_run(&dir, &Drawing::all()).unwrap();
     assert!(names(&files).contains(&"messages-by-round.svg".to_owned()));
     assert!(
         fs::read_to_string(&files[0])
@@ -306,7 +312,7 @@ fn an_unfinished_run_is_drawn_with_a_note() {
 #[test]
 fn errors_name_the_file_and_the_rule() {
     let temp = TempDir::new();
-    let error = draw_run(&temp.0).unwrap_err();
+    let error = draw_run(&temp.0, &Drawing::all()).unwrap_err();
     assert!(matches!(error, PlotError::Read(_)));
     assert!(
         error
@@ -314,7 +320,7 @@ fn errors_name_the_file_and_the_rule() {
             .contains("is not a run directory: it has no manifest.json"),
         "{error}"
     );
-    let error = draw_sweep(&temp.0).unwrap_err();
+    let error = draw_sweep(&temp.0, &Drawing::all()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -328,7 +334,7 @@ fn errors_name_the_file_and_the_rule() {
         "round,virtual_s,cohort,completed,dropped,late,staleness_mean\n1,2,x,4,5,6,7\n",
     )
     .unwrap();
-    let error = draw_run(&dir).unwrap_err();
+    let error = draw_run(&dir, &Drawing::all()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -337,7 +343,10 @@ fn errors_name_the_file_and_the_rule() {
     );
     synthetic::write_run(&temp.join("blocked"), "walks", &synthetic::walks()).unwrap();
     fs::write(temp.join("blocked/figures"), "in the way").unwrap();
-    assert!(matches!(draw_run(&temp.join("blocked")), Err(PlotError::Write(_))));
+    assert!(matches!(
+        draw_run(&temp.join("blocked"), &Drawing::all()),
+        Err(PlotError::Write(_))
+    ));
 }
 
 #[test]
@@ -355,7 +364,7 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     ];
     assert_eq!(stems(&figures), expected);
     assert_eq!(figures[0].panels.len(), 2);
-    let files = draw_sweep(&dir).unwrap();
+    let files = draw_sweep(&dir, &Drawing::all()).unwrap();
     let svg = fs::read_to_string(&files[0]).unwrap();
     check_xml(&svg);
     for text in [
@@ -384,7 +393,7 @@ fn a_sweep_that_lacks_a_point_says_so_on_every_figure() {
     let dir = temp.join("s");
     synthetic::sweep_numbers(&dir).unwrap();
     let says = |dir: &Path| {
-        let files = draw_sweep(dir).unwrap();
+        let files = draw_sweep(dir, &Drawing::all()).unwrap();
         let svgs = files.iter().filter(|file| file.extension().unwrap() == "svg");
         let says = svgs.map(|file| {
             let svg = fs::read_to_string(file).unwrap();
@@ -452,9 +461,15 @@ fn a_sweep_of_one_arm_or_of_nothing_yet_draws_nothing() {
         |_, seed| vec![("micro_f1", seed as f64)],
     )
     .unwrap();
-    assert_eq!(draw_sweep(&temp.join("one")).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(
+        draw_sweep(&temp.join("one"), &Drawing::all()).unwrap(),
+        Vec::<PathBuf>::new()
+    );
     SweepWriter::create(&temp.join("none"), Default::default(), "").unwrap();
-    assert_eq!(draw_sweep(&temp.join("none")).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(
+        draw_sweep(&temp.join("none"), &Drawing::all()).unwrap(),
+        Vec::<PathBuf>::new()
+    );
 }
 
 #[test]
@@ -484,7 +499,7 @@ fn long_names_and_large_or_tiny_numbers_stay_legible() {
     // The mean of `gap` over seeds is nowhere a number.
     assert_eq!(figures.len(), 3);
     figures.iter().for_each(assert_legible);
-    draw_sweep(&temp.join("s")).unwrap();
+    draw_sweep(&temp.join("s"), &Drawing::all()).unwrap();
 }
 
 #[test]
@@ -496,7 +511,7 @@ fn metrics_whose_file_names_would_be_one_get_a_file_each() {
     .unwrap();
     let table = "point,x,seed,a b,a/b\n0,1,1,1,2\n1,2,1,3,4\n";
     fs::write(temp.join("s/points.csv"), table).unwrap();
-    let files = draw_sweep(&temp.join("s")).unwrap();
+    let files = draw_sweep(&temp.join("s"), &Drawing::all()).unwrap();
     assert_eq!(
         names(&files),
         ["sweep-a-b.svg", "sweep-a-b.png", "sweep-a-b-2.svg", "sweep-a-b-2.png"]
@@ -512,7 +527,7 @@ fn a_hundred_kinds_are_cut_with_a_note() {
         ..RunResult::default()
     };
     for figure in crate::run::figures(&run_of(&result, true), Vec::new()) {
-        let scene = draw::lay_out(&figure);
+        let scene = draw::lay_out(&figure, &Look::default());
         assert!(scene.height < 5_000);
         assert!(
             text_boxes(&scene)

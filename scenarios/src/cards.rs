@@ -16,6 +16,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "deep-walk/edge-response-blogcatalog",
     "deep-walk/output-layers",
     "deep-walk/output-layers-blogcatalog",
+    "fed-avg/algorithms",
+    "fed-avg/algorithms-cora",
     "fed-avg/mutag",
     "fed-avg/robust",
     "fed-avg/small",

@@ -51,6 +51,9 @@ pub struct ScenarioFile {
     pub targets: BTreeMap<String, f64>,
     /// What ends the run early.
     pub stop: StopFile,
+    /// The figures that answer the question, by their names below `figures`, `*` standing for anything: of the runs and of the sweep in one
+    /// list. Without any, those that answer most questions; `plot --all` draws the others.
+    pub figures: Vec<String>,
     /// Counters to record by round in `observations.csv`, which is no part of the result.
     pub observe: Vec<String>,
     /// What a sweep varies.

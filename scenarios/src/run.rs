@@ -252,6 +252,7 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         dry_run: options.dry_run,
         data_fingerprints: loaded.fingerprints(),
         command: identity.command.clone(),
+        figures: scenario.figures().to_vec(),
         notes: loaded.dataset.notes.clone(),
         warnings: identity.warnings.clone(),
         ..Manifest::default()

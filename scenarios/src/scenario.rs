@@ -136,7 +136,7 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
     }
     if file.stop.target_reached && file.targets.is_empty() {
         let rule = "there is no target to reach; give one, as in targets: {\"test_accuracy\": 0.6}";
-        problems.push_at("stop.target_reached", rule.to_owned());
+        problems.push_at("stop.target_reached", rule);
     }
     let known = strategy.map(Runs::terms).unwrap_or_default();
     let all = [known.as_slice(), TERMS].concat();
@@ -259,6 +259,11 @@ impl Scenario {
     /// The numbers its sweep is about.
     pub fn headline(&self) -> &[String] {
         &self.file.sweep.headline
+    }
+
+    /// The figures that answer its question.
+    pub fn figures(&self) -> &[String] {
+        &self.file.figures
     }
 
     /// The scores to be reached.

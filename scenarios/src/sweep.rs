@@ -58,6 +58,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         axes: scenario.axes().iter().map(named).collect(),
         seeds: scenario.seeds().to_vec(),
         headline: scenario.headline().to_vec(),
+        figures: scenario.figures().to_vec(),
         units: scenario
             .axes()
             .iter()

@@ -253,6 +253,35 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct PlotArgs {
     /// A run or sweep directory
     pub(crate) dir: PathBuf,
+    /// Draw every figure that there are data for, and not only those that the card names
+    #[arg(long, conflicts_with = "only")]
+    pub(crate) all: bool,
+    /// Draw these figures alone, by their names; * stands for anything
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// The width of a whole figure in print, in millimetres [default: 85 a panel]
+    #[arg(long, value_name = "MM", value_parser = print_size)]
+    pub(crate) width: Option<f64>,
+    /// The height of the area between the axes, in millimetres [default: 0.45 of a panel's width]
+    #[arg(long, value_name = "MM", value_parser = print_size)]
+    pub(crate) height: Option<f64>,
+    /// The size of text in print, in points [default: 6.3]
+    #[arg(long, value_name = "PT", value_parser = print_size)]
+    pub(crate) font_size: Option<f64>,
+    /// Leave the titles out
+    #[arg(long)]
+    pub(crate) no_title: bool,
+    /// Write each figure as PDF, too
+    #[arg(long)]
+    pub(crate) pdf: bool,
+}
+
+/// A size that can be printed.
+fn print_size(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(size) if (1.0..=2000.0).contains(&size) => Ok(size),
+        _ => Err("must be a number from 1 to 2000".to_owned()),
+    }
 }
 
 #[derive(Args)]

@@ -6,6 +6,7 @@ use folkmoot_engine::prelude::Options;
 use folkmoot_engine::ranks::{Ranks, agree};
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::sweep_dir::SWEEP;
+use folkmoot_plots::Drawing;
 use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
@@ -192,7 +193,7 @@ pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
 
 /// Draws the figures of a result; a failure to draw spoils no result, so it is only a warning.
 pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usize, Exit> {
-    let files = figures(dir, threads).map_err(|error| {
+    let files = figures(dir, threads, &Drawing::default()).map_err(|error| {
         error.after(&format!(
             "the results in {} are complete, but not their figures",
             dir.display()
@@ -205,14 +206,14 @@ pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usiz
 }
 
 /// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
-pub(crate) fn figures(dir: &Path, threads: Option<u16>) -> Result<Vec<PathBuf>, Exit> {
+pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Result<Vec<PathBuf>, Exit> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(n_threads(threads))
         .build()
         .map_err(|error| Exit::failed(format!("error: cannot start the threads: {error}")))?;
     let drawn = pool.install(|| match dir.join(SWEEP).is_file() {
-        true => folkmoot_plots::draw_sweep(dir),
-        false => folkmoot_plots::draw_run(dir),
+        true => folkmoot_plots::draw_sweep(dir, drawing),
+        false => folkmoot_plots::draw_run(dir, drawing),
     });
     Ok(drawn?)
 }

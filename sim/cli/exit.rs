@@ -107,7 +107,9 @@ impl From<PlotError> for Exit {
     fn from(error: PlotError) -> Self {
         match error {
             PlotError::Draw { .. } => Exit::failed(format!("error: {error}")),
-            PlotError::Read(_) | PlotError::Write(_) => Exit::usage(format!("error: {error}")),
+            PlotError::Read(_) | PlotError::Write(_) | PlotError::Unknown { .. } => {
+                Exit::usage(format!("error: {error}"))
+            }
         }
     }
 }

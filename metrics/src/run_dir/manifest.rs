@@ -39,6 +39,9 @@ pub struct Manifest {
     /// What they mean, by name; those that are missing say nothing of themselves.
     #[serde(default)]
     pub terms: BTreeMap<String, Meaning>,
+    /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
+    #[serde(default)]
+    pub figures: Vec<String>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,

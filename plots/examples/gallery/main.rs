@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use folkmoot_plots::{draw_run, draw_sweep};
+use folkmoot_plots::{Drawing, draw_run, draw_sweep};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -23,14 +23,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, result) in &runs {
         let dir = out.join(name);
         synthetic::write_run(&dir, name, result)?;
-        draw_run(&dir)?;
+        draw_run(&dir, &Drawing::all())?;
     }
     synthetic::sweep_numbers(&out.join("sweep-numbers"))?;
     synthetic::sweep_decades(&out.join("sweep-decades"))?;
     synthetic::sweep_words(&out.join("sweep-words"))?;
     synthetic::sweep_models(&out.join("sweep-models"))?;
     for name in ["sweep-numbers", "sweep-decades", "sweep-words", "sweep-models"] {
-        draw_sweep(&out.join(name))?;
+        draw_sweep(&out.join(name), &Drawing::all())?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says nothing.
 
 use super::legend::{self, Sample};
-use super::{EDGE, GAP, MARKER, PANEL, SMALL, TEXT, THEORY_WIDTH, data_color, theory_dash, x_axis};
+use super::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, data_color, theory_dash, x_axis};
 use crate::figure::{Bar, Bars, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;
@@ -38,7 +38,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
         };
         scale = Scale::fit(&axis, &values, 5);
     }
-    let room = PANEL * 0.34;
+    let room = scene.panel * 0.34;
     let labels: Vec<Vec<String>> = bars.rows.iter().map(|row| wrap(&row.label, TEXT, room, 2)).collect();
     let left = origin.0
         + EDGE
@@ -48,13 +48,13 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
             .map(|text| width(text, TEXT))
             .fold(0.0, f64::max)
         + GAP;
-    let texts: Vec<Vec<String>> = bars.rows.iter().map(|row| side_texts(bars, row)).collect();
+    let texts: Vec<Vec<String>> = bars.rows.iter().map(|row| side_texts(bars, row, room)).collect();
     let widest = texts
         .iter()
         .flatten()
         .map(|text| width(text, SMALL))
         .fold(TEXT, f64::max);
-    let right = origin.0 + PANEL - EDGE - widest - GAP;
+    let right = origin.0 + scene.panel - EDGE - widest - GAP;
     let n_slots = if bars.stacked { 1 } else { bars.groups.len().max(1) };
     let n_lines = labels.iter().map(Vec::len).max().unwrap_or(1);
     let pitch = (n_slots as f64 * THICK).max(n_lines as f64 * TEXT * LINE) + APART;
@@ -91,14 +91,14 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
         }
     }
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
-    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), PANEL);
+    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), scene.panel);
     y - origin.1
 }
 
 /// What stands behind a row: its remark, or each bar's value.
-fn side_texts(bars: &Bars, row: &Row) -> Vec<String> {
+fn side_texts(bars: &Bars, row: &Row, room: f64) -> Vec<String> {
     match &row.remark {
-        Some(remark) => vec![fit(remark, SMALL, PANEL * 0.34)],
+        Some(remark) => vec![fit(remark, SMALL, room)],
         None => row
             .bars
             .iter()

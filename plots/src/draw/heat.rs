@@ -27,7 +27,7 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
     let finite = || heat.values.iter().copied().filter(|value| value.is_finite());
     let (lo, hi) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
     let share = |value: f64| if hi > lo { (value - lo) / (hi - lo) } else { 0.0 };
-    let title = fit(&heat.title, TEXT, PANEL - 2.0 * EDGE);
+    let title = fit(&heat.title, TEXT, scene.panel - 2.0 * EDGE);
     scene.text(
         (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0),
         Anchor::Start,
@@ -42,9 +42,10 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
         .iter()
         .map(|label| width(label, SMALL))
         .fold(0.0, f64::max)
-        .min(PANEL * 0.25);
+        .min(scene.panel * 0.25);
     let left = origin.0 + EDGE + if is_labelled { widest + GAP } else { 0.0 };
-    let cell = SIDE / n as f64;
+    let side = SIDE * (scene.panel / PANEL).min(1.0);
+    let cell = side / n as f64;
     for (at, &value) in heat.values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
         let (x, y) = (left + (at % n) as f64 * cell, top + (at / n) as f64 * cell);
         scene.rect((x, y), (x + cell, y + cell), shade(share(value)));
@@ -60,8 +61,8 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
             );
         }
     }
-    scene.frame((left, top), (left + SIDE, top + SIDE), BLACK, 3.0);
-    let mut bottom = top + SIDE;
+    scene.frame((left, top), (left + side, top + side), BLACK, 3.0);
+    let mut bottom = top + side;
     if is_labelled {
         let size = SMALL.min(cell * 0.8);
         for (i, label) in heat.labels.iter().enumerate() {
@@ -79,7 +80,7 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
         bottom += GAP + size * LEADING;
     }
     if hi >= lo {
-        scale(scene, (left + SIDE + 3.0 * GAP, top), (lo, hi));
+        scale(scene, (left + side + 3.0 * GAP, top), (lo, hi), side);
     }
     bottom + GAP - origin.1
 }
@@ -98,19 +99,19 @@ fn written(value: f64, largest: f64, size: f64, room: f64) -> String {
 }
 
 /// The scale: shades from the largest value down to the smallest.
-fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64)) {
+fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64), side: f64) {
     const STEPS: usize = 60;
-    let step = SIDE / STEPS as f64;
+    let step = side / STEPS as f64;
     for i in 0..STEPS {
         let y = top + i as f64 * step;
         let share = 1.0 - (i as f64 + 0.5) / STEPS as f64;
         scene.rect((left, y), (left + BAR, y + step), shade(share));
     }
-    scene.frame((left, top), (left + BAR, top + SIDE), BLACK, 3.0);
+    scene.frame((left, top), (left + BAR, top + side), BLACK, 3.0);
     for (value, y) in [
         (hi, top + TEXT / 2.0),
-        (f64::midpoint(lo, hi), top + SIDE / 2.0),
-        (lo, top + SIDE - TEXT / 2.0),
+        (f64::midpoint(lo, hi), top + side / 2.0),
+        (lo, top + side - TEXT / 2.0),
     ] {
         scene.text((left + BAR + GAP, y), Anchor::Start, TEXT, BLACK, short(value));
     }

@@ -1,6 +1,6 @@
 //! The legend: a grid of samples and names below a panel.
 
-use super::{EDGE, GAP, PANEL, SMALL, TEXT};
+use super::{EDGE, GAP, SMALL, TEXT};
 use crate::font::{LEADING, fit, width};
 use crate::scene::{Anchor, BLACK, Point, Scene};
 
@@ -15,7 +15,7 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, t
     if entries.is_empty() {
         return top;
     }
-    let most = if room > PANEL { 8 } else { 4 };
+    let most = if room > scene.panel { 8 } else { 4 };
     let room = room - 2.0 * EDGE;
     // A long legend is set smaller, so that it does not outgrow the figure.
     let size = if entries.len() > 6 { SMALL } else { TEXT };

@@ -9,9 +9,6 @@ use crate::font::{LEADING, width, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
 
-/// The height of the area between the axes.
-const HEIGHT: f64 = 720.0;
-
 /// What the curves are to reach is a dotted line.
 const GOAL_DASH: Dash = &[6.0, 10.0];
 
@@ -57,7 +54,7 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
 /// Draws the panel at `origin` and returns its height; without its legend, where several panels have one together.
 pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend: bool) -> f64 {
     let [x_scale, y_scale] = scales(lines);
-    let label = wrap(&y_scale.label, TEXT, HEIGHT, 2);
+    let label = wrap(&y_scale.label, TEXT, scene.area, 2);
     let widest = y_scale
         .ticks
         .iter()
@@ -66,8 +63,8 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     let label_width = label.len() as f64 * TEXT * LEADING;
     let left = origin.0 + EDGE + label_width + GAP + widest + GAP / 2.0 + TICK;
     let last = x_scale.ticks.last().map_or(0.0, |(_, text)| width(text, TEXT) / 2.0);
-    let right = origin.0 + PANEL - EDGE - last;
-    let (top, bottom) = (origin.1 + TEXT / 2.0, origin.1 + TEXT / 2.0 + HEIGHT);
+    let right = origin.0 + scene.panel - EDGE - last;
+    let (top, bottom) = (origin.1 + TEXT / 2.0, origin.1 + TEXT / 2.0 + scene.area);
     let area = Area {
         left,
         right,
@@ -99,7 +96,7 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     let mut taken = Vec::new();
     data.iter().for_each(|series| area.markers(scene, series, &mut taken));
     match with_legend {
-        true => legend::draw(scene, &entries(lines), (origin.0, y), PANEL) - origin.1,
+        true => legend::draw(scene, &entries(lines), (origin.0, y), scene.panel) - origin.1,
         false => y - origin.1,
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scene::{BLACK, GREY, PALETTE};
+use crate::scene::{Anchor, BLACK, GREY, PALETTE};
 
 fn page(scene: &Scene) -> Vec<u8> {
     let mut page = Page::new(scene.width, scene.height);
@@ -11,7 +11,7 @@ fn blank(width: u32, height: u32) -> Scene {
     Scene {
         width,
         height,
-        shapes: Vec::new(),
+        ..Scene::default()
     }
 }
 

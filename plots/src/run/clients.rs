@@ -1,6 +1,6 @@
 //! What single clients carried, and what privacy they spent.
 
-use super::figure;
+use super::{figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::{Unit, short};
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};
@@ -60,7 +60,9 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
                 });
             }
         }
-        if !series.is_empty() {
+        // One step is a number, which stands in the table; an ideal world has no durations.
+        let varies = |series: &Series| series.points.iter().any(|point| point.0 != series.points[0].0);
+        if series.iter().any(varies) && (unit != Unit::Seconds || has_durations(run)) {
             let y = Axis {
                 log_beyond: None,
                 ..Axis::amount("Clients with at most this", Unit::Share)
@@ -130,7 +132,10 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
             Vec::new()
         },
     };
-    (!bars.rows.is_empty()).then(|| {
+    let is_finite = |bar: &Bar| {
+        bar.value.is_some_and(f64::is_finite) || bar.references.iter().flatten().any(|value| value.is_finite())
+    };
+    bars.rows.iter().flat_map(|row| &row.bars).any(is_finite).then(|| {
         let mut figure = figure("epsilon", "privacy spent", Panel::Bars(bars));
         let deltas: BTreeSet<String> = run.privacy.iter().map(|row| short(row.delta_total)).collect();
         let deltas: Vec<String> = deltas.into_iter().collect();

@@ -1,6 +1,6 @@
 //! Scores by round, by virtual time and by bytes spent.
 
-use super::{bytes, figure};
+use super::{bytes, figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
 use crate::names::{Unit, Units, words};
@@ -46,6 +46,13 @@ pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
         series,
     };
     is_curve.then(|| figure("epsilon-by-round", "privacy spent over rounds", Panel::Lines(lines)))
+}
+
+/// The metric that a run scores first.
+pub(super) fn first(run: &RunDir) -> Option<&str> {
+    let mut rows = run.scores.iter();
+    rows.find(|row| !READINGS.contains(&row.split.as_str()))
+        .map(|row| row.metric.as_str())
 }
 
 /// For each metric its values by round, by virtual time and by bytes spent.
@@ -96,6 +103,10 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             .collect();
         let (title, unit) = units.words(metric);
         for (suffix, against, x, measure) in &measures {
+            // An ideal world has no durations: its clock counts hops.
+            if *suffix == "time" && !has_durations(run) {
+                continue;
+            }
             let places: BTreeSet<u64> = rows.iter().map(|row| measure(row).to_bits()).collect();
             let seen = rows.iter().any(|row| row.value.is_finite() && measure(row).is_finite());
             // A single point says something by round; on another axis it only says where the end was.

@@ -89,6 +89,7 @@ impl Place {
                 Attendance::Always | Attendance::Bernoulli => self.horizon,
                 Attendance::OnOff | Attendance::Blink => self.horizon.min(SimSpan(60_000_000)),
             },
+            stop: Default::default(),
             header_bytes: self.header_bytes,
         }
     }
