@@ -11,6 +11,7 @@ mod checkpoints;
 mod cli;
 mod determinism;
 mod emulated;
+mod exports;
 mod federated;
 mod golden;
 mod journey;
