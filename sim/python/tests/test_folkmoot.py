@@ -142,6 +142,14 @@ def test_options_are_handed_on(folder: Path) -> None:
     assert dry.seed == 0 and dry.manifest["dry_run"]
 
 
+def test_what_a_run_warns_of_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"warnings": ["nothing was learned"]}')
+    monkeypatch.setattr("folkmoot._made", lambda *_: tmp_path)
+    with pytest.warns(UserWarning, match="nothing was learned") as warned:
+        folkmoot.run("karate")
+    assert [warning.filename for warning in warned] == [__file__]
+
+
 def test_frames_need_a_library_and_one_that_is_known(monkeypatch: pytest.MonkeyPatch, walk: folkmoot.Run) -> None:
     with pytest.raises(ValueError, match="not of 'numpy'"):
         folkmoot.frames("numpy")
