@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "list",
     "explain",
     "plot",
+    "export",
     "compare",
     "verify",
     "data",

@@ -12,6 +12,7 @@ mod checkpoints;
 mod cli;
 mod determinism;
 mod emulated;
+mod exports;
 mod federated;
 mod golden;
 mod journey;

@@ -6,6 +6,7 @@
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
 //! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it took to reach one.
+//! - [`export`]: the same for all points of a sweep, in forms that other programs read.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
@@ -27,6 +28,7 @@
 mod by_round;
 pub mod compare;
 mod curves;
+pub mod export;
 pub mod ids;
 pub mod ledger;
 pub mod metric;

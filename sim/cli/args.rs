@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Draw the figures of a run or sweep directory again
     Plot(PlotArgs),
+    /// Write the scores of a run or a sweep, by round, virtual time and bytes, for other programs
+    Export(ExportArgs),
     /// Find the first difference between two run directories
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
@@ -282,6 +284,31 @@ fn print_size(text: &str) -> Result<f64, String> {
         Ok(size) if (1.0..=2000.0).contains(&size) => Ok(size),
         _ => Err("must be a number from 1 to 2000".to_owned()),
     }
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    /// A run or sweep directory
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    /// The file to make, or for TensorBoard the directory [default: stdout, of CSV alone]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) to: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct FormArgs {
+    /// One table as CSV, a row a score, with a column per axis of the sweep
+    #[arg(long)]
+    pub(crate) long_csv: bool,
+    /// The same table as a Parquet file
+    #[arg(long, requires = "to")]
+    pub(crate) parquet: bool,
+    /// A directory for TensorBoard, a run a point; its relative time is virtual time
+    #[arg(long, requires = "to")]
+    pub(crate) tensorboard: bool,
 }
 
 #[derive(Args)]

@@ -22,6 +22,7 @@ mod context;
 mod data;
 mod exit;
 mod explain;
+mod export;
 mod findings;
 mod fork;
 mod job;
@@ -76,6 +77,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::List => list::list(&program),
         Command::Explain(args) => explain::explain(&program, &args),
         Command::Plot(args) => plot::plot(&args),
+        Command::Export(args) => export::export(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&program, &args),
         Command::Data(args) => data::data(&program, &args),
