@@ -9,6 +9,7 @@ mod bad_output;
 mod cards;
 mod checkpoints;
 mod cli;
+mod described;
 mod determinism;
 mod emulated;
 mod federated;

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
     Verify(VerifyArgs),
-    /// Write data sets as files that cards map into memory, and check such files
+    /// Describe and write data sets
     #[command(subcommand)]
     Data(DataCommand),
     /// Hold what the papers claim against what was measured
@@ -275,6 +275,8 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum DataCommand {
+    /// Count a data set: sizes, degrees, components, labels, features, and how alike neighbours are
+    Describe(DescribeArgs),
     /// Draw a graph and write it, for dataset: Mapped(path: FILE)
     Generate {
         #[command(flatten)]
@@ -295,6 +297,24 @@ pub(crate) enum DataCommand {
         /// The file
         file: PathBuf,
     },
+}
+
+#[derive(Args)]
+pub(crate) struct DescribeArgs {
+    /// The data set as cards name it, as Karate or "Planetoid(name: Cora)"
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: String,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The seed that it is drawn by, as a card's [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How to print the numbers
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Draw degrees and labels into the folder figures below this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
 }
 
 #[derive(Args)]

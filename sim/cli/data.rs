@@ -1,4 +1,6 @@
-//! `folkmoot data`: data sets as files that cards map into memory.
+//! `folkmoot data`: data sets described, and written as files that cards map into memory.
+
+mod describe;
 
 use crate::args::{DataArgs, DataCommand, WriteArgs};
 use crate::context::{self, Program, quoted};
@@ -14,6 +16,7 @@ use std::path::Path;
 
 pub(crate) fn data(program: &Program, command: &DataCommand) -> Result<(), Exit> {
     match command {
+        DataCommand::Describe(args) => describe::describe(program, args),
         DataCommand::Generate { write, seed } => make(program, write, &DataArgs { data: None }, *seed, true),
         DataCommand::Convert { write, data } => make(program, write, data, None, false),
         DataCommand::Verify { file } => {
