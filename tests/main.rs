@@ -13,6 +13,8 @@ mod described;
 mod determinism;
 mod emulated;
 mod federated;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod golden;
 mod journey;
 mod ledger;
