@@ -39,18 +39,22 @@ fn a_missing_data_set_is_met_with_the_places_looked_in_and_where_to_get_it() {
         &[
             "blogcatalog/blogcatalog.mat was not found",
             "data/blogcatalog/blogcatalog.mat (./data)",
-            "BlogCatalog3",
+            "folkmoot data fetch BlogCatalog",
         ],
     );
     refuses(
         "Planetoid(name: Cora)",
         &[],
-        &["planetoid/cora.npz was not found", "(./data)"],
+        &[
+            "planetoid/cora.npz was not found",
+            "(./data)",
+            "folkmoot data fetch Cora",
+        ],
     );
     refuses(
         "TuDataset(name: \"MUTAG\")",
         &[],
-        &["tudataset/MUTAG was not found", "unpack the zip file"],
+        &["tudataset/MUTAG was not found", "folkmoot data fetch NAME"],
     );
     refuses(
         "EdgeList(edges: \"nope.txt\")",

@@ -10,10 +10,13 @@ mod bad_output;
 mod cards;
 mod checkpoints;
 mod cli;
+mod described;
 mod determinism;
 mod emulated;
 mod exports;
 mod federated;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod golden;
 mod journey;
 mod ledger;

@@ -13,7 +13,7 @@ mod parquet;
 
 use crate::curves::{Curve, CurvePoint, curves};
 use crate::run_dir::{ReadError, RunDir};
-use crate::sweep_dir::{Axis, Point, SWEEP, SweepDir};
+use crate::sweep_dir::{Axis, SWEEP, SweepDir};
 use crate::table::{encode_cells, number_text, parse_number};
 use parquet::Column;
 use std::path::Path;
@@ -67,11 +67,11 @@ impl Export {
         let sweep = SweepDir::open(dir)?;
         let unfinished = sweep.unfinished();
         let SweepDir { manifest, points, .. } = sweep;
-        let runs = points.into_iter().map(|row| {
-            let (point, values, seed) = (row.point, row.values, row.seed);
-            let point = Point { point, values, seed };
-            let run = RunDir::open(&manifest.point_path(dir, &point))?;
-            Ok(ExportedRun::of(manifest.point_name(&point), point.values, &run))
+        let all = manifest.points();
+        let rows = points.iter().filter_map(|row| all.get(row.point as usize));
+        let runs = rows.map(|point| {
+            let run = RunDir::open(&manifest.point_path(dir, point))?;
+            Ok(ExportedRun::of(manifest.point_name(point), point.values.clone(), &run))
         });
         Ok(Export {
             runs: runs.collect::<Result<_, ReadError>>()?,

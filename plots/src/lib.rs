@@ -3,6 +3,7 @@
 //! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
 //!   messages, what privacy was spent; maps, matrices and changes where a strategy left them.
 //! - [`draw_audit`]: verdicts on papers' claims, and printed numbers beside measured ones.
+//! - [`draw_dataset`]: a data set's degrees and labels.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
 //!
 //! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
@@ -21,6 +22,7 @@
 
 mod artifacts;
 mod curves;
+mod dataset;
 mod draw;
 mod figure;
 mod font;
@@ -38,6 +40,7 @@ mod sweep;
 mod tests;
 mod verdicts;
 
+pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
@@ -184,6 +187,15 @@ fn is_called(name: &str, wanted: &str) -> bool {
 /// [`PlotError::Write`] when a figure cannot be saved.
 pub fn draw_audit(dir: &Path, names: &[String], found: &[Found]) -> Result<Vec<PathBuf>, PlotError> {
     save(dir, &verdicts::figures(names, found), &Drawing::default())
+}
+
+/// Draws a data set into the `figures/` of `dir`: `dataset`, with its degrees and labels, if it has either.
+///
+/// # Errors
+///
+/// [`PlotError::Write`] when the figure cannot be saved.
+pub fn draw_dataset(dir: &Path, picture: &DatasetPicture) -> Result<Vec<PathBuf>, PlotError> {
+    save(dir, &dataset::figures(picture), &Drawing::default())
 }
 
 /// How many figures are held at a time between drawing and writing.

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a directory's scenario again and compare fingerprints
     Verify(VerifyArgs),
-    /// Write data sets as files that cards map into memory, and check such files
+    /// Get, describe and write data sets
     #[command(subcommand)]
     Data(DataCommand),
     /// Hold what the papers claim against what was measured
@@ -331,6 +331,12 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum DataCommand {
+    /// List the data sets that need files: which are there, whose they are, how large
+    List(ListArgs),
+    /// Get the files of data sets from where the table of sources says, and check their sums
+    Fetch(FetchArgs),
+    /// Count a data set: sizes, degrees, components, labels, features, and how alike neighbours are
+    Describe(DescribeArgs),
     /// Draw a graph and write it, for dataset: Mapped(path: FILE)
     Generate {
         #[command(flatten)]
@@ -351,6 +357,67 @@ pub(crate) enum DataCommand {
         /// The file
         file: PathBuf,
     },
+}
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args)]
+pub(crate) struct TableArgs {
+    /// Another table of sources, in the form of the one that ships, sim/cli/data/sources.ron
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sources: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[cfg_attr(not(feature = "fetch"), allow(dead_code, reason = "this program cannot fetch"))]
+pub(crate) struct FetchArgs {
+    /// Sets by the names of `data list`, or as cards name them
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+    /// The folder to put them in; else the variable FOLKMOOT_DATA, else ./data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// A proxy to ask, as http://HOST:PORT [default: that of the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy: Option<String>,
+    /// Certificates to trust instead of the usual ones, as PEM: those of a proxy that reads along
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Give up on a host that sends nothing for so many seconds
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout_s: u64,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DescribeArgs {
+    /// The data set as cards name it, as Karate or "Planetoid(name: Cora)"
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: String,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The seed that it is drawn by, as a card's [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How to print the numbers
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Draw degrees and labels into the folder figures below this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,4 +1,9 @@
-//! `folkmoot data`: data sets as files that cards map into memory.
+//! `folkmoot data`: data sets got, described, and written as files that cards map into memory.
+
+mod describe;
+#[cfg(feature = "fetch")]
+mod fetch;
+mod sources;
 
 use crate::args::{DataArgs, DataCommand, WriteArgs};
 use crate::context::{self, Program, quoted};
@@ -14,6 +19,15 @@ use std::path::Path;
 
 pub(crate) fn data(program: &Program, command: &DataCommand) -> Result<(), Exit> {
     match command {
+        DataCommand::List(args) => sources::list(program, args),
+        #[cfg(feature = "fetch")]
+        DataCommand::Fetch(args) => fetch::fetch(program, args),
+        #[cfg(not(feature = "fetch"))]
+        DataCommand::Fetch(_) => Err(Exit::usage(format!(
+            "error: this {} was built without what fetches\n  build it with: cargo build --release --features fetch",
+            program.name
+        ))),
+        DataCommand::Describe(args) => describe::describe(program, args),
         DataCommand::Generate { write, seed } => make(program, write, &DataArgs { data: None }, *seed, true),
         DataCommand::Convert { write, data } => make(program, write, data, None, false),
         DataCommand::Verify { file } => {

@@ -61,6 +61,13 @@ impl Exit {
         self
     }
 
+    /// The same end with something said behind it.
+    #[cfg(feature = "fetch")]
+    pub(crate) fn followed(mut self, text: &str) -> Self {
+        self.message = format!("{}\n{text}", self.message.trim_end());
+        self
+    }
+
     /// This end and another one: both messages, the higher code.
     pub(crate) fn and(self, other: Exit) -> Self {
         Exit {

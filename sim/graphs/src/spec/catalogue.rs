@@ -17,18 +17,21 @@ pub struct CatalogueEntry {
     pub how_to_get: &'static str,
 }
 
-const GET_BLOG_CATALOG: &str = "BlogCatalog3 (Tang and Liu): put `blogcatalog.mat`, the file that DeepWalk's repository has among its \
-    example graphs, at `blogcatalog/blogcatalog.mat` below a data folder";
-const GET_EMAIL: &str = "email-Eu-core (SNAP, Stanford): unpack `email-Eu-core.txt.gz` and \
+const GET_BLOG_CATALOG: &str = "get it: `folkmoot data fetch BlogCatalog`; or put `blogcatalog.mat`, the file that DeepWalk's repository \
+    has among its example graphs, at `blogcatalog/blogcatalog.mat` below a data folder";
+const GET_EMAIL: &str = "get it: `folkmoot data fetch EmailEuCore`; or unpack SNAP's `email-Eu-core.txt.gz` and \
     `email-Eu-core-department-labels.txt.gz` into `small-graphs/email-eu-core/` below a data folder";
-const GET_PLANETOID: &str = "Planetoid (Yang, Cohen and Salakhutdinov): convert the `ind.*` files of its repository to the \
-    gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) and put the archive into `planetoid/` below a data folder";
-const GET_TU: &str = "TUDataset collection (TU Dortmund): unpack the zip file of the set, so that `NAME_A.txt` lies in \
-    `tudataset/NAME/` below a data folder";
-const GET_ACFG: &str = "attributed control-flow graphs (repository of MGMN, Ling et al., folder `data/CFG`): put the folder of the \
-    set, such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, each file compressed by gzip as `NAME.json.gz`";
-const GET_MOLECULES: &str = "MoleculeNet (Wu et al. 2018): put the set's CSV file (`bace.csv`, `BBBP.csv`, `clintox.csv`, `sider.csv`, \
-    `tox21.csv`), unpacked, into `moleculenet/` below a data folder; chemprop's cleaned files go into `moleculenet/chemprop-cleaned/`";
+const GET_PLANETOID: &str = "get it: `folkmoot data fetch Cora` (or Citeseer, Pubmed), which joins the `ind.*` files of Planetoid's \
+    repository; or convert them to the gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) and put the \
+    archive into `planetoid/` below a data folder";
+const GET_TU: &str = "get it: `folkmoot data fetch NAME`; or unpack the set's zip file of the TUDataset collection, so that `NAME_A.txt` \
+    lies in `tudataset/NAME/` below a data folder";
+const GET_ACFG: &str = "get it: `folkmoot data fetch OpenSSL-50-200` (or OpenSSL-20-200, FFmpeg-50-200); or put the set's folder in the \
+    repository of MGMN (Ling et al., `data/CFG`), such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, \
+    each file compressed by gzip as `NAME.json.gz`";
+const GET_MOLECULES: &str = "get it: `folkmoot data fetch NAME`; or put MoleculeNet's CSV file (`bace.csv`, `BBBP.csv`, \
+    `clintox.csv`, `sider.csv`, `tox21.csv`), unpacked, into `moleculenet/` below a data folder; chemprop's \
+    cleaned files go into `moleculenet/chemprop-cleaned/`";
 const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
     is absolute";
 

@@ -139,7 +139,7 @@ fn missing_set_says_where_it_was_looked_for_and_how_to_get_it() {
     let error = |spec: &str, dirs: &DataDirs| card(spec).unwrap().load(dirs, &mut rng()).unwrap_err().to_string();
     let text = error("BlogCatalog", &dirs);
     assert!(
-        text.contains("(--data)") && text.contains("(./data)") && text.contains("Tang and Liu"),
+        text.contains("(--data)") && text.contains("(./data)") && text.contains("folkmoot data fetch BlogCatalog"),
         "{text}"
     );
     assert!(error("TuDataset(name: \"NCI1\")", &dirs).contains("TUDataset collection"));

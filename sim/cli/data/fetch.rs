@@ -1,0 +1,255 @@
+//! `folkmoot data fetch`: the files of data sets, got from where the table of sources says.
+//!
+//! A file has its name only when it is whole and its sum is right; until then it is `NAME.part` beside it, which the next
+//! `fetch` goes on with, or `NAME.new`, made of such. Nothing that is there is ever written over. No path comes from an archive or a server.
+
+mod pickle;
+mod planetoid;
+mod transfer;
+mod unpack;
+
+use super::sources::{self, Content, Download, Form, Made, Set};
+use crate::args::{DataArgs, FetchArgs};
+use crate::context::{self, Program, quoted};
+use crate::exit::Exit;
+use crate::output::print;
+use crate::text;
+use folkmoot_graphs::DataDirs;
+use folkmoot_scenarios::run::{Failure, load_data};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use transfer::Host;
+
+/// What is known of a file's content.
+#[derive(Clone, Debug)]
+pub(super) struct Sum {
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+}
+
+pub(crate) fn fetch(program: &Program, args: &FetchArgs) -> Result<(), Exit> {
+    let sets = sources::table(args.table.sources.as_deref())?;
+    let wanted = args.names.iter().map(|name| sources::find(program, &sets, name));
+    let wanted: Vec<&Set> = wanted.collect::<Result<_, _>>()?;
+    let dirs = context::data_dirs(&DataArgs {
+        data: args.data.clone(),
+    });
+    let folder = dirs.iter().next().map_or(Path::new("data"), |(_, dir)| dir);
+    let host = Host::new(args)?;
+    for set in wanted {
+        one(program, &host, set, folder)
+            .map_err(|exit| exit.followed(&format!("  repeat with: {}", command(program, args, &set.name))))?;
+    }
+    Ok(())
+}
+
+/// The command that goes on with a set.
+fn command(program: &Program, args: &FetchArgs, name: &str) -> String {
+    let mut command = format!("{} data fetch {}", program.name, quoted(name));
+    let paths = [
+        ("--data", &args.data),
+        ("--sources", &args.table.sources),
+        ("--ca-file", &args.ca_file),
+    ];
+    for (option, path) in paths {
+        if let Some(path) = path {
+            command += &format!(" {option} {}", quoted(&path.to_string_lossy()));
+        }
+    }
+    if let Some(proxy) = &args.proxy {
+        command += &format!(" --proxy {}", quoted(&unnamed(proxy)));
+    }
+    command
+}
+
+/// A proxy's address without whoever asks it, and without their password.
+pub(super) fn unnamed(proxy: &str) -> String {
+    match (proxy.split_once("://"), proxy.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://USER:PASSWORD@{host}"),
+        (None, Some((_, host))) => format!("USER:PASSWORD@{host}"),
+        (_, None) => proxy.to_owned(),
+    }
+}
+
+fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<(), Exit> {
+    print(&format!(
+        "{}: {}\n  from {}; licence: {}",
+        set.name, set.about, set.source, set.licence
+    ))?;
+    if let Some(Made::Planetoid { file, fingerprint, .. }) = &set.made {
+        let path = folder.join(&file.path);
+        if path.exists() {
+            let found = fingerprint_of(program, &path).map_err(|error| Exit::usage(format!("error: {error}")))?;
+            if found != *fingerprint {
+                return Err(not_that(
+                    &path,
+                    &format!("its fingerprint is {found} instead of {fingerprint}"),
+                ));
+            }
+            return print(&format!("  {}: is there, its fingerprint is right", file.path));
+        }
+    }
+    for download in &set.downloads {
+        for line in bring(host, download, folder)? {
+            print(&format!("  {line}"))?;
+        }
+    }
+    match &set.made {
+        None => Ok(()),
+        Some(Made::ByHand { how, files }) => by_hand(&set.name, how, files, folder),
+        Some(Made::Planetoid {
+            stem,
+            file,
+            fingerprint,
+        }) => {
+            join(program, &folder.join(stem), &folder.join(&file.path), fingerprint)?;
+            print(&format!("  {}: made of these, its fingerprint is right", file.path))
+        }
+    }
+}
+
+fn by_hand(name: &str, how: &str, files: &[Content], folder: &Path) -> Result<(), Exit> {
+    for file in files {
+        let Some(sum) = there(folder, file, Form::Plain)? else {
+            let place = folder.join(&file.path);
+            return Err(Exit::usage(format!(
+                "error: {name} cannot be fetched: {how}\n  put it at {}",
+                place.display()
+            )));
+        };
+        print(&format!("  {}", said(file, &sum, "is there")))?;
+    }
+    Ok(())
+}
+
+/// Joins downloaded files, and looks at what came of it as a card would.
+fn join(program: &Program, stem: &Path, path: &Path, fingerprint: &str) -> Result<(), Exit> {
+    let citations = planetoid::read(stem).map_err(|(file, why)| {
+        Exit::failed(format!(
+            "error: {}: {why}\n  it is not what its authors published: move it away and fetch it again",
+            file.display()
+        ))
+    })?;
+    let half = beside(path, ".new");
+    let written = File::create(&half).and_then(|file| {
+        citations.write(&file)?;
+        file.sync_all()
+    });
+    written.map_err(|error| cannot_write(&half, &error))?;
+    let wrong = match fingerprint_of(program, &half) {
+        Ok(found) if found == fingerprint => None,
+        Ok(found) => Some(format!("its fingerprint is {found} instead of {fingerprint}")),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(why) = wrong {
+        // It is of no use, and a second failure would hide the first.
+        let _ = fs::remove_file(&half);
+        return Err(Exit::failed(format!(
+            "error: what was made of {}.* is not what the table of sources names: {why}\n  the files have changed at their host or \
+             on the way: move them away and fetch them again",
+            stem.display()
+        )));
+    }
+    fs::rename(&half, path).map_err(|error| cannot_write(path, &error))
+}
+
+/// The fingerprint of an archive, with all its components.
+fn fingerprint_of(program: &Program, path: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let dataset = format!("Npz(path: {:?}, largest_component: false)", path.to_string_lossy());
+    let scenario =
+        context::about_dataset(program, &dataset, None).map_err(|problems| Failure::Card(Box::new(problems)))?;
+    Ok(load_data(&scenario, &DataDirs::new())?.fingerprint())
+}
+
+/// Gets what is not there of one download; a line for each file.
+fn bring(host: &Host, download: &Download, folder: &Path) -> Result<Vec<String>, Exit> {
+    let mut lines = Vec::new();
+    let mut missing = Vec::new();
+    for file in &download.files {
+        match there(folder, file, download.form)? {
+            Some(sum) => lines.push(said(file, &sum, "is there")),
+            None => missing.push(file),
+        }
+    }
+    let Some(first) = missing.first() else {
+        return Ok(lines);
+    };
+    let place = folder.join(&first.path);
+    let place = place.parent().unwrap_or(folder);
+    fs::create_dir_all(place).map_err(|error| cannot_write(place, &error))?;
+    let name = sources::last_part(&download.url)
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default();
+    let part = place.join(format!("{name}.part"));
+    host.transfer(download, &part)?;
+    let made = unpack::unpack(download, &missing, &part, folder)?;
+    lines.extend(missing.iter().zip(&made).map(|(file, sum)| said(file, sum, "fetched")));
+    Ok(lines)
+}
+
+/// The content of a file that is there, if it is what the table of sources names.
+fn there(folder: &Path, file: &Content, form: Form) -> Result<Option<Sum>, Exit> {
+    let path = folder.join(&file.path);
+    if !path.try_exists().map_err(|error| cannot_read(&path, &error))? {
+        return Ok(None);
+    }
+    let sum = unpack::sum_of(&path, form == Form::Gzip).map_err(|error| cannot_read(&path, &error))?;
+    match wrong(file.bytes, file.sha256.as_deref(), &sum) {
+        None => Ok(Some(sum)),
+        Some(why) => Err(not_that(&path, &why)),
+    }
+}
+
+fn not_that(path: &Path, why: &str) -> Exit {
+    Exit::usage(format!(
+        "error: {} is there, and is not what the table of sources names: {why}\n  move it away, or name another folder by --data",
+        path.display()
+    ))
+}
+
+/// How a content differs from what is known of it.
+pub(super) fn wrong(bytes: Option<u64>, sha256: Option<&str>, sum: &Sum) -> Option<String> {
+    if let Some(bytes) = bytes.filter(|&bytes| bytes != sum.bytes) {
+        return Some(format!("{} bytes instead of {bytes}", sum.bytes));
+    }
+    let sha256 = sha256.filter(|&sha256| sha256 != sum.sha256)?;
+    Some(format!("its sha256 is {} instead of {sha256}", sum.sha256))
+}
+
+fn said(file: &Content, sum: &Sum, what: &str) -> String {
+    let pinned = match file.sha256 {
+        Some(_) => "its sha256 is right".to_owned(),
+        None => format!("not pinned: no sum of it is known, this one has sha256 {}", sum.sha256),
+    };
+    format!("{}: {what}, {} bytes, {pinned}", file.path, text::count(sum.bytes))
+}
+
+/// A file beside `path` with a longer name.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.to_path_buf().into_os_string();
+    name.push(ending);
+    name.into()
+}
+
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Exit {
+    let way_out = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some of the disk, or name a folder on another by --data; what has come is kept"
+        }
+        _ => "name another folder by --data",
+    };
+    Exit::usage(format!(
+        "error: {} cannot be written: {error}\n  {way_out}",
+        path.display()
+    ))
+}
+
+pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Exit {
+    Exit::usage(format!(
+        "error: {} cannot be read: {error}\n  move it away, or name another folder by --data",
+        path.display()
+    ))
+}
