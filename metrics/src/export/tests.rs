@@ -8,6 +8,7 @@ fn sweep(dir: &Path) {
     let manifest_of_sweep = SweepManifest {
         name: "smoke/sweep".into(),
         axes: vec![Axis {
+            with: None,
             path: "strategy".into(),
             values: vec!["A".into(), "B, or \"b\"".into()],
         }],
