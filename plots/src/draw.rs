@@ -83,11 +83,11 @@ fn cut(panel: &mut Panel) -> usize {
 
 /// A panel whose legend is that of all, if several have the same.
 fn common_legend(panels: &[Panel]) -> Option<&Lines> {
-    let of = |panel| match panel {
-        &Panel::Lines(ref lines) => Some(lines),
-        &Panel::Bars(_) | &Panel::Heat(_) => None,
-    };
-    let all: Option<Vec<&Lines>> = panels.iter().map(of).collect();
+    let lines = panels.iter().map(|panel| match panel {
+        Panel::Lines(lines) => Some(lines),
+        Panel::Bars(_) | Panel::Heat(_) => None,
+    });
+    let all: Option<Vec<&Lines>> = lines.collect();
     let all = all.filter(|all| all.len() > 1)?;
     let legend = lines::legend_of(all[0]);
     (!legend.is_empty() && all.iter().all(|lines| lines::legend_of(lines) == legend)).then_some(all[0])

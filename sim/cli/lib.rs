@@ -24,8 +24,10 @@ mod exit;
 mod explain;
 mod findings;
 mod fork;
+mod headline;
 mod job;
 mod list;
+mod man;
 mod merge;
 mod output;
 mod pauses;
@@ -36,6 +38,7 @@ mod shard;
 mod show;
 mod signals;
 mod sweep;
+mod sweep_table;
 mod text;
 mod verify;
 mod watch;
@@ -86,13 +89,7 @@ pub fn main(registry: Registry) -> ExitCode {
             clap_complete::generate(shell, &mut command, &program.name, &mut script);
             output::print_bytes(&script)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            match clap_mangen::Man::new(command).render(&mut page) {
-                Ok(()) => output::print_bytes(&page),
-                Err(error) => Err(Exit::failed(format!("cannot render the manual: {error}"))),
-            }
-        }
+        Command::Man { subcommand, to } => man::man(command, subcommand.as_deref(), to.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
