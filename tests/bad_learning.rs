@@ -170,9 +170,10 @@ fn labels_out_of_range_are_refused_by_their_line() {
 
 #[test]
 fn a_set_of_one_class_is_refused_and_a_split_of_one_has_no_area_under_the_curve() {
-    refuses_file(
+    refuses(
         "graph_labels",
         &|labels| labels.replace('1', "0"),
+        TWO_CLIENTS,
         &["FedAvg: there must be at least 2 classes to tell apart, got 1"],
     );
     // One client with everything: a third of the graphs tests, and of five classes of one graph it cannot have all.

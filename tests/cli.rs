@@ -55,6 +55,12 @@ fn explanations_read_as_before() {
         "cohort",
         "sweep.seeds",
         "strategy.evaluation.metrics.Fused",
+        "peer_messages_per_walk@theory",
+        "test_accuracy",
+        "walk",
+        "payload_bytes",
+        "staleness_mean",
+        "rounds.csv",
         "strategy.walk_lenght",
         "Karat",
     ];
@@ -70,16 +76,20 @@ fn shown_cards_and_data_sets_read_as_before() {
     let temp = TempDir::new();
     temp.write("data/edges.txt", "0 1\n1 2\n2 3\n");
     let shown = [
-        ["show", "karate"],
-        ["show", "Karate"],
-        ["show", "EdgeList(edges: \"edges.txt\")"],
-        ["show", "Karat"],
-        ["show", "DcSbm(n_nodes: 1)"],
-        ["show", "DcSbm(nodes: 100)"],
-        ["show", "Moon"],
-        ["show", "BlogCatalog"],
+        ["karate"].as_slice(),
+        &["karate", "--resolved"],
+        &["Karate"],
+        &["EdgeList(edges: \"edges.txt\")"],
+        &["Karat"],
+        &["DcSbm(n_nodes: 1)"],
+        &["DcSbm(nodes: 100)"],
+        &["Moon"],
+        &["FedAvg"],
+        &["test_accuracy"],
+        &["BlogCatalog"],
     ];
-    let text: String = shown.iter().map(|args| temp.run(args).transcript()).collect();
+    let shown = shown.iter().map(|what| [&["show"], *what].concat());
+    let text: String = shown.map(|args| temp.run(&args).transcript()).collect();
     assert_golden("cli/show.txt", &text);
 }
 
@@ -107,6 +117,9 @@ fn the_main_messages_read_as_before() {
         &["run", "karat"],
         &["run", "fedwalk/predictor-blogcatalog", "--data", "my data"],
         &["sweep", "karate", "--set", "seed=7"],
+        &["sweep", "karate", "--seed", "7"],
+        &["check", "karate", "--set", "sweep.headline=[\"mirco_f1\"]"],
+        &["man", "rum"],
         &["run", "karate", "--threads", "0"],
         &["compare", "taken", "taken"],
         &["show", "taken"],
@@ -145,6 +158,44 @@ fn a_run_says_its_result_on_stdout_alone() {
     let said = &karate().said;
     assert_eq!(said.stderr, "");
     assert_golden("cli/run.txt", &said.transcript());
+}
+
+#[test]
+fn a_run_says_everything_when_asked() {
+    let temp = TempDir::new();
+    let card = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let run = |more: &[&str]| temp.run(&[card.as_slice(), more].concat()).done();
+    let (brief, all) = (run(&[]), run(&["--all"]));
+    assert!(brief.lines().count() <= 25 && all.lines().count() > 60, "{brief}");
+    let question = "What does every phase of FedWalk send, on a graph small enough to check by hand?";
+    assert!(
+        brief.contains(question) && brief.contains("Lower is better."),
+        "{brief}"
+    );
+    assert!(all.contains("encoder_worst_log_ratio") && !brief.contains("encoder_worst_log_ratio"));
+}
+
+#[test]
+fn every_subcommand_has_a_manual_page() {
+    let temp = TempDir::new();
+    temp.run(&["man", "--to", "pages"]).done();
+    let pages = TempDir::names_in(&temp.join("pages"));
+    assert!(pages.len() > COMMANDS.len(), "{pages:?}");
+    for command in COMMANDS {
+        let page = temp.run(&["man", command]).done();
+        assert_eq!(
+            page.as_bytes(),
+            std::fs::read(temp.join(&format!("pages/folkmoot-{command}.1"))).unwrap()
+        );
+        assert!(
+            page.contains(&format!("folkmoot {command}")) || page.contains(&format!("folkmoot\\-{command}")),
+            "{page}"
+        );
+    }
+    assert_eq!(
+        temp.run(&["man"]).done().as_bytes(),
+        std::fs::read(temp.join("pages/folkmoot.1")).unwrap()
+    );
 }
 
 #[test]

@@ -237,13 +237,22 @@ fn equal_results_of_different_scenarios_are_told_apart() {
     assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
     std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
     let said = temp.run(&["compare", "a", "b"]).done();
-    assert!(
-        said.starts_with("no difference in the results, but in what was run: scenario.ron: line "),
-        "{said}"
+    let difference = "scenario.ron: strategy.predictor_prob: 0.2 against 0.3\n";
+    assert_eq!(
+        said,
+        format!("no difference in the results, but in what was run:\n{difference}")
     );
-    assert!(
-        said.ends_with("predictor_prob: 0.2, against predictor_prob: 0.3,\n"),
-        "{said}"
+    // What was asked comes before the first number.
+    let table = temp.join("b/rounds.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    std::fs::write(&table, text.replace("\n0,0.279724862,34,34,", "\n0,0.279724862,34,33,")).unwrap();
+    let said = temp.run(&["compare", "a", "b"]);
+    assert_eq!(
+        (said.code, said.stdout),
+        (
+            Some(1),
+            format!("{difference}rounds.csv: line 2, completed: 34 against 33\n")
+        )
     );
 }
 

@@ -185,12 +185,18 @@ fn a_headline_that_no_run_has_is_said() {
     let temp = TempDir::new();
     temp.write(
         "c.ron",
-        card("seeds: [1], headline: [\"peer_mesages\", \"peer_messages\"]"),
+        card("seeds: [1], headline: [\"curious_recall\", \"peer_messages\"]"),
     );
+    // There is such a number, but nobody is curious here.
     let ended = temp.run(&["sweep", "c.ron", "--out", "out"]);
-    let warning = "warning: sweep.headline: no run has a number called `peer_mesages`, did you mean `peer_messages`?";
+    let warning = "warning: sweep.headline: no run has a number called `curious_recall`";
     assert!(ended.stderr.contains(warning), "{ended:#?}");
     ended.done();
+    // One that is not known at all is refused before anything runs.
+    temp.write("c.ron", card("headline: [\"peer_mesages\"]"));
+    let near = "no run of FedWalk has a number `peer_mesages`, did you mean `peer_messages`?";
+    temp.run(&["sweep", "c.ron", "--out", "none"]).refused(&[near]);
+    temp.run(&["check", "c.ron"]).refused(&[near]);
 }
 
 /// PPGM sends no node, so that there is nothing to reconstruct a graph from; SimGNN sends all.

@@ -32,6 +32,8 @@ pub fn parse_number(text: &str) -> Option<f64> {
 pub trait Field: Sized {
     /// What a cell may hold, for error messages.
     const RULE: &'static str;
+    /// What a cell holds, for readers in other languages: a whole number of a float column has no point, and is a float all the same.
+    const HOLDS: &'static str;
     /// The cell's text.
     fn to_text(&self) -> String;
     /// The value of a cell's text, if it is one.
@@ -42,6 +44,7 @@ macro_rules! whole_number {
     ($($type:ty),*) => {$(
         impl Field for $type {
             const RULE: &'static str = concat!("must be a whole number that fits ", stringify!($type));
+            const HOLDS: &'static str = "a whole number";
             fn to_text(&self) -> String {
                 self.to_string()
             }
@@ -55,6 +58,7 @@ whole_number!(u32, u64);
 
 impl Field for f64 {
     const RULE: &'static str = "must be a number, inf or nan";
+    const HOLDS: &'static str = "a float";
     fn to_text(&self) -> String {
         number_text(*self)
     }
@@ -65,6 +69,7 @@ impl Field for f64 {
 
 impl Field for Option<f64> {
     const RULE: &'static str = "must be blank, a number, inf or nan";
+    const HOLDS: &'static str = "a float or blank";
     fn to_text(&self) -> String {
         self.map(number_text).unwrap_or_default()
     }
@@ -79,6 +84,7 @@ impl Field for Option<f64> {
 
 impl Field for Option<u64> {
     const RULE: &'static str = "must be blank or a whole number that fits u64";
+    const HOLDS: &'static str = "a whole number or blank";
     fn to_text(&self) -> String {
         self.map(|n| n.to_string()).unwrap_or_default()
     }
@@ -93,6 +99,7 @@ impl Field for Option<u64> {
 
 impl Field for bool {
     const RULE: &'static str = "must be true or false";
+    const HOLDS: &'static str = "true or false";
     fn to_text(&self) -> String {
         self.to_string()
     }
@@ -103,6 +110,7 @@ impl Field for bool {
 
 impl Field for String {
     const RULE: &'static str = "must be text";
+    const HOLDS: &'static str = "text";
     fn to_text(&self) -> String {
         self.clone()
     }
@@ -113,6 +121,7 @@ impl Field for String {
 
 impl Field for Direction {
     const RULE: &'static str = "must be uplink, downlink or peer";
+    const HOLDS: &'static str = "uplink, downlink or peer";
     fn to_text(&self) -> String {
         self.as_str().to_owned()
     }
@@ -129,6 +138,8 @@ pub trait Row: Sized {
     const COLUMNS: &'static [&'static str];
     /// How many of the last columns directories of earlier versions lack; they are read as blank.
     const ADDED: usize = 0;
+    /// What the cells of each column hold.
+    fn holds() -> Vec<&'static str>;
     /// The cells, one per column.
     fn cells(&self) -> Vec<String>;
     /// The row of these cells, of which there is one per column; `Err` holds the first bad column's index and its rule.
@@ -141,6 +152,10 @@ fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (usize, &'sta
     cells.get(at).and_then(|text| F::from_text(text)).ok_or((at, F::RULE))
 }
 
+fn holds<R, F: Field>(_: fn(&R) -> &F) -> &'static str {
+    F::HOLDS
+}
+
 /// Makes a struct a [`Row`] whose columns are its fields, so that the two cannot drift apart.
 macro_rules! table {
     ($row:ident, $file:literal, $($column:ident),+ $(; $added:literal added)?) => {
@@ -148,6 +163,9 @@ macro_rules! table {
             $(const ADDED: usize = $added;)?
             const FILE: &'static str = $file;
             const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),+];
+            fn holds() -> Vec<&'static str> {
+                vec![$(holds(|row: &$row| &row.$column)),+]
+            }
             fn cells(&self) -> Vec<String> {
                 vec![$(self.$column.to_text()),+]
             }

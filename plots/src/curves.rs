@@ -256,7 +256,7 @@ mod tests {
             vec![curve(&[0.3, 0.5], 30)],
         ])];
         let units = BTreeMap::new();
-        let drawn = figures(&few, &["test_accuracy", "nothing"], Units(&units));
+        let drawn = figures(&few, &["test_accuracy", "nothing"], Units(&units, &BTreeMap::new()));
         assert_eq!(drawn.len(), 1);
         let panels = lines(&drawn[0]);
         // One thin line each, then the mean, which ends with the shorter run.
@@ -286,7 +286,7 @@ mod tests {
         let many = [arm((0..5)
             .map(|i| vec![curve(&[0.1, 0.2 + f64::from(i)], 1)])
             .collect())];
-        let drawn = figures(&many, &["test_accuracy"], Units(&units));
+        let drawn = figures(&many, &["test_accuracy"], Units(&units, &BTreeMap::new()));
         assert_eq!(
             (
                 lines(&drawn[0])[0].series.len(),
@@ -314,7 +314,7 @@ mod tests {
         }];
         assert_eq!(targets(arms[0].summaries.iter().copied()), [("test_accuracy", 0.6)]);
         let units = BTreeMap::new();
-        let drawn = figures(&arms, &[], Units(&units));
+        let drawn = figures(&arms, &[], Units(&units, &BTreeMap::new()));
         let [Figure { name, panels, .. }] = &drawn[..] else {
             panic!("{drawn:?}")
         };

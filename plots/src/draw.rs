@@ -126,13 +126,11 @@ impl Look {
 
 /// A panel whose legend is that of all, if several have the same.
 fn common_legend(panels: &[Panel]) -> Option<&Lines> {
-    fn as_lines(panel: &Panel) -> Option<&Lines> {
-        match panel {
-            Panel::Lines(lines) => Some(lines),
-            Panel::Bars(_) | Panel::Heat(_) => None,
-        }
-    }
-    let all: Option<Vec<&Lines>> = panels.iter().map(as_lines).collect();
+    let lines = panels.iter().map(|panel| match panel {
+        Panel::Lines(lines) => Some(lines),
+        Panel::Bars(_) | Panel::Heat(_) => None,
+    });
+    let all: Option<Vec<&Lines>> = lines.collect();
     let all = all.filter(|all| all.len() > 1)?;
     let legend = lines::legend_of(all[0]);
     (!legend.is_empty() && all.iter().all(|lines| lines::legend_of(lines) == legend)).then_some(all[0])

@@ -1,6 +1,8 @@
 //! From a name as tables spell it to words for a reader, and from a value in its unit to a short text.
 
+use folkmoot_metrics::Meaning;
 pub(crate) use folkmoot_metrics::Unit;
+use folkmoot_metrics::term::base;
 use std::collections::BTreeMap;
 
 /// Steps of a unit: from which value on, how many base units, and the symbol.
@@ -113,14 +115,21 @@ pub(crate) fn value_text(unit: Unit, x: f64) -> String {
     }
 }
 
-/// What metrics and axes are measured in, by name or path.
+/// What metrics and axes are measured in, by name or path, and what metrics mean.
 #[derive(Clone, Copy)]
-pub(crate) struct Units<'a>(pub(crate) &'a BTreeMap<String, Unit>);
+pub(crate) struct Units<'a>(
+    pub(crate) &'a BTreeMap<String, Unit>,
+    pub(crate) &'a BTreeMap<String, Meaning>,
+);
 
 impl Units<'_> {
     /// The least and the largest that a metric can be.
     pub(crate) fn range(self, name: &str) -> (f64, f64) {
-        let metric = name.split(['[', '@']).next().unwrap_or(name);
+        let metric = base(name);
+        if let Some(term) = self.1.get(metric) {
+            let (least, most) = term.range;
+            return (least.unwrap_or(f64::NEG_INFINITY), most.unwrap_or(f64::INFINITY));
+        }
         match self.0.get(metric).copied().unwrap_or_default() {
             Unit::Share => (0.0, 1.0),
             Unit::Count | Unit::Bytes | Unit::BytesPerSecond | Unit::Seconds => (0.0, f64::INFINITY),
@@ -138,7 +147,10 @@ impl Units<'_> {
             return (format!("{text} at {parameter} {at}"), unit);
         }
         let unit = self.0.get(name).copied().unwrap_or_default();
-        (words(name, unit), unit)
+        match self.1.get(name) {
+            Some(term) => (term.words.clone(), unit),
+            None => (words(name, unit), unit),
+        }
     }
 }
 
@@ -183,6 +195,7 @@ fn word(part: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_metrics::Term;
 
     #[test]
     fn names_become_words_without_their_units() {
@@ -202,11 +215,22 @@ mod tests {
         ];
         for (name, text, unit) in cases {
             let units = BTreeMap::from([(name.to_owned(), unit)]);
-            assert_eq!(Units(&units).words(name), (text.to_owned(), unit), "{name}");
+            assert_eq!(
+                Units(&units, &BTreeMap::new()).words(name),
+                (text.to_owned(), unit),
+                "{name}"
+            );
         }
         let units = BTreeMap::from([("walk_bytes".to_owned(), Unit::Bytes)]);
         let expected = ("Walk bytes at train ratio 0.6".to_owned(), Unit::Bytes);
-        assert_eq!(Units(&units).words("walk_bytes[train_ratio=0.6]"), expected);
+        assert_eq!(
+            Units(&units, &BTreeMap::new()).words("walk_bytes[train_ratio=0.6]"),
+            expected
+        );
+        let term = Term::new("walk_bytes", "Bytes of a walk", Unit::Bytes, "", "");
+        let terms = BTreeMap::from([("walk_bytes".to_owned(), term.meaning())]);
+        let expected = ("Bytes of a walk at train ratio 0.6".to_owned(), Unit::Bytes);
+        assert_eq!(Units(&units, &terms).words("walk_bytes[train_ratio=0.6]"), expected);
     }
 
     #[test]

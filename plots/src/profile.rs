@@ -185,7 +185,11 @@ mod tests {
                 label: "arm".to_owned(),
                 runs: vec![&summary],
             };
-            match figures(&[arm], Units(&BTreeMap::new())).remove(0).panels.remove(0) {
+            match figures(&[arm], Units(&BTreeMap::new(), &BTreeMap::new()))
+                .remove(0)
+                .panels
+                .remove(0)
+            {
                 Panel::Lines(mut lines) => lines.series.remove(0).points,
                 Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
             }
@@ -211,7 +215,7 @@ mod tests {
                 label: "arm".to_owned(),
                 runs: runs.to_vec(),
             };
-            let mut figures = figures(&[arm], Units(&BTreeMap::new()));
+            let mut figures = figures(&[arm], Units(&BTreeMap::new(), &BTreeMap::new()));
             assert_eq!(figures.len(), 1);
             match figures.remove(0).panels.remove(0) {
                 Panel::Lines(mut lines) => lines.series.remove(0),
@@ -228,6 +232,6 @@ mod tests {
             "the interval of two values is wide: {:?}",
             both.band
         );
-        assert!(figures(&[], Units(&BTreeMap::new())).is_empty());
+        assert!(figures(&[], Units(&BTreeMap::new(), &BTreeMap::new())).is_empty());
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
             label: String::new(),
             runs: vec![&run.summary],
         }],
-        Units(&run.manifest.units),
+        Units(&run.manifest.units, &run.manifest.terms),
     ));
     figures.extend(participation(run));
     figures.extend(scores::availability(run));

@@ -166,7 +166,7 @@ impl<'a> View<'a> {
     }
 
     fn units(&self) -> Units<'_> {
-        Units(&self.sweep.manifest.units)
+        Units(&self.sweep.manifest.units, &self.sweep.manifest.terms)
     }
 
     /// The points of each combination of the axes' values, with a name for it.

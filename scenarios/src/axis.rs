@@ -1,7 +1,7 @@
 //! One list of parts for each field of a card that names one: what there is, and how its settings are read.
 
 use crate::registry::Registry;
-use crate::text::{Problems, Source, Variant, lay, recover, suggest, variant_of};
+use crate::text::{Problems, Source, Variant, formed, lay, recover, suggest, variant_of};
 use folkmoot_parts::{Body, Choosing, Part, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -175,6 +175,7 @@ pub(crate) fn read_part<P: Part>(body: &Source, registry: &Registry) -> Result<P
 
 /// Reads a value and looks its parts up; what could not be read is as if it were not written.
 fn read_value<T: Value + DeserializeOwned>(source: &Source, registry: &Registry) -> Result<(T, Problems), Problems> {
+    let source = &formed(source, &T::shape());
     let (value, mut problems) = recover::<T>(source);
     let Some(mut value) = value else { return Err(problems) };
     value.choose(&mut Choosing::new(&mut |what, path| {

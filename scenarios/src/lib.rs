@@ -12,6 +12,7 @@ pub mod cards;
 pub mod claims;
 pub mod explain;
 pub mod file;
+pub mod glossary;
 pub mod registry;
 pub mod run;
 pub mod scenario;

@@ -2,6 +2,7 @@
 
 use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::cards::CARDS;
+use crate::glossary::Glossary;
 use crate::text::{self, Problems};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
@@ -22,6 +23,7 @@ pub struct Registry {
     devices: Axis<dyn Devices>,
     availabilities: Axis<dyn Availability>,
     inner: Vec<InnerAxis>,
+    glossaries: Vec<Glossary>,
     cards: Vec<(&'static str, &'static str)>,
 }
 
@@ -72,6 +74,7 @@ impl Registry {
             devices: Axis::new("devices", "model of devices"),
             availabilities: Axis::new("availability", "availability"),
             inner: Vec::new(),
+            glossaries: Vec::new(),
             cards: Vec::new(),
         }
     }
@@ -86,14 +89,14 @@ impl Registry {
 
     fn add_shipped(&mut self) -> Result<(), DuplicateName> {
         // Not by `add`: it is generic, and would compile the engine for each of them once more, here where little is optimised.
-        self.strategies.add(fedwalk::Params::runs)?;
-        self.strategies.add(deep_walk::Params::runs)?;
-        self.strategies.add(fed_avg::Params::runs)?;
-        self.strategies.add(scaffold::Params::runs)?;
-        self.strategies.add(fgcl::Params::runs)?;
-        self.strategies.add(gw_ldp::Params::runs)?;
-        self.strategies.add(ppgm::Params::runs)?;
-        self.strategies.add(ppgm::federated::Params::runs)?;
+        self.add_strategy(fedwalk::Params::runs)?;
+        self.add_strategy(deep_walk::Params::runs)?;
+        self.add_strategy(fed_avg::Params::runs)?;
+        self.add_strategy(scaffold::Params::runs)?;
+        self.add_strategy(fgcl::Params::runs)?;
+        self.add_strategy(gw_ldp::Params::runs)?;
+        self.add_strategy(ppgm::Params::runs)?;
+        self.add_strategy(ppgm::federated::Params::runs)?;
         self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
@@ -146,7 +149,18 @@ impl Registry {
     ///
     /// When its name is taken.
     pub fn add<P: Settings>(&mut self) -> Result<(), DuplicateName> {
-        self.strategies.add(runs::<P>)
+        self.add_strategy(runs::<P>)
+    }
+
+    fn add_strategy<P: Settings>(&mut self, runs: fn(P) -> Box<dyn Runs>) -> Result<(), DuplicateName> {
+        self.strategies.add(runs)?;
+        self.glossaries.push(Glossary::of::<P>());
+        Ok(())
+    }
+
+    /// What each strategy says of its numbers and messages.
+    pub fn glossaries(&self) -> &[Glossary] {
+        &self.glossaries
     }
 
     /// All strategies.

@@ -9,7 +9,7 @@ use folkmoot_engine::ranks::{Alone, Ranks, agree};
 use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
-use folkmoot_metrics::{MessageRow, ObservationRow, RoundRow, TimingRow};
+use folkmoot_metrics::{Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
 use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -176,6 +176,10 @@ pub struct Identity {
 pub struct Report {
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
+    /// What the numbers are measured in.
+    pub units: BTreeMap<String, Unit>,
+    /// What they mean.
+    pub terms: BTreeMap<String, Meaning>,
     /// `messages.csv`.
     pub messages: Vec<MessageRow>,
     /// The fingerprint of the result.
@@ -322,8 +326,8 @@ pub fn play(
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
         summary: summary.numbers.clone(),
-        units: summary.units,
-        terms: summary.terms,
+        units: summary.units.clone(),
+        terms: summary.terms.clone(),
         artifacts: finished.outcome.artifacts,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
@@ -335,6 +339,8 @@ pub fn play(
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
         summary: summary.numbers,
+        units: summary.units,
+        terms: summary.terms,
         messages: finished.outcome.messages,
         fingerprint,
         warnings,

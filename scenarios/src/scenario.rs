@@ -2,10 +2,11 @@
 
 use crate::axis::{Axis, Picked};
 use crate::file::{Named, ScenarioFile, SweepFile};
+use crate::glossary;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, quoted_part, recover, suggest, variant_of};
+use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
@@ -39,7 +40,7 @@ pub struct Scenario {
 ///
 /// Every problem of shape and value, with line and column.
 pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenario, Problems> {
-    let (file, mut problems) = recover::<ScenarioFile>(source);
+    let (file, mut problems) = recover::<ScenarioFile>(&formed(source, &ScenarioFile::shape()));
     let Some(mut file) = file else { return Err(problems) };
     for broken in file.broken() {
         problems.push_at(&broken.path, broken.rule);
@@ -110,6 +111,12 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let Some(axes) = swept else {
         return Err(problems);
     };
+    let strategies = strategies_of(source, &axes);
+    for (i, name) in file.sweep.headline.iter().enumerate() {
+        if let Some(why) = glossary::unknown(name, &strategies, registry) {
+            problems.push_at(&format!("sweep.headline.{i}"), why);
+        }
+    }
     problems.into_result(Scenario {
         doubts: doubts(source, strategy.as_ref()),
         file,
@@ -154,6 +161,20 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
         }
     };
     file.targets.iter().map(&mut target).collect()
+}
+
+/// The names of the strategies that the card runs, itself and by its axes and arms.
+fn strategies_of(source: &Source, axes: &[Swept]) -> Vec<String> {
+    let own = source.value("strategy").into_iter();
+    let swept = axes.iter().flat_map(|axis| axis.values.iter().flatten());
+    let swept = swept
+        .filter(|(path, _)| path == "strategy")
+        .map(|(_, value)| value.as_str());
+    let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
+    let mut names: Vec<String> = own.chain(swept).map(name).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// What is allowed in the settings of a strategy and hardly meant, a line each.

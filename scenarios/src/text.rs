@@ -27,7 +27,9 @@
 //! ```
 
 mod axes;
+mod differences;
 mod explain;
+mod forms;
 mod parse;
 mod problems;
 mod report;
@@ -41,6 +43,8 @@ mod tree;
 
 pub use axes::{AxisError, Entry, MAX_AXES, MAX_POINTS, axes_of, check_axes, check_points, maps_of};
 pub(crate) use axes::{check_setting, is_part};
+pub use differences::{Difference, differences};
+pub use forms::formed;
 pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;

@@ -27,11 +27,11 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Check cards without running them
     Check(CheckArgs),
-    /// Show a resolved card, a data set's counts, or a result
+    /// Show a card as it is written or with every default, a data set's counts, or a result
     Show(ShowArgs),
     /// List cards and everything that cards can name
     List,
-    /// Say what a part or a field of a card is: its meaning, range, unit and default
+    /// Say what a field or part of a card, a number, a message or a column is: its meaning, range and unit
     Explain(ExplainArgs),
     /// Draw the figures of a run or sweep directory again
     Plot(PlotArgs),
@@ -51,8 +51,15 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print a manual page, or write all of them
+    Man {
+        /// The subcommand that it is about [default: the program]
+        #[arg(value_name = "SUBCOMMAND", conflicts_with = "to")]
+        subcommand: Option<String>,
+        /// Write the pages of the program and of every subcommand into this folder
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// What every command that loads a card takes.
@@ -137,6 +144,9 @@ pub(crate) struct RunArgs {
     /// Record a counter by round in observations.csv; may be repeated
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
+    /// Print every message and number instead of those that answer the card's question
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) every: EveryArgs,
     #[command(flatten)]
@@ -180,6 +190,9 @@ pub(crate) struct ForkArgs {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) card: CardArgs,
+    /// Refused: a sweep has seeds
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) seed: Option<String>,
     /// Simulate every message and do no learning
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -240,14 +253,18 @@ pub(crate) struct ShowArgs {
     /// Change a field of the card; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Write out every default of a card, and what its data come to as comments
+    #[arg(long)]
+    pub(crate) resolved: bool,
     #[command(flatten)]
     pub(crate) data: DataArgs,
 }
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// A field of the card, as strategy.model.hidden, or a part by its name, as FedWalk
-    #[arg(value_name = "PATH")]
+    /// A field of the card, as strategy.model.hidden, a part by its name, as FedWalk, a number, as test_accuracy, a kind of
+    /// message, as update, or a table or its column, as rounds.csv
+    #[arg(value_name = "PATH|NAME")]
     pub(crate) path: String,
 }
 

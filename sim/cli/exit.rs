@@ -44,10 +44,8 @@ impl Exit {
             Failure::Data(_) | Failure::Partition(_) | Failure::Write(_) => {
                 Exit::usage(format!("error: {failure}\n  repeat with: {command}"))
             }
-            // Nothing has run: the card asks the strategy for something it cannot do with these data.
-            Failure::Run(RunError::Setup { error, .. }) => {
-                Exit::usage(format!("error: {error}\n  repeat with: {command}"))
-            }
+            // Nothing has run: the card asks the strategy for something it cannot do with these data, and would again.
+            Failure::Run(RunError::Setup { error, .. }) => Exit::usage(format!("error: {error}")),
             Failure::Run(RunError::Checkpoint(_)) => Exit::usage(format!("error: {failure}")),
             Failure::Run(_) | Failure::Elsewhere { .. } => {
                 Exit::failed(format!("error: {failure}\n  repeat with: {command}"))

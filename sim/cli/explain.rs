@@ -1,19 +1,26 @@
-//! `folkmoot explain`: what a part or a field of a card is.
+//! `folkmoot explain`: what a part or a field of a card, a number, a message or a column is.
 
 use crate::args::ExplainArgs;
 use crate::context::Program;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
+use folkmoot_metrics::term::MARKS;
+use folkmoot_metrics::{Better, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::explain::{Found, explain as find, parts_of};
+use folkmoot_scenarios::glossary::{Word, look_up};
 
 pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
-    let found = find(&args.path, &program.registry).map_err(|why| {
-        let name = &program.name;
-        Exit::usage(format!("error: {why}\n  see {name} list, or {name} explain strategy"))
-    })?;
+    let words = look_up(&args.path, &program.registry);
+    let found = match find(&args.path, &program.registry) {
+        Err(_) if !words.is_empty() => Vec::new(),
+        found => found.map_err(|why| {
+            let name = &program.name;
+            Exit::usage(format!("error: {why}\n  see {name} list, or {name} explain strategy"))
+        })?,
+    };
     let mut blocks = Vec::new();
     for found in &found {
         blocks.push(match found {
@@ -27,7 +34,76 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
             Found::Variant { path, variant } => of_variant(path, variant),
         });
     }
+    blocks.extend(words.iter().map(|word| of_word(&args.path, word)));
     print(&blocks.join("\n\n"))
+}
+
+fn of_word(name: &str, word: &Word) -> String {
+    match word {
+        Word::Number(term, of) => of_number(name, term, of),
+        Word::Message(way, kind, strategy) => {
+            let carried = if kind.carried {
+                "holds all that is counted of it"
+            } else {
+                "is counted, and not all of it is made"
+            };
+            format!(
+                "{name}, a message of {strategy} in phase {}: {}, {carried}\n  numbers  {name}_messages, {name}_payload_bytes",
+                kind.phase,
+                way.as_str()
+            )
+        }
+        Word::Column(file, column, holds) => format!("{column}, a column of {file}: {holds}"),
+        Word::Table(file, columns) => {
+            let rows: Vec<Vec<String>> = columns
+                .iter()
+                .map(|(column, holds)| vec![format!("  {column}"), (*holds).to_owned()])
+                .collect();
+            format!(
+                "{file}, a table of a run directory\n{}",
+                table(&["  column", "cells"], &rows, 2)
+            )
+        }
+    }
+}
+
+fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
+    let whose = match of {
+        [] => "every run".to_owned(),
+        of => of.join(", "),
+    };
+    let mut lines = vec![
+        format!("{}, a number of {whose}: {}", term.name, term.words),
+        format!("  {}", term.about),
+    ];
+    let mut put = |name: &str, text: &str| lines.push(format!("  {name:<9}{text}"));
+    let unit = match term.unit {
+        Unit::Number => "a plain number",
+        Unit::Count => "a number of things",
+        Unit::Share => "a share of 1",
+        Unit::Bytes => "bytes",
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::Seconds => "s",
+    };
+    put("unit", unit);
+    match term.range {
+        (Some(least), Some(most)) => put("range", &format!("{least}..={most}")),
+        (Some(least), None) => put("range", &format!("at least {least}")),
+        (None, Some(most)) => put("range", &format!("at most {most}")),
+        (None, None) => {}
+    }
+    match term.better {
+        Some(Better::Higher) => put("better", "higher"),
+        Some(Better::Lower) => put("better", "lower"),
+        None => {}
+    }
+    if !term.source.is_empty() {
+        put("source", &term.source);
+    }
+    if let Some((_, about)) = MARKS.iter().find(|(mark, _)| name.contains(mark)) {
+        put("here", about);
+    }
+    lines.join("\n")
 }
 
 fn of_part(part: &Described) -> String {

@@ -58,7 +58,14 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
     let dir = dir.unwrap_or_default();
     let report = play(writer, &scenario, &loaded, how, &mut watcher)
         .map_err(|failure| ended(&failure, &dir, &repeat, &command(program, &dir, &args.data)))?;
-    say(&dir, (&scenario, &loaded), report.as_ref(), &args.engine, args.out.say)
+    say(
+        &dir,
+        (&scenario, &loaded),
+        report.as_ref(),
+        &args.engine,
+        args.out.say,
+        false,
+    )
 }
 
 /// Refuses settings that the state does not suit.

@@ -25,8 +25,10 @@ mod explain;
 mod export;
 mod findings;
 mod fork;
+mod headline;
 mod job;
 mod list;
+mod man;
 mod merge;
 mod output;
 mod pauses;
@@ -37,6 +39,7 @@ mod shard;
 mod show;
 mod signals;
 mod sweep;
+mod sweep_table;
 mod text;
 mod verify;
 mod watch;
@@ -88,13 +91,7 @@ pub fn main(registry: Registry) -> ExitCode {
             clap_complete::generate(shell, &mut command, &program.name, &mut script);
             output::print_bytes(&script)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            match clap_mangen::Man::new(command).render(&mut page) {
-                Ok(()) => output::print_bytes(&page),
-                Err(error) => Err(Exit::failed(format!("cannot render the manual: {error}"))),
-            }
-        }
+        Command::Man { subcommand, to } => man::man(command, subcommand.as_deref(), to.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

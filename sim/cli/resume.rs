@@ -51,7 +51,14 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     };
     let report = play(writer, &scenario, &loaded, how, &mut watcher);
     let report = report.map_err(|failure| ended(&failure, dir, &command, &command))?;
-    say(dir, (&scenario, &loaded), report.as_ref(), &args.engine, args.say)
+    say(
+        dir,
+        (&scenario, &loaded),
+        report.as_ref(),
+        &args.engine,
+        args.say,
+        false,
+    )
 }
 
 /// The command that goes on with a run.

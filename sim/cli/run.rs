@@ -3,6 +3,7 @@
 use crate::args::{EngineArgs, Format, RunArgs, SayArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
+use crate::headline::Numbers;
 use crate::output::{print, warn};
 use crate::resume;
 use crate::text;
@@ -43,7 +44,8 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let dir = dir.unwrap_or_default();
     let go_on = resume::command(program, &dir, &args.card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
-    say(&dir, (&scenario, &loaded), report.as_ref(), &args.engine, args.out.say)
+    let run = (&scenario, &loaded);
+    say(&dir, run, report.as_ref(), &args.engine, args.out.say, args.all)
 }
 
 /// Draws the figures of a finished run and says what has come of it, where it has come.
@@ -53,6 +55,7 @@ pub(crate) fn say(
     report: Option<&Report>,
     engine: &EngineArgs,
     SayArgs { format, quiet }: SayArgs,
+    all: bool,
 ) -> Result<(), Exit> {
     let Some(report) = report else {
         return Ok(());
@@ -67,27 +70,67 @@ pub(crate) fn say(
     match format {
         Format::Json => print(&json(dir, report)),
         Format::Text if quiet => Ok(()),
-        Format::Text => print(&describe(dir, run, report, n_figures)),
+        Format::Text => print(&describe(dir, run, report, (n_figures, all))),
     }
 }
 
-fn describe(dir: &Path, (scenario, loaded): (&Scenario, &Loaded), report: &Report, n_figures: usize) -> String {
+/// The question and the numbers that answer it; with `all`, every message and number instead.
+fn describe(
+    dir: &Path,
+    (scenario, loaded): (&Scenario, &Loaded),
+    report: &Report,
+    (n_figures, all): (usize, bool),
+) -> String {
     let virtual_s = report.summary.get("virtual_s").copied().unwrap_or_default();
     let rounds = report.summary.get("rounds").copied().unwrap_or_default();
-    format!(
-        "{}, seed {}: {} clients on {}, {} rounds in {} s of virtual time\n\n{}\n\n{}\n\n\
-         fingerprint {}\nresults and {n_figures} figure files in {}",
+    let head = format!(
+        "{}, seed {}: {} clients on {}, {} rounds in {} s of virtual time",
         scenario.name(),
         scenario.seed(),
         text::count(u64::from(loaded.n_clients())),
         loaded.dataset.name,
         text::number(rounds),
         text::number(virtual_s),
-        text::messages(&report.messages),
-        text::summary(&report.summary),
+    );
+    let (body, more) = match all {
+        true => (
+            format!(
+                "\n{}\n\n{}",
+                text::messages(&report.messages),
+                text::summary(&report.summary)
+            ),
+            String::new(),
+        ),
+        false => {
+            let dir = context::quoted(&dir.to_string_lossy());
+            (
+                answer(scenario, report),
+                format!("every message and number: --all, or show {dir}\n"),
+            )
+        }
+    };
+    format!(
+        "{head}\n{body}\n\n{more}fingerprint {}\nresults and {n_figures} figure files in {}",
         report.fingerprint,
         dir.display()
     )
+}
+
+/// What the card asks, and the numbers of its headline, or else of its strategy's.
+fn answer(scenario: &Scenario, report: &Report) -> String {
+    let numbers = Numbers {
+        summary: &report.summary,
+        units: &report.units,
+        terms: &report.terms,
+    };
+    let said = match scenario.headline() {
+        [] => numbers.describe(scenario.strategy().headline().iter().copied()),
+        names => numbers.describe(names.iter().map(String::as_str)),
+    };
+    match scenario.question() {
+        "" => format!("\n{said}"),
+        question => format!("{question}\n\n{said}"),
+    }
 }
 
 fn json(dir: &Path, report: &Report) -> String {

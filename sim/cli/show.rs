@@ -1,13 +1,15 @@
-//! `folkmoot show`: a resolved card, a data set, or a result.
+//! `folkmoot show`: a card as it is written or resolved, a data set, or a result.
 
 use crate::args::ShowArgs;
 use crate::context::{self, Program};
 use crate::exit::Exit;
-use crate::output::{print, warn};
-use crate::{sweep, text};
+use crate::output::{print, print_bytes, warn};
+use crate::{sweep_table, text};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
+use folkmoot_scenarios::explain::explain;
+use folkmoot_scenarios::glossary::look_up;
 use folkmoot_scenarios::run::{Cache, Failure, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use std::path::Path;
@@ -25,7 +27,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 
 fn show_dir(dir: &Path) -> Result<String, Exit> {
     if dir.join(SWEEP).is_file() {
-        return Ok(sweep::describe(&SweepDir::open(dir)?));
+        return Ok(sweep_table::describe(&SweepDir::open(dir)?));
     }
     if !dir.join(MANIFEST).is_file() {
         return Err(Exit::usage(format!(
@@ -53,6 +55,9 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
 fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let (name, source) = context::source(program, &args.what, &args.set, None)?;
     let scenario = check(&name, &source, &program.registry)?;
+    if !args.resolved {
+        return print_bytes(source.text().as_bytes());
+    }
     let card = scenario.shown(&program.registry)?;
     match describe_data(args, &scenario) {
         // In comments, so that what is printed is a card.
@@ -104,6 +109,11 @@ fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
         }
         // The name is right, so the fault is in what stands in its brackets.
         Err(problems) if is_known(program, &args.what) => Err(problems.into()),
+        Err(_) if can_be_explained(program, &args.what) => Err(Exit::usage(format!(
+            "error: {what} is neither a card, nor a data set, nor a directory\n  see {name} explain {what}",
+            what = args.what,
+            name = program.name
+        ))),
         Err(_) => {
             let cards: Vec<&str> = program.registry.cards().iter().map(|(name, _)| *name).collect();
             let datasets = program.registry.datasets().parts().map(|part| part.name);
@@ -122,4 +132,9 @@ fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 fn is_known(program: &Program, what: &str) -> bool {
     let name = what.split('(').next().unwrap_or_default().trim();
     program.registry.datasets().parts().any(|part| part.name == name)
+}
+
+/// Whether it is something that is explained and not shown.
+fn can_be_explained(program: &Program, what: &str) -> bool {
+    explain(what, &program.registry).is_ok() || !look_up(what, &program.registry).is_empty()
 }

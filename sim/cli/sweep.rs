@@ -3,14 +3,14 @@
 use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SayArgs, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
-use crate::findings;
 use crate::job::Job;
 use crate::output::{print, warn};
 use crate::signals::stop_flag;
+use crate::sweep_table::describe;
 use crate::text;
 use crate::watch::{Stopwatch, bar};
 use folkmoot_metrics::run_dir::SCENARIO;
-use folkmoot_metrics::sweep_dir::{SWEEP, WARNINGS};
+use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
 use folkmoot_scenarios::run::{Failure, Identity};
 use folkmoot_scenarios::scenario::{Scenario, check};
@@ -19,7 +19,7 @@ use folkmoot_scenarios::text::Source;
 use std::path::Path;
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
-    refuse_seed(&args.card.set)?;
+    refuse_seed(args.seed.as_deref(), &args.card.set)?;
     let scenario = context::scenario(program, &args.card, None, &[])?;
     refuse_overridden(&args.card.set, &scenario)?;
     let command = context::command(program, "sweep", &args.card, None, args.dry_run);
@@ -60,6 +60,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
             set: Vec::new(),
             data,
         },
+        seed: None,
         dry_run,
         only_missing: true,
         shard: None,
@@ -249,14 +250,19 @@ pub(crate) fn conclude(sweep: &SweepWriter, threads: Option<u16>, say: SayArgs) 
 }
 
 /// A seed set by hand would be replaced by those of the sweep.
-fn refuse_seed(settings: &[String]) -> Result<(), Exit> {
-    let seeds = settings.iter().filter_map(|setting| setting.split_once('='));
-    match seeds.into_iter().find(|(path, _)| path.trim() == "seed") {
-        Some((_, seed)) => Err(Exit::usage(format!(
-            "error: --set seed: a sweep takes its seeds from sweep.seeds; write --set sweep.seeds=[{}]",
+fn refuse_seed(seed: Option<&str>, settings: &[String]) -> Result<(), Exit> {
+    let mut settings = settings.iter().filter_map(|setting| setting.split_once('='));
+    let set = settings.find(|(path, _)| path.trim() == "seed");
+    let refused = |how: &str, seed: &str| {
+        Err(Exit::usage(format!(
+            "error: {how}: a sweep takes its seeds from sweep.seeds; write --set sweep.seeds=[{}]",
             seed.trim()
-        ))),
-        None => Ok(()),
+        )))
+    };
+    match (seed, set) {
+        (Some(seed), _) => refused("--seed", seed),
+        (None, Some((_, seed))) => refused("--set seed", seed),
+        (None, None) => Ok(()),
     }
 }
 
@@ -323,75 +329,6 @@ fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64
         format!("{}, {seed}", axes.join(", "))
     };
     format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
-}
-
-/// The headline numbers by point: mean and standard deviation over seeds, with references beside them.
-pub(crate) fn describe(sweep: &SweepDir) -> String {
-    let mut names: Vec<String> = sweep.manifest.headline.clone();
-    if names.is_empty() {
-        names = ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]
-            .map(str::to_owned)
-            .to_vec();
-    }
-    let mut columns: Vec<(String, bool)> = Vec::new();
-    for name in names {
-        let prefix = format!("{name}@");
-        let mut references: Vec<&String> = sweep.points.iter().flat_map(|row| row.summary.keys()).collect();
-        references.retain(|other| other.starts_with(&prefix));
-        references.sort_unstable();
-        references.dedup();
-        columns.push((name.clone(), true));
-        columns.extend(references.into_iter().map(|reference| (reference.clone(), false)));
-    }
-    let mut header: Vec<&str> = sweep
-        .manifest
-        .axes
-        .iter()
-        .map(|axis| text::last_part(&axis.path))
-        .collect();
-    let n_left = header.len();
-    header.extend(
-        columns
-            .iter()
-            .map(|(name, _)| name.split_once('@').map_or(name.as_str(), |(_, label)| label)),
-    );
-    let arms = findings::arms(sweep);
-    let lines: Vec<Vec<String>> = arms
-        .iter()
-        .map(|(values, rows)| {
-            let cells = columns.iter().map(|(name, is_measured)| {
-                let numbers: Vec<f64> = rows.iter().filter_map(|row| row.summary.get(name).copied()).collect();
-                // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
-                match numbers.is_empty() && *is_measured {
-                    true => "n/a".to_owned(),
-                    false => text::mean_and_interval(&numbers, *is_measured),
-                }
-            });
-            // What there is to warn of stands below the table.
-            let is_warned = rows.iter().any(|row| row.summary.contains_key(WARNINGS));
-            let mut cells: Vec<String> = values.iter().cloned().chain(cells).collect();
-            if let Some(last) = cells.get_mut(n_left.saturating_sub(1)).filter(|_| is_warned) {
-                last.push_str(" !");
-            }
-            cells
-        })
-        .collect();
-    let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
-    let head = format!(
-        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}{}",
-        sweep.manifest.name,
-        seeds.join(", "),
-        sweep
-            .unfinished()
-            .map_or(String::new(), |there| format!("\nunfinished: {there}")),
-    );
-    let mut blocks = vec![head, text::table(&header, &lines, n_left)];
-    blocks.extend(findings::targets(sweep));
-    let warnings = findings::warnings(sweep);
-    if !warnings.is_empty() {
-        blocks.push(format!("! warnings\n  {}", warnings.join("\n  ")));
-    }
-    blocks.join("\n\n")
 }
 
 fn json(dir: &Path, sweep: &SweepDir) -> String {

@@ -93,7 +93,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             metrics.push(&row.metric);
         }
     }
-    let units = Units(&run.manifest.units);
+    let units = Units(&run.manifest.units, &run.manifest.terms);
     let mut figures = Vec::new();
     for metric in metrics {
         let rows: Vec<&ScoreRow> = run

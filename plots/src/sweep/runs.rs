@@ -82,7 +82,7 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     }
     let headline = sweep.manifest.headline.iter().map(String::as_str);
     let scores: Vec<&str> = headline.chain(["test_accuracy"]).collect();
-    let figures = curves::figures(&arms, &scores, Units(&sweep.manifest.units));
+    let figures = curves::figures(&arms, &scores, Units(&sweep.manifest.units, &sweep.manifest.terms));
     Ok(figures.into_iter().map(|figure| framed(sweep, figure)).collect())
 }
 

@@ -69,6 +69,10 @@ impl Settings for Params {
         Some(1)
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["micro_f1", "payload_bytes"]
+    }
+
     fn terms() -> Vec<Term> {
         node_embedding::TERMS.to_vec()
     }

@@ -216,6 +216,10 @@ impl Settings for Params {
         Some(self.walks_per_node + 1)
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["micro_f1", "peer_messages_per_walk", "payload_bytes"]
+    }
+
     fn terms() -> Vec<Term> {
         [terms::TERMS, node_embedding::TERMS].concat()
     }

@@ -72,6 +72,10 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["test_roc_auc", "epsilon_all_rounds"]
+    }
+
     fn terms() -> Vec<Term> {
         [terms::TERMS, rounds::TERMS].concat()
     }

@@ -108,6 +108,10 @@ impl Settings for Params {
         self.training.doubts()
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["svm_accuracy", "knn5_accuracy", "test_accuracy"]
+    }
+
     fn terms() -> Vec<Term> {
         [terms::TERMS, rounds::TERMS, classifier::TERMS].concat()
     }

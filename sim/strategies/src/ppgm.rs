@@ -223,6 +223,10 @@ impl Settings for Params {
         Some(1)
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["similarity_auc", "attack_auc"]
+    }
+
     fn terms() -> Vec<Term> {
         terms::TERMS.to_vec()
     }

@@ -104,6 +104,10 @@ impl Settings for Params {
         self.training.doubts()
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["test_accuracy", "payload_bytes", "virtual_s"]
+    }
+
     fn terms() -> Vec<Term> {
         [rounds::TERMS, classifier::TERMS].concat()
     }

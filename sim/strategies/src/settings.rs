@@ -34,6 +34,11 @@ pub trait Settings: Part + Default {
         Vec::new()
     }
 
+    /// The numbers that a run is made for, said first where the card names none. Default: what it sends, and how long it takes.
+    fn headline() -> &'static [&'static str] {
+        &["messages_sent", "payload_bytes", "virtual_s"]
+    }
+
     /// What everybody knows of the data.
     ///
     /// # Errors
@@ -149,6 +154,9 @@ pub trait Runs: Send + Sync {
     /// What its numbers mean.
     fn terms(&self) -> Vec<Term>;
 
+    /// The numbers that a run is made for.
+    fn headline(&self) -> &'static [&'static str];
+
     /// Runs it. The first rank gets what it comes to.
     ///
     /// # Errors
@@ -220,6 +228,10 @@ impl<P: Settings> Runs for Whole<P> {
 
     fn terms(&self) -> Vec<Term> {
         P::terms()
+    }
+
+    fn headline(&self) -> &'static [&'static str] {
+        P::headline()
     }
 
     fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {

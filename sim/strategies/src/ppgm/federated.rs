@@ -88,6 +88,10 @@ impl Settings for Params {
         Some(self.protocol.rounds)
     }
 
+    fn headline() -> &'static [&'static str] {
+        &["similarity_auc", "attack_auc", "payload_bytes"]
+    }
+
     fn terms() -> Vec<Term> {
         [super::terms::TERMS, rounds::TERMS].concat()
     }
