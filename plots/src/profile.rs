@@ -1,8 +1,9 @@
 //! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point of a curve over the parameter.
 
-use crate::figure::{Axis, Figure, Lines, Panel, Role, Series};
+use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::file_part;
 use crate::names::Units;
+use crate::sweep::{FEW_SEEDS, bounded};
 use folkmoot_metrics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,6 +103,12 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
     let mut series = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
         let mut curve = Series::new(arm.label.clone(), Role::Data(index), Vec::new());
+        let thin = Series {
+            path: Path::Thin,
+            ..Series::new("", Role::Data(index), Vec::new())
+        };
+        let is_few = (2..FEW_SEEDS).contains(&arm.runs.len());
+        let mut each = vec![thin; if is_few { arm.runs.len() } else { 0 }];
         for &at in &places {
             let find = |metric: &str, summary: &BTreeMap<String, f64>| {
                 let is_before = |name: &str| at == 0.0 && before.as_deref() == Some(name);
@@ -113,20 +120,29 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
             curve.points.push((at, mean.mean));
             let spread = match arm.runs.as_slice() {
                 [run] => find(&format!("{metric}{STD}"), run).map(|std| (mean.mean - std, mean.mean + std)),
-                _ => mean.interval_95(),
+                runs => mean.interval_95().filter(|_| runs.len() >= FEW_SEEDS),
             };
-            if let Some((lo, hi)) = spread {
+            for (each, run) in each.iter_mut().zip(&arm.runs) {
+                each.points.extend(find(metric, run).map(|value| (at, value)));
+            }
+            if let Some((lo, hi)) = bounded(spread, units.range(metric)) {
                 curve.band.push((at, lo, hi));
             }
         }
+        series.extend(each);
         series.push(curve);
     }
-    if let [only] = series.as_mut_slice() {
-        only.label.clear();
+    if let [_] = arms {
+        series.iter_mut().for_each(|series| series.label.clear());
     }
-    let seen = series
+    // What is the same everywhere is a number, which stands in the table.
+    let mut values = series
         .iter()
-        .any(|series| series.points.iter().any(|(_, y)| y.is_finite()));
+        .flat_map(|series| &series.points)
+        .map(|(_, y)| *y)
+        .filter(|y| y.is_finite());
+    let first = values.next();
+    let seen = values.any(|value| Some(value) != first);
     let (label, unit) = units.words(metric);
     let (x_label, x_unit) = units.words(parameter);
     (seen && places.len() > 1).then(|| {
@@ -209,7 +225,7 @@ mod tests {
             };
             [0.5, 0.25].into_iter().flat_map(at).collect::<BTreeMap<String, f64>>()
         };
-        let runs = [summary(0.0), summary(0.1)];
+        let runs: Vec<_> = (0..5).map(|i| summary(0.1 * f64::from(i))).collect();
         let draw = |runs: &[&BTreeMap<String, f64>]| {
             let arm = Arm {
                 label: "arm".to_owned(),
@@ -218,20 +234,25 @@ mod tests {
             let mut figures = figures(&[arm], Units(&BTreeMap::new(), &BTreeMap::new()));
             assert_eq!(figures.len(), 1);
             match figures.remove(0).panels.remove(0) {
-                Panel::Lines(mut lines) => lines.series.remove(0),
+                Panel::Lines(lines) => lines.series,
                 Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
             }
         };
-        let single = draw(&[&runs[0]]);
+        let single = &draw(&[&runs[0]])[0];
         assert_eq!(single.points, [(0.25, 0.25), (0.5, 0.5)]);
         assert_eq!(single.band, [(0.25, 0.2, 0.3), (0.5, 0.45, 0.55)]);
-        let both = draw(&[&runs[0], &runs[1]]);
+        // Two are drawn themselves, and their mean without an interval; of five there is one.
+        let [first, second, both] = &draw(&[&runs[0], &runs[1]])[..] else {
+            panic!("a line each and one for the mean");
+        };
+        assert_eq!((first.path, second.path, both.band.len()), (Path::Thin, Path::Thin, 0));
         assert!((both.points[0].1 - 0.3).abs() < 1e-12);
-        assert!(
-            both.band[0].1 < 0.0,
-            "the interval of two values is wide: {:?}",
-            both.band
-        );
+        let [five] = &draw(&runs.iter().collect::<Vec<_>>())[..] else {
+            panic!("the mean alone");
+        };
+        let (_, low, high) = five.band[0];
+        // A standard error of 0.1 sqrt(2.5 / 5), 2.776 times on both sides.
+        assert!((high - low - 2.0 * 2.776 * 0.070_711).abs() < 1e-4, "{low} to {high}");
         assert!(figures(&[], Units(&BTreeMap::new(), &BTreeMap::new())).is_empty());
     }
 }

@@ -475,7 +475,7 @@ impl<'a> View<'a> {
             // A prediction that does not depend on the other axes is one curve, not one in each arm.
             let same = curves.iter().all(|curve| alike(curve, &curves[0]));
             for curve in curves.into_iter().take(if same { 1 } else { usize::MAX }) {
-                series.push(Series::new(label, Role::Theory(index), curve));
+                series.push(Series::new(label.replace('_', " "), Role::Theory(index), curve));
             }
         }
         if series.iter().filter(|series| series.path == Path::Joined).count() == 1 {
@@ -560,7 +560,7 @@ impl<'a> View<'a> {
             groups: arms.iter().map(group).collect(),
             rows: rows.collect(),
             stacked: false,
-            references: references.iter().map(|(_, label)| (*label).to_owned()).collect(),
+            references: references.iter().map(|(_, label)| label.replace('_', " ")).collect(),
         })
     }
 

@@ -285,7 +285,7 @@ impl Area<'_> {
             Path::Joined => {}
             Path::Stairs | Path::Thin => return,
             Path::Dots => {
-                let dot = |point: &Point| scene.marker(*point, 0, data_color(index), MARKER * 0.45);
+                let dot = |point: &Point| scene.marker(*point, 0, data_color(index), MARKER * 0.6);
                 return points.iter().for_each(dot);
             }
             Path::Scattered => {

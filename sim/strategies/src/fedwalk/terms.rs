@@ -7,7 +7,7 @@ const THEOREM_4_2: &str = "FedWalk, KDD 2022, theorem 4.2 and Algorithm 1";
 
 /// Of FedWalk.
 pub(super) const TERMS: &[Term] = &[
-    count("walks_started", "Walks started", "Walks that the server asked a device to begin."),
+    count("walks_started", "Walks started", "Walks that the server asked a client to begin."),
     count(
         "walks_completed",
         "Walks that came home",
@@ -29,7 +29,7 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "self_hops",
         "Hops to oneself",
-        "Predicted hops that led back to the device that made them.",
+        "Predicted hops that led back to the client that made them.",
     ),
     count(
         "empty_pools",
@@ -48,7 +48,7 @@ pub(super) const TERMS: &[Term] = &[
         "Changed entries",
         "Encoded entries that are not the vertex they stand for.",
     ),
-    count("row_requests", "Row requests", "Rows of the dissimilarity matrix that devices asked for."),
+    count("row_requests", "Row requests", "Rows of the dissimilarity matrix that clients asked for."),
     Term::new(
         "predictor_hit_rate",
         "Hit rate of the predictor",
@@ -61,7 +61,7 @@ pub(super) const TERMS: &[Term] = &[
         "peer_messages_per_walk",
         "Peer messages per walk",
         Unit::Count,
-        "Messages from device to device for each walk that was started.",
+        "Messages from client to client for each walk that was started.",
         THEOREM_4_2,
     )
     .lower(),
@@ -69,7 +69,7 @@ pub(super) const TERMS: &[Term] = &[
         "peer_bytes_per_walk",
         "Peer bytes per walk",
         Unit::Bytes,
-        "Bytes of payload from device to device for each walk that was started.",
+        "Bytes of payload from client to client for each walk that was started.",
         "",
     )
     .lower(),
@@ -85,7 +85,7 @@ pub(super) const TERMS: &[Term] = &[
         "download_bytes",
         "Download bytes",
         Unit::Bytes,
-        "Bytes that devices download to predict and to encode: the tree, the matrix and its rows.",
+        "Bytes that clients download to predict and to encode: the tree, the matrix and its rows.",
         "",
     )
     .lower(),
@@ -93,7 +93,7 @@ pub(super) const TERMS: &[Term] = &[
         "saved_bytes_per_walk",
         "Saved bytes per walk",
         Unit::Bytes,
-        "Bytes from device to device that the predictor saves for each walk, against walks without it.",
+        "Bytes from client to client that the predictor saves for each walk, against walks without it.",
         "",
     )
     .higher(),
@@ -173,12 +173,12 @@ pub(super) const TERMS: &[Term] = &[
     )
     .from(0.0)
     .up_to(1.0),
-    count("curious_devices", "Curious devices", "Devices that remember the walks that pass through them."),
+    count("curious_devices", "Curious clients", "Clients that remember the walks that pass through them."),
     Term::new(
         "curious_own_edges",
-        "Own edges of curious devices",
+        "Own edges of curious clients",
         Unit::Share,
-        "Share of all edges that curious devices know before the run, as they are their own.",
+        "Share of all edges that curious clients know before the run, as they are their own.",
         "",
     ),
 ];

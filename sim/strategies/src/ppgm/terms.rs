@@ -2,7 +2,7 @@
 
 use folkmoot_engine::prelude::*;
 
-/// Of PPGM, trained in one place or over devices.
+/// Of PPGM, trained in one place or over clients.
 pub(super) const TERMS: &[Term] = &[
     share(
         "similarity_auc",
@@ -76,7 +76,7 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "attack_auc_*",
         "ROC AUC of the property from *",
-        "Attack: the same by whoever intercepts `*`: g to the other device, o to the service, or both.",
+        "Attack: the same by whoever intercepts `*`: g to the other client, o to the service, or both.",
     )
     .lower(),
     share(
@@ -122,7 +122,7 @@ pub(super) const TERMS: &[Term] = &[
     )
     .lower(),
     count("*_queries", "Queries, *", "Queries that have something to be found."),
-    count("matches_begun", "Matches begun", "Matches that a device invited another to."),
+    count("matches_begun", "Matches begun", "Matches that a client invited another to."),
     count("matches_scored", "Matches scored", "Matches that came to a score.").higher(),
     count("matches_lost", "Matches lost", "Matches that never came to a score.").lower(),
     Term::new(
@@ -137,7 +137,7 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "invitations_declined",
         "Invitations declined",
-        "Invitations that the other device could not take up.",
+        "Invitations that the other client could not take up.",
     )
     .lower(),
     latency("score_latency_median_s", "Latency of a score, median", "Virtual time from invitation to score, the median."),
