@@ -49,6 +49,11 @@ pub fn score_name(split: &str, metric: &str) -> String {
     }
 }
 
+/// Whether so much virtual time is a duration: the clock of an ideal world, in which nothing takes time, counts hops in nanoseconds.
+pub fn has_durations(virtual_s: f64) -> bool {
+    virtual_s >= 1e-3
+}
+
 /// The curves of a run, in the order in which its scores first name them.
 pub fn curves(run: &RunDir) -> Vec<Curve> {
     curves_of(&run.scores, &run.messages)

@@ -45,7 +45,7 @@ pub mod term;
 mod testing;
 
 pub use by_round::ByRound;
-pub use curves::{Curve, CurvePoint, curves, curves_of, read_curves, score_name};
+pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves, score_name};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};

@@ -32,10 +32,15 @@ impl Target {
         }
     }
 
+    /// The score's values over a run, if it was ever scored so.
+    fn curve<'a>(&self, curves: &'a [Curve]) -> Option<&'a Curve> {
+        curves.iter().find(|curve| curve.name() == self.score)
+    }
+
     /// Where a run was first as good, by its curves.
     pub fn reached<'a>(&self, curves: &'a [Curve]) -> Option<&'a CurvePoint> {
-        let curve = curves.iter().find(|curve| curve.name() == self.score)?;
-        curve.points.iter().find(|point| self.is_met_by(point.value))
+        let points = &self.curve(curves)?.points;
+        points.iter().find(|point| self.is_met_by(point.value))
     }
 
     /// The name of one of the four numbers for this target: `rounds_to_target[test_accuracy=0.6]`.
@@ -43,8 +48,18 @@ impl Target {
         format!("{number}[{}={}]", self.score, self.value)
     }
 
-    /// Writes down what the target took; where it was not reached, that alone.
+    /// Writes down what the target took; where it was not reached, that alone; nothing where there is no such score, as in a dry run.
     pub fn conclude(&self, curves: &[Curve], sheet: &mut Sheet) {
+        if self.curve(curves).is_none() {
+            // Where that part of the data is not scored at all, nothing was to be learned.
+            if curves
+                .iter()
+                .any(|curve| self.score.starts_with(&format!("{}_", curve.split)))
+            {
+                sheet.warn(format!("targets: the run has no score called {}", self.score));
+            }
+            return;
+        }
         let at = (self.score.as_str(), self.value);
         let reached = self.reached(curves);
         sheet.point(REACHED, at, f64::from(u8::from(reached.is_some())));
@@ -98,6 +113,19 @@ mod tests {
         let mut sheet = Sheet::new();
         target(0.65, false).conclude(&curves, &mut sheet);
         target(0.8, false).conclude(&curves, &mut sheet);
+        target(0.8, false).conclude(&[], &mut sheet);
+        assert!(sheet.take_warnings().is_empty());
+        let other = Curve {
+            metric: "loss".to_owned(),
+            ..curve("test", &[0.1])
+        };
+        target(0.8, false).conclude(&curves[..1], &mut sheet);
+        assert!(sheet.take_warnings().is_empty());
+        target(0.8, false).conclude(&[other], &mut sheet);
+        assert_eq!(
+            sheet.take_warnings(),
+            ["targets: the run has no score called test_accuracy"]
+        );
         let numbers = [
             ("target_reached[test_accuracy=0.65]", 1.0),
             ("rounds_to_target[test_accuracy=0.65]", 10.0),

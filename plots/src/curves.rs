@@ -5,7 +5,7 @@ use crate::file_part;
 use crate::names::{Unit, Units, short};
 use crate::profile::{self, MAX_CURVES};
 use crate::sweep::{FEW_SEEDS, bounded};
-use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, target};
+use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An arm: its name, and the curves of its runs.
@@ -14,9 +14,6 @@ pub(crate) struct Arm<'a> {
     pub(crate) runs: Vec<Vec<Curve>>,
     pub(crate) summaries: Vec<&'a BTreeMap<String, f64>>,
 }
-
-/// A world whose runs are over sooner has no durations: its clock counts hops.
-pub(crate) const NO_TIME_S: f64 = 1e-3;
 
 /// The targets that the summaries of a sweep speak of.
 pub(crate) fn targets<'a>(summaries: impl Iterator<Item = &'a BTreeMap<String, f64>>) -> Vec<(&'a str, f64)> {
@@ -67,7 +64,7 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
         .collect();
     let points = || runs.iter().flatten().flat_map(|curve| &curve.points);
     let has_path = runs.iter().flatten().any(|curve| curve.points.len() > 1);
-    let has_time = points().any(|point| point.virtual_s >= NO_TIME_S);
+    let has_time = points().any(|point| has_durations(point.virtual_s));
     type X = (Axis, fn(&CurvePoint) -> f64, bool);
     let xs: [X; 3] = [
         (Axis::rounds(), |point| f64::from(point.round) + 1.0, true),
@@ -188,7 +185,7 @@ fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Fi
         });
         let rows: Vec<Row> = rows.collect();
         let values = || rows.iter().filter_map(|row| row.bars[0].value);
-        let is_ideal = number == target::TIME && values().all(|value| value < NO_TIME_S);
+        let is_ideal = number == target::TIME && !values().any(has_durations);
         (values().next().is_some() && !is_ideal).then(|| {
             Panel::Bars(Bars {
                 x: Axis {

@@ -3,7 +3,6 @@
 mod clients;
 mod scores;
 
-use crate::curves::NO_TIME_S;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
 use crate::names::{Unit, Units, heading, si};
@@ -70,7 +69,9 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
 
 /// Whether messages and work took any time: the clock of an ideal world counts hops.
 fn has_durations(run: &RunDir) -> bool {
-    run.summary.get("virtual_s").is_none_or(|end| *end >= NO_TIME_S)
+    run.summary
+        .get("virtual_s")
+        .is_none_or(|end| folkmoot_metrics::has_durations(*end))
 }
 
 /// The names of figures that answer most questions of a run: its first score, what was sent in all, curves within it, privacy spent.

@@ -50,6 +50,10 @@ impl Scale {
         if !axis.ticks.is_empty() {
             scale.ticks = axis.ticks.clone();
             scale.minor.clear();
+            if log {
+                // Decades show it by themselves; such ticks do not.
+                scale.label += ", logarithmic";
+            }
         }
         scale
     }

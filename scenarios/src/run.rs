@@ -318,7 +318,7 @@ pub fn play(
     });
     let held: Vec<TimingRow> = held.collect();
     let observations = observations(scenario, &finished.outcome.counters);
-    let warnings: Vec<String> = finished.outcome.warnings.into_iter().chain(unsaved.warning()).collect();
+    let warnings: Vec<String> = summary.warnings.into_iter().chain(unsaved.warning()).collect();
     let result = RunResult {
         rounds: finished.outcome.rounds,
         messages: finished.outcome.messages.clone(),

@@ -14,6 +14,8 @@ pub struct Summary {
     pub units: BTreeMap<String, Unit>,
     /// What they and the scores mean.
     pub terms: BTreeMap<String, Meaning>,
+    /// What a reader of the results must know.
+    pub warnings: Vec<String>,
 }
 
 /// The summary of a finished run whose strategy says so much of its numbers.
@@ -62,8 +64,9 @@ pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) 
     if outcome.stopped_early {
         sheet.number("stopped_early", 1.0);
     }
-    if !outcome.warnings.is_empty() {
-        sheet.number(WARNINGS, outcome.warnings.len() as f64);
+    let warnings: Vec<String> = outcome.warnings.iter().cloned().chain(sheet.take_warnings()).collect();
+    if !warnings.is_empty() {
+        sheet.number(WARNINGS, warnings.len() as f64);
     }
     let numbers = sheet.take_summary().into_iter().chain(outcome.summary.iter().cloned());
     let numbers: BTreeMap<String, f64> = numbers.collect();
@@ -75,6 +78,7 @@ pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) 
     units.extend(known.filter(|(_, unit)| *unit != Unit::Number));
     Summary {
         terms: meanings(&terms, names()),
+        warnings,
         units,
         numbers,
     }

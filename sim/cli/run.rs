@@ -8,6 +8,7 @@ use crate::output::{print, warn};
 use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
+use folkmoot_metrics::{has_durations, target};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
 use std::path::Path;
@@ -83,14 +84,17 @@ fn describe(
 ) -> String {
     let virtual_s = report.summary.get("virtual_s").copied().unwrap_or_default();
     let rounds = report.summary.get("rounds").copied().unwrap_or_default();
+    let time = match has_durations(virtual_s) {
+        true => format!("{} s of virtual time", text::number(virtual_s)),
+        false => "an ideal world, where nothing takes time".to_owned(),
+    };
     let head = format!(
-        "{}, seed {}: {} clients on {}, {} rounds in {} s of virtual time",
+        "{}, seed {}: {} clients on {}, {} rounds in {time}",
         scenario.name(),
         scenario.seed(),
         text::count(u64::from(loaded.n_clients())),
         loaded.dataset.name,
         text::number(rounds),
-        text::number(virtual_s),
     );
     let (body, more) = match all {
         true => (
@@ -123,10 +127,23 @@ fn answer(scenario: &Scenario, report: &Report) -> String {
         units: &report.units,
         terms: &report.terms,
     };
-    let said = match scenario.headline() {
-        [] => numbers.describe(scenario.strategy().headline().iter().copied()),
-        names => numbers.describe(names.iter().map(String::as_str)),
+    let mut names: Vec<String> = match scenario.headline() {
+        [] => scenario
+            .strategy()
+            .headline()
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        names => names.to_vec(),
     };
+    for target in scenario.targets() {
+        let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| target.name_of(number));
+        match report.summary.contains_key(&took[0]) {
+            true => names.extend(took),
+            false => names.push(target.name_of(target::REACHED)),
+        }
+    }
+    let said = numbers.describe(names.iter().map(String::as_str));
     match scenario.question() {
         "" => format!("\n{said}"),
         question => format!("{question}\n\n{said}"),

@@ -134,6 +134,7 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
             scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), BLACK, THEORY_WIDTH);
+            mark(scene, (f64::midpoint(x0, x1), y), index);
         };
         entries.push((name.clone(), Box::new(sample)));
     }
@@ -213,9 +214,16 @@ impl Painter<'_> {
                     BLACK,
                     THEORY_WIDTH,
                 );
+                mark(scene, (x, middle), index);
             }
         }
     }
+}
+
+/// The sign of a reference: dashes alone tell two apart.
+fn mark(scene: &mut Scene, at: Point, index: usize) {
+    // The hollow ones; what was measured has dots and bars.
+    scene.marker(at, 6 + index % 6, BLACK, MARKER * 0.8);
 }
 
 /// A reference across a bar is short, so its dashes are, too.
