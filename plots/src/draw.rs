@@ -100,15 +100,18 @@ pub struct Look {
 }
 
 impl Look {
-    /// An empty page for so many panels side by side. Text has its size in pixels whatever the page is in print, so that it is the page
+    /// An empty page for so many panels side by side, or as many as its width has room for. Text has its size in pixels whatever the page is in print, so that it is the page
     /// that grows or shrinks.
-    fn page(&self, n_columns: usize) -> Scene {
+    fn page(&self, n_columns: usize) -> (Scene, usize) {
         let plain_pt = TEXT * PANEL_MM * POINTS / PANEL;
         let pixels_a_mm = TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS;
-        let panel_mm = self.width_mm.map_or(PANEL_MM, |width| width / n_columns as f64);
-        // Narrower, no axis has room for its labels.
-        let panel = (panel_mm * pixels_a_mm).max(PANEL * 0.4);
-        Scene {
+        let panel_of =
+            |n_columns: usize| self.width_mm.map_or(PANEL_MM, |width| width / n_columns as f64) * pixels_a_mm;
+        // Narrower, no axis has room for its labels: then panels stand below each other.
+        let least = PANEL * 0.4;
+        let n_columns = (1..=n_columns).rev().find(|n| panel_of(*n) >= least).unwrap_or(1);
+        let panel = panel_of(n_columns).max(least);
+        let page = Scene {
             panel,
             area: self
                 .height_mm
@@ -116,7 +119,8 @@ impl Look {
             width_mm: panel * n_columns as f64 / pixels_a_mm,
             is_sized: self.width_mm.is_some(),
             ..Scene::default()
-        }
+        };
+        (page, n_columns)
     }
 
     fn title_of<'a>(&self, figure: &'a Figure) -> &'a str {
@@ -143,7 +147,7 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
         3 => 3,
         n => n.clamp(1, 2),
     };
-    let mut scene = look.page(n_columns);
+    let (mut scene, n_columns) = look.page(n_columns);
     let width = scene.panel * n_columns as f64;
     let mut y = EDGE;
     for line in wrap(look.title_of(figure), TITLE, width - 2.0 * EDGE, 2) {

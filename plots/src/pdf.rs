@@ -3,9 +3,13 @@
 use crate::font;
 use crate::render::HALF_X_HEIGHT;
 use crate::scene::{Color, Point, Scene, Shape};
+use miniz_oxide::deflate::compress_to_vec_zlib;
 use pdf_writer::types::LineJoinStyle;
-use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref};
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref};
 use std::collections::BTreeMap;
+
+/// How hard to pack: as a PNG of the same figure.
+const LEVEL: u8 = 6;
 
 /// Points in a millimetre.
 const POINTS: f32 = 72.0 / 25.4;
@@ -46,7 +50,8 @@ pub(crate) fn pdf(scene: &Scene) -> Vec<u8> {
     states.finish();
     resources.finish();
     of_page.finish();
-    pdf.stream(content, &drawn.finish());
+    let packed = compress_to_vec_zlib(&drawn.finish(), LEVEL);
+    pdf.stream(content, &packed).filter(Filter::FlateDecode);
     pdf.finish()
 }
 

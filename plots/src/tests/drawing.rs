@@ -73,6 +73,17 @@ fn a_figure_has_the_size_that_is_asked_for() {
     check_xml(&svg);
     assert!(svg.contains("width=\"174.00mm\"") && svg.contains("aria-label=\"Epsilon\"") && !svg.contains("<text"));
     assert!(!svg.contains("aria-label=\"sweep"), "the title is left out");
+    // Too narrow for two panels side by side, it has them below each other.
+    let narrow = Drawing {
+        look: Look {
+            width_mm: Some(60.0),
+            ..drawing.look.clone()
+        },
+        ..drawing.clone()
+    };
+    let [narrow, wide] =
+        [&narrow, &drawing].map(|drawing| png_size(&fs::read(&draw_sweep(&dir, drawing).unwrap()[1]).unwrap()));
+    assert!(narrow.0 < wide.0 / 2 && narrow.1 > wide.1, "{narrow:?} {wide:?}");
     // 42 pixels stand for 8 points, so that 174 mm are this many.
     let width = (174.0 / 25.4 * 72.0 * 42.0 / 8.0_f64) as u32;
     assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, width);

@@ -28,7 +28,7 @@ fn a_rule_of_another_crate_is_listed_explained_shown_and_checked() {
     assert!(said.starts_with("Median.between") && said.contains("0..=1"), "{said}");
     let said = aggregation(&["explain", "FedAvg.protocol.rule"]).unwrap();
     assert!(said.contains("the median of each coordinate"), "{said}");
-    let shown = aggregation(&["show", "median"]).unwrap();
+    let shown = aggregation(&["show", "median", "--resolved"]).unwrap();
     let lines =
         "            rule: Median(\n                between: 0.5,\n            ),\n            server: Average(";
     assert!(shown.contains(lines), "{shown}");

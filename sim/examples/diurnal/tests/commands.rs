@@ -57,7 +57,9 @@ fn it_runs_sweeps_is_drawn_and_verified() {
     let shown = diurnal(&["show", sweep]).unwrap();
     let virtual_s = |arm: &str| -> f64 {
         let line = shown.lines().find(|line| line.trim_start().starts_with(arm)).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+        // An arm that there is something to warn of has a mark behind its name.
+        let mut cells = line.split_whitespace().skip(1);
+        cells.find_map(|cell| cell.parse().ok()).unwrap()
     };
     assert!(virtual_s("0.5") > 3_600.0 && virtual_s("1.0") < 60.0, "{shown}");
 }

@@ -33,7 +33,7 @@ fn an_encoder_of_another_crate_is_listed_explained_shown_and_checked() {
         "{said}"
     );
     assert!(
-        encoder(&["show", "thrifty"])
+        encoder(&["show", "thrifty", "--resolved"])
             .unwrap()
             .contains("        encoder: Thrifty(\n            share: 0.5,\n")
     );

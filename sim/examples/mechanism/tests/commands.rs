@@ -33,7 +33,7 @@ fn a_mechanism_of_another_crate_is_listed_explained_shown_and_checked() {
         "{said}"
     );
     assert!(
-        mechanism(&["show", "laplace"])
+        mechanism(&["show", "laplace", "--resolved"])
             .unwrap()
             .contains("        release: Laplace(\n            epsilon: 1.0,\n")
     );
