@@ -137,6 +137,9 @@ fn wrong_arms_and_targets_are_named_in_their_place() {
     let score = "targets={\"test_acuracy\": 0.5}";
     temp.run(&["check", "fed-avg/small", "--set", score])
         .refused(&["targets.test_acuracy", "no score is called so"]);
+    let share = "targets={\"test_accuracy\": 60}";
+    temp.run(&["check", "fed-avg/small", "--set", share])
+        .refused(&["targets.test_accuracy", "lies in 0..=1, got 60"]);
     let none = ["check", "fed-avg/small", "--set", "stop=(target_reached: true)"];
     temp.run(&none)
         .refused(&["stop.target_reached: there is no target to reach"]);

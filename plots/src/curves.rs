@@ -95,10 +95,7 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
             series: series.collect(),
         })
     });
-    let notes = has_time
-        .then(String::new)
-        .is_none()
-        .then(|| "An ideal world: messages and work take no time.".to_owned());
+    let notes = (!has_time).then(|| "An ideal world: messages and work take no time.".to_owned());
     has_path.then(|| Figure {
         name: format!("curves-{}", file_part(score)),
         title: label.to_lowercase(),

@@ -16,6 +16,8 @@ use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene
 /// The width of a panel, and the height of its area between the axes.
 const PANEL: f64 = 1600.0;
 const AREA: f64 = 720.0;
+/// Narrower, no axis has room for its labels.
+const LEAST: f64 = PANEL * 0.4;
 /// What a panel is wide in print, in millimetres; text is then 6.3 points high.
 const PANEL_MM: f64 = 85.0;
 /// Points in a millimetre.
@@ -100,17 +102,48 @@ pub struct Look {
 }
 
 impl Look {
-    /// An empty page for so many panels side by side, or as many as its width has room for. Text has its size in pixels whatever the page is in print, so that it is the page
-    /// that grows or shrinks.
-    fn page(&self, n_columns: usize) -> (Scene, usize) {
+    /// Whether a page of this size can be drawn and read.
+    ///
+    /// # Errors
+    ///
+    /// What is too small or too large, and the way out.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        const MOST: f64 = 20_000.0;
+        let a_mm = self.pixels_a_mm();
+        let (width, height) = (
+            self.width_mm.unwrap_or(PANEL_MM) * a_mm,
+            self.height_mm.unwrap_or(0.0) * a_mm,
+        );
+        if width < LEAST {
+            return Err(format!(
+                "at this size of text no axis has room for its labels in {:.0} mm; make figures {:.0} mm wide, or text smaller",
+                width / a_mm,
+                (LEAST / a_mm).ceil()
+            ));
+        }
+        if width.max(height) > MOST {
+            return Err(format!(
+                "at this size of text a figure has at most {:.0} mm on a side; make it smaller, or text larger",
+                MOST / a_mm
+            ));
+        }
+        Ok(())
+    }
+
+    /// Text has its size in pixels whatever the page is in print, so that it is the page that grows or shrinks.
+    fn pixels_a_mm(&self) -> f64 {
         let plain_pt = TEXT * PANEL_MM * POINTS / PANEL;
-        let pixels_a_mm = TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS;
+        TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS
+    }
+
+    /// An empty page for so many panels side by side, or as many as its width has room for.
+    fn page(&self, n_columns: usize) -> (Scene, usize) {
+        let pixels_a_mm = self.pixels_a_mm();
         let panel_of =
             |n_columns: usize| self.width_mm.map_or(PANEL_MM, |width| width / n_columns as f64) * pixels_a_mm;
-        // Narrower, no axis has room for its labels: then panels stand below each other.
-        let least = PANEL * 0.4;
-        let n_columns = (1..=n_columns).rev().find(|n| panel_of(*n) >= least).unwrap_or(1);
-        let panel = panel_of(n_columns).max(least);
+        // Where panels have no room beside each other they stand below each other.
+        let n_columns = (1..=n_columns).rev().find(|n| panel_of(*n) >= LEAST).unwrap_or(1);
+        let panel = panel_of(n_columns).max(LEAST);
         let page = Scene {
             panel,
             area: self

@@ -60,6 +60,9 @@ pub enum PlotError {
     /// A figure cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Figures cannot have the size that is asked for.
+    #[error("{0}")]
+    Size(String),
     /// A figure that is asked for is not among those that the directory has data for.
     #[error("there is no figure {wanted} here; there are {there}")]
     Unknown {
@@ -99,6 +102,7 @@ pub struct Drawing {
 /// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
 /// [`PlotError::Write`] when one cannot be saved.
 pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
+    drawing.look.check().map_err(PlotError::Size)?;
     let run = RunDir::open(dir)?;
     let of_artifacts = artifacts::of_run(&run)?;
     let mut usual = run::usual(&run);
@@ -115,6 +119,7 @@ pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError
 /// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
 /// [`PlotError::Write`] when one cannot be saved.
 pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
+    drawing.look.check().map_err(PlotError::Size)?;
     let sweep = SweepDir::open(dir)?;
     let mut figures = sweep::of_curves(&sweep)?;
     figures.extend(sweep::figures(&sweep));
@@ -172,12 +177,21 @@ impl Drawing {
 
 /// Whether a figure's name is `wanted`, in which `*` stands for anything.
 fn is_called(name: &str, wanted: &str) -> bool {
-    match wanted.split_once('*') {
-        None => name == wanted,
-        Some((head, tail)) => name
-            .strip_prefix(head)
-            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && is_called(&rest[at..], tail))),
+    let Some((head, rest)) = wanted.split_once('*') else {
+        return name == wanted;
+    };
+    let Some(mut name) = name.strip_prefix(head) else {
+        return false;
+    };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    // What is found first leaves most for what comes after it.
+    for part in middle.split('*') {
+        match name.split_once(part) {
+            Some((_, after)) => name = after,
+            None => return false,
+        }
     }
+    name.ends_with(tail)
 }
 
 /// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, and `printed`.

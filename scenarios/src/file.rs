@@ -60,7 +60,8 @@ pub struct ScenarioFile {
     pub sweep: SweepFile,
 }
 
-/// What ends a run before its last round.
+/// What ends a run before its last round: scores are looked at when a round has ended, and what the server has sent for the next by then is counted
+/// as under way.
 #[part]
 #[derive(Clone, Copy, Debug)]
 pub struct StopFile {

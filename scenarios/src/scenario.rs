@@ -154,6 +154,13 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
             let rule = format!("no score is called so{}; see folkmoot explain", suggest(score, &names));
             problems.push_at(&format!("targets.{}", quoted_part(score)), rule);
         }
+        if let Some((least, most)) = term.as_ref().map(|term| term.range)
+            && (least.is_some_and(|least| *value < least) || most.is_some_and(|most| *value > most))
+        {
+            let bound = |bound: Option<f64>| bound.map_or("…".to_owned(), |bound| bound.to_string());
+            let rule = format!("the score lies in {}..={}, got {value}", bound(least), bound(most));
+            problems.push_at(&format!("targets.{}", quoted_part(score)), rule);
+        }
         Target {
             at_most: term.is_some_and(|term| term.better == Some(Better::Lower)),
             score: score.clone(),

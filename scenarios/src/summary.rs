@@ -60,7 +60,16 @@ pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) 
         [] => Vec::new(),
         _ => curves_of(&outcome.scores, &outcome.messages),
     };
-    targets.iter().for_each(|target| target.conclude(&curves, &mut sheet));
+    for target in targets {
+        target.conclude(&curves, &mut sheet);
+        // The engine's own readings are there in a dry run, too.
+        let is_scored = curves
+            .iter()
+            .any(|curve| !["clients", "privacy"].contains(&curve.split.as_str()));
+        if is_scored && !curves.iter().any(|curve| curve.name() == target.score) {
+            sheet.warn(format!("targets: the run has no score called {}", target.score));
+        }
+    }
     if outcome.stopped_early {
         sheet.number("stopped_early", 1.0);
     }

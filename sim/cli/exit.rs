@@ -112,7 +112,7 @@ impl From<PlotError> for Exit {
     fn from(error: PlotError) -> Self {
         match error {
             PlotError::Draw { .. } => Exit::failed(format!("error: {error}")),
-            PlotError::Read(_) | PlotError::Write(_) | PlotError::Unknown { .. } => {
+            PlotError::Read(_) | PlotError::Write(_) | PlotError::Unknown { .. } | PlotError::Size(_) => {
                 Exit::usage(format!("error: {error}"))
             }
         }

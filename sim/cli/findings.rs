@@ -74,8 +74,9 @@ fn of_target(sweep: &SweepDir, target: &Target) -> String {
 
 /// What the runs of a sweep warn of, a line for each arm and thing: numbers in it are those of the first run that says it.
 pub(crate) fn warnings(sweep: &SweepDir) -> Vec<String> {
-    let Ok(warned) = sweep.warnings() else {
-        return Vec::new();
+    let warned = match sweep.warnings() {
+        Ok(warned) => warned,
+        Err(error) => return vec![format!("what runs warn of cannot be read: {error}")],
     };
     let mut order: Vec<(&[String], String)> = Vec::new();
     let mut said: BTreeMap<(&[String], String), (u64, String, usize)> = BTreeMap::new();

@@ -95,3 +95,45 @@ fn a_figure_has_the_size_that_is_asked_for() {
     );
     assert_eq!(fs::read(&draw_sweep(&dir, &drawing).unwrap()[2]).unwrap(), pdf);
 }
+
+#[test]
+fn stars_stand_for_anything_however_many_there_are() {
+    let cases = [
+        ("curves-a", "curves-*", true),
+        ("curves-", "curves-*", true),
+        ("curve", "curves-*", false),
+        ("a-by-b-by-c", "a*by*c", true),
+        ("a-by", "a*by*by", false),
+        ("ab", "ab*b", false),
+        ("aab", "*ab", true),
+        ("x", "*", true),
+        ("x", "", false),
+    ];
+    for (name, wanted, is_it) in cases {
+        assert_eq!(crate::is_called(name, wanted), is_it, "{name} {wanted}");
+    }
+    // One after the other, each star would be tried at each place.
+    assert!(!crate::is_called(&"a".repeat(80), &format!("{}b", "*".repeat(60))));
+}
+
+#[test]
+fn sizes_that_nobody_could_read_or_draw_are_refused() {
+    let size = |width_mm, height_mm, font_pt| {
+        let look = Look {
+            width_mm,
+            height_mm,
+            font_pt,
+            no_title: false,
+        };
+        look.check()
+    };
+    assert_eq!(size(None, None, None), Ok(()));
+    assert_eq!(size(Some(84.0), Some(40.0), Some(8.0)), Ok(()));
+    let narrow = size(Some(20.0), None, Some(8.0)).unwrap_err();
+    assert!(narrow.contains("in 20 mm; make figures 44 mm wide"), "{narrow}");
+    assert!(size(None, None, Some(30.0)).is_err());
+    for (width, height) in [(Some(2000.0), None), (None, Some(2000.0))] {
+        let large = size(width, height, Some(1.0)).unwrap_err();
+        assert!(large.contains("at most"), "{large}");
+    }
+}

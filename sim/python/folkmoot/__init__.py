@@ -296,7 +296,7 @@ class Sweep(_Dir):
     _manifest = "sweep.json"
 
     def _axis_types(self) -> Dict[str, str]:
-        number = re.compile(r"[+-]?([0-9.]+(e[+-]?[0-9]+)?|inf|nan)", re.IGNORECASE)
+        number = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)", re.IGNORECASE)
         return {axis["path"]: "f" if all(map(number.fullmatch, axis["values"])) else "s" for axis in self.manifest["axes"]}
 
     @property
@@ -307,7 +307,7 @@ class Sweep(_Dir):
     @property
     def runs(self) -> List[Run]:
         """The runs of the finished points, in their order; `Run.axes` and `Run.seed` say which each is."""
-        folders = {int(path.name.split("-")[0]): path for path in (self.path / "points").iterdir()}
+        folders = {int(path.name.split("-")[0]): path for path in (self.path / "points").glob("[0-9]*")}
         types = self._axis_types().items()
         rows = csv.DictReader(io.StringIO(self._text("points.csv"), newline=""))
         return [Run(folders[int(row["point"])], {axis: _PARSERS[kind](row[axis]) for axis, kind in types}) for row in rows]
