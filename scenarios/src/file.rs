@@ -47,7 +47,7 @@ pub struct ScenarioFile {
     #[part(above = 0, at_most = 1e9, unit = "s")]
     pub horizon_s: Option<f64>,
     /// Scores that the run is to reach, by their names in `summary.json`: how many rounds, how much virtual time and how many bytes it took.
-    /// A loss is to be at most that, any other score at least.
+    /// A score of which its strategy says that lower is better is to be at most that, any other at least.
     pub targets: BTreeMap<String, f64>,
     /// What ends the run early.
     pub stop: StopFile,
