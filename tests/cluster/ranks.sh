@@ -27,12 +27,8 @@ cards=("$@")
 
 scratch=$(mktemp -d)
 pids=()
-cleanup() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
 . "$here/slurm.sh"
+trap clean_up EXIT
 cd "$scratch"
 
 # Ranks of threads that yield, so that more of them than cores do not wait for each other by spinning.

@@ -19,12 +19,8 @@ shift
 
 scratch=$(mktemp -d)
 pids=()
-cleanup() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
 . "$here/slurm.sh"
+trap clean_up EXIT
 cd "$scratch"
 
 # Twelve points of a second or so each, four a shard, and a value that a shell must not touch. Whoever is killed is at its second point.

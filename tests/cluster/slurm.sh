@@ -1,4 +1,17 @@
-# A Slurm of our own on this machine, for the scripts beside this one. They have a folder $scratch, and end what is in pids.
+# A Slurm of our own on this machine, for the scripts beside this one. They have a folder $scratch and the started programs in pids.
+
+# Ends what is in pids, waits until it has ended (a controller that is told to end still writes its state), and takes $scratch away. What
+# cannot be taken away is said and fails nobody: what was compared, was compared.
+clean_up() {
+    local pid
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+    for _ in $(seq 10); do
+        rm -rf "$scratch" 2>/dev/null && return
+        sleep 0.5
+    done
+    echo "$scratch cannot be taken away" >&2
+}
 
 # Waits until a file that the pattern names is there.
 await() {
