@@ -298,6 +298,8 @@ impl Queue {
                 self.push_bucket(event);
             }
         }
+        // What somebody was told before these came back may be later than they are.
+        self.bucket_min = None;
     }
 }
 
@@ -317,6 +319,24 @@ mod tests {
     #[test]
     fn an_event_takes_24_bytes() {
         assert_eq!(size_of::<QueuedEvent>(), 24);
+    }
+
+    /// The next event was asked for while all that were pending lay far ahead. Then so many came for the front's range that it was cut.
+    #[test]
+    fn an_earlier_event_is_next_though_it_came_after_the_question_and_the_front_was_cut() {
+        let mut queue = Queue::new();
+        queue.push(event(1_000, 0, 0));
+        queue.push(event(100_000, 0, 1));
+        assert_eq!(queue.pop(), Some(event(1_000, 0, 0)));
+        assert_eq!(queue.next_at(), SimTime(100_000));
+        let n = LATE_AT_MOST as u32 + 1;
+        for i in 0..n {
+            queue.push(event(1_001 + u64::from(i) % 20, 1, i));
+        }
+        assert!(queue.late.is_empty(), "the front was cut");
+        assert_eq!(queue.next_key(), Some(event(1_001, 1, 0).key));
+        let times: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|event| event.key.at.0).collect();
+        assert!(times.is_sorted() && times.len() as u32 == n + 1);
     }
 
     #[test]
