@@ -135,8 +135,10 @@ fn wrong_arms_and_targets_are_named_in_their_place() {
     temp.run(&sweep(unknown, "s", &[]))
         .refused(&["sweep arm a: strategy.nothing"]);
     let score = "targets={\"test_acuracy\": 0.5}";
-    temp.run(&["check", "fed-avg/small", "--set", score])
-        .refused(&["targets.test_acuracy", "no score is called so"]);
+    temp.run(&["check", "fed-avg/small", "--set", score]).refused(&[
+        "targets.test_acuracy",
+        "has a score `test_acuracy`, did you mean `test_accuracy`?",
+    ]);
     let share = "targets={\"test_accuracy\": 60}";
     temp.run(&["check", "fed-avg/small", "--set", share])
         .refused(&["targets.test_accuracy", "lies in 0..=1, got 60"]);

@@ -45,8 +45,8 @@ fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-#[test]
-fn the_pages_are_those_of_the_data() {
+/// Every shipped claim as the recorded numbers decide it, and those.
+pub(crate) fn recorded() -> (Vec<Audited>, Evidence) {
     let registry = Registry::shipped();
     let mut evidence = Evidence::recorded().unwrap();
     for claims in shipped() {
@@ -57,10 +57,16 @@ fn the_pages_are_those_of_the_data() {
             "recorded of other cards"
         );
     }
-    let audited: Vec<Audited> = shipped()
+    let audited = shipped()
         .into_iter()
-        .map(|claims| Audited::new(claims, false, &evidence))
-        .collect();
+        .map(|claims| Audited::new(claims, false, &evidence));
+    (audited.collect(), evidence)
+}
+
+#[test]
+fn the_pages_are_those_of_the_data() {
+    let registry = Registry::shipped();
+    let (audited, evidence) = recorded();
     assert_golden("../scenarios/RESULTS.md", &pages::summary(&audited));
     let temp = TempDir::new();
     let found = audited.iter().map(|one| Found {

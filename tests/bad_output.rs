@@ -33,13 +33,13 @@ fn a_folder_that_cannot_be_made_is_found_at_the_start() {
         };
         refused(
             "file/below",
-            &["file: cannot be written: a file is in the way of a folder; choose another --out"],
+            &["file: cannot be written: a file is in the way of a folder; choose another folder"],
         );
         refused(
             "/proc/folkmoot/deep",
-            &["/proc/folkmoot: cannot be written", "choose another --out"],
+            &["/proc/folkmoot: cannot be written", "choose another folder"],
         );
-        refused(&"x".repeat(300), &["cannot be written", "choose another --out"]);
+        refused(&"x".repeat(300), &["cannot be written", "choose another folder"]);
         refused("", &["--out <DIR>"]);
     }
     assert_eq!(temp.names(), ["file"]);
@@ -137,7 +137,7 @@ fn a_full_disk_ends_the_run_with_a_plain_message_and_costs_no_finished_round() {
         if kib <= 8 {
             assert!(!temp.join("kept/out").exists(), "{kib} KiB: {ended:#?}");
         }
-        ended.refused(&["cannot be written: the disk is full", "choose --out on another disk"]);
+        ended.refused(&["cannot be written: the disk is full", "choose a folder on another disk"]);
     }
     assert!(n_left > 0, "no disk was large enough to keep anything");
 }

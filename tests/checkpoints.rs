@@ -7,7 +7,8 @@ use crate::support::{FOLKMOOT, ROUGH, TempDir, assert_same, files, result_of, ru
 use folkmoot_engine::prelude::{Options, SimTime};
 use folkmoot_engine::run::{Observer, Outcome, Pause, Saved};
 use folkmoot_graphs::DataDirs;
-use folkmoot_metrics::{MessageRow, RoundRow, RunDir, RunWriter};
+use folkmoot_metrics::trace::{Event, TRACE};
+use folkmoot_metrics::{Kind, MessageRow, RoundRow, RunDir, RunWriter};
 use folkmoot_scenarios::cards;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, Loaded, load};
@@ -21,11 +22,16 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use stops::{among, in_pieces};
 
-/// Counts windows.
-struct Count(usize);
+/// Counts windows, and keeps what is told.
+struct Count(usize, Vec<Event>);
 
 impl Observer for Count {
     fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn traced(&mut self, events: Vec<Event>, _: &[Kind]) -> Result<(), String> {
+        self.1.extend(events);
         Ok(())
     }
 
@@ -93,18 +99,23 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
         windows,
         wire_check,
         dry_run,
+        trace: Some(7),
     };
     let (one, three, checked) = (way(1, true, false), way(3, true, false), way(2, true, true));
-    let mut count = Count(0);
+    let mut count = Count(0, Vec::new());
     let whole = play((one, 1), None, &mut count).unwrap();
-    let n = count.0;
+    let Count(n, whole_told) = count;
     assert!(n > 3, "{card} has {n} windows");
     for (pieces, last) in [
         (&[((one, 1), 0)][..], (three, 2)),
         (&[((three, 1), n / 3), ((checked, 2), n / 3)][..], (one, 3)),
         (&[((one, 2), n - 1)][..], (three, 1)),
     ] {
-        let (again, saved) = in_pieces(pieces, last, play);
+        let (again, saved, told) = in_pieces(pieces, last, play);
+        assert!(
+            told == whole_told,
+            "{card} {settings:?} after {pieces:?} of {n} windows"
+        );
         assert_eq!(
             saved.len(),
             pieces.len(),
@@ -162,8 +173,14 @@ fn stopping_changes_nothing_of_the_others() {
     stopping_changes_nothing("ppgm/federated", &fewer, false);
 }
 
-/// A run that learns nothing, long enough to be stopped on its way.
-const LONG: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=4000"];
+/// A traced run that learns nothing, long enough to be stopped on its way.
+const LONG: &[&str] = &[
+    "fed-avg/small",
+    "--dry-run",
+    "--set",
+    "strategy.protocol.rounds=4000",
+    "--trace",
+];
 /// A run of a fraction of one.
 const SHORT: &[&str] = &["fed-avg/small", "--dry-run", "--set", "strategy.protocol.rounds=300"];
 
@@ -221,12 +238,12 @@ fn a_run_that_is_stopped_says_how_to_go_on_and_comes_to_the_same_bytes() {
 #[test]
 fn a_run_that_is_killed_at_any_instant_is_gone_on_with_to_the_same_bytes() {
     let temp = TempDir::new();
-    temp.run(&run_args(SHORT, "whole", &[])).done();
+    temp.run(&run_args(SHORT, "whole", &["--trace"])).done();
     let whole = fingerprint(&temp.join("whole"));
     let mut n_resumed = 0;
     for i in 0..10 {
         let out = format!("killed-{i}");
-        let every = ["--threads", "2", "--checkpoint-every", "1rounds"];
+        let every = ["--threads", "2", "--checkpoint-every", "1rounds", "--trace"];
         let mut child = begun(&temp, SHORT, &out, &every, "checkpoint/state");
         std::thread::sleep(Duration::from_millis(7 * i));
         child.kill().unwrap();
@@ -238,6 +255,11 @@ fn a_run_that_is_killed_at_any_instant_is_gone_on_with_to_the_same_bytes() {
         assert_eq!(
             fingerprint(&temp.join(&out)),
             whole,
+            "killed {i} times 7 ms after its first checkpoint"
+        );
+        let trace = |out: &str| fs::read(temp.join(out).join(TRACE)).unwrap();
+        assert!(
+            trace(&out) == trace("whole"),
             "killed {i} times 7 ms after its first checkpoint"
         );
     }
@@ -436,6 +458,11 @@ fn a_fork_goes_on_from_the_same_state_in_another_world() {
     assert_same(&files(&dir), &before, "the parent");
     temp.run(&["resume", "out", "--quiet"]).done();
     assert_eq!(fingerprint(&temp.join("twin")), fingerprint(&dir));
+    // A fork begins with its parent's trace, so that what the other world changes first can be told.
+    let trace = |name: &str| fs::read(temp.join(name).join(TRACE)).unwrap();
+    assert!(trace("twin") == trace("out"));
+    let compared = temp.run(&["compare", "out", "slow"]).stdout;
+    assert!(compared.contains("\ntrace.json.gz: line "), "{compared}");
     let [twin, slow, whole] = ["twin", "slow", "out"].map(|name| RunDir::open(&temp.join(name)).unwrap());
     let parent = |run: &RunDir| run.manifest.parent.clone().unwrap();
     assert_eq!(parent(&twin), parent(&slow));

@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "list",
     "explain",
     "plot",
+    "report",
     "export",
     "compare",
     "verify",
@@ -61,6 +62,7 @@ fn explanations_read_as_before() {
         "payload_bytes",
         "staleness_mean",
         "rounds.csv",
+        "trace",
         "strategy.walk_lenght",
         "Karat",
     ];

@@ -130,11 +130,7 @@ fn a_dry_run_sends_the_same_messages() {
 fn the_figures_of_a_run_are_drawn_alike_again() {
     let temp = TempDir::new();
     let before = result_of(&rough().lay(&temp, "rough"));
-    assert!(
-        before.contains_key("figures/cumulative-bytes.svg"),
-        "{:?}",
-        before.keys()
-    );
+    assert!(before.contains_key("figures/participation.svg"), "{:?}", before.keys());
     std::fs::remove_dir_all(temp.join("rough/figures")).unwrap();
     let drawn = temp.run(&["plot", "rough"]).done();
     let figures = before.keys().filter(|name| name.starts_with("figures/"));

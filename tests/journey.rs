@@ -25,6 +25,10 @@ const TABLES: &[(&str, &str)] = &[
         "clients.csv",
         "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s",
     ),
+    (
+        "split.csv",
+        "client,clients,shard_size,inner_edges,cut_edges,label,items",
+    ),
     ("timing.csv", "stage,seconds,peak_memory_bytes,memory_bytes"),
 ];
 

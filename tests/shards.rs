@@ -425,7 +425,7 @@ fn a_disk_that_fills_up_or_is_read_only_costs_no_finished_point() {
     let script = "mount -t tmpfs none disk && cp -r kept/out disk/out && mount -o remount,ro disk && touch made || exit
         exec \"$0\" \"$@\" --out disk/out --only-missing";
     let ended = with_a_disk(&temp, script, &args).unwrap();
-    ended.refused(&["the disk is read-only; choose --out on another disk"]);
+    ended.refused(&["the disk is read-only; choose a folder on another disk"]);
     let more = ["--out", "kept/out", "--only-missing", "--quiet"];
     temp.run(&[&args[..], &more].concat()).done();
     assert_same(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-const CODE: &[&str] = &["metrics", "plots", "scenarios", "sim", "tests"];
+const CODE: &[&str] = &["metrics", "plots", "report", "scenarios", "sim", "tests"];
 
 /// Path below the root and text of every file in `dirs` that `wanted` takes by its name.
 fn texts(dirs: &[&str], wanted: fn(&str) -> bool) -> Vec<(String, String)> {
@@ -232,6 +232,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
     let house: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("metrics", [].as_slice()),
         ("plots", &["metrics"]),
+        ("report", &["metrics", "plots"]),
         ("sim/draws", &["metrics"]),
         ("sim/engine", &["draws", "metrics", "parts", "privacy"]),
         ("sim/examples/aggregation", &["parts", "strategies"]),
@@ -268,7 +269,16 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ),
         (
             ".",
-            &["engine", "graphs", "metrics", "mpi", "parts", "plots", "scenarios"],
+            &[
+                "engine",
+                "graphs",
+                "metrics",
+                "mpi",
+                "parts",
+                "plots",
+                "report",
+                "scenarios",
+            ],
         ),
     ]);
     let root_manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
@@ -318,6 +328,7 @@ fn every_crate_denies_what_the_workspace_denies() {
     for dir in [
         "metrics",
         "plots",
+        "report",
         "scenarios",
         "sim/draws",
         "sim/engine",

@@ -4,10 +4,12 @@
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
+//! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has; [`words`]: numbers as people read them.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
 //! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it took to reach one.
 //! - [`export`]: the same for all points of a sweep, in forms that other programs read.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
+//! - [`trace`]: what happened in a run, event by event.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
 //!
 //! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
@@ -25,10 +27,12 @@
 //! assert!(ledger.unbalanced().is_none());
 //! ```
 
+mod answer;
 mod by_round;
 pub mod compare;
 mod curves;
 pub mod export;
+pub mod findings;
 pub mod ids;
 pub mod ledger;
 pub mod metric;
@@ -43,17 +47,20 @@ pub mod target;
 pub mod term;
 #[cfg(test)]
 mod testing;
+pub mod trace;
+pub mod words;
 
+pub use answer::{Answer, Numbers, answers};
 pub use by_round::ByRound;
 pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves, score_name};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
-pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
-pub use run_dir::{ReadError, RunDir, RunResult, RunWriter, WriteError};
+pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow, totals};
+pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError};
 pub use sheet::Sheet;
 pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
 pub use target::Target;
-pub use term::{Better, Meaning, Term};
+pub use term::{Attack, Better, Meaning, Term};

@@ -2,134 +2,237 @@
 //! other programs read these files.
 
 use crate::ids::Direction;
+use crate::table::table;
 use serde::{Deserialize, Serialize};
 
-/// A row of `rounds.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoundRow {
-    /// The round.
-    pub round: u32,
-    /// Virtual seconds since the start, when the round ended.
-    pub virtual_s: f64,
-    /// Clients asked to take part.
-    pub cohort: u64,
-    /// Results in time (FedWalk: walks returned before the deadline).
-    pub completed: u64,
-    /// Results given up.
-    pub dropped: u64,
-    /// Results after the deadline.
-    pub late: u64,
-    /// Mean staleness of what was aggregated, in rounds.
-    pub staleness_mean: f64,
+table! {
+    "rounds.csv"
+    /// A row of `rounds.csv`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct RoundRow {
+        /// The round, from 0.
+        pub round: u32,
+        /// Virtual seconds since the start, when the round ended.
+        pub virtual_s: f64,
+        /// Clients asked to take part.
+        pub cohort: u64,
+        /// Results in time (FedWalk: walks returned before the deadline).
+        pub completed: u64,
+        /// Results given up.
+        pub dropped: u64,
+        /// Results after the deadline.
+        pub late: u64,
+        /// Mean staleness of what was aggregated, in rounds.
+        pub staleness_mean: f64,
+    }
 }
 
-/// A row of `messages.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MessageRow {
-    /// The phase of the protocol.
-    pub phase: String,
-    /// The round.
-    pub round: u32,
-    /// The kind of message.
-    pub kind: String,
-    /// Which way.
-    pub direction: Direction,
-    /// Messages handed to the network.
-    pub sent: u64,
-    /// Messages that reached their receiver.
-    pub delivered: u64,
-    /// Messages that never will.
-    pub dropped: u64,
-    /// Messages under way when the run ended.
-    pub in_flight: u64,
-    /// Transmissions beyond the first.
-    pub retried: u64,
-    /// Payload bytes, retries included.
-    pub payload_bytes: u64,
-    /// Header bytes, retries included.
-    pub header_bytes: u64,
-    /// What theory predicts for `sent`, where it does.
-    pub expected_messages: Option<f64>,
-    /// Whether the messages held all that was counted of them; else their bytes were counted and not carried.
-    pub carried: bool,
+table! {
+    "messages.csv"
+    /// A row of `messages.csv`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct MessageRow {
+        /// The phase of the protocol, as the strategy's table of messages calls it.
+        pub phase: String,
+        /// The round.
+        pub round: u32,
+        /// The kind of message, as the strategy's table of messages calls it.
+        pub kind: String,
+        /// Which way: from the server, to it, or between clients.
+        pub direction: Direction,
+        /// Messages handed to the network.
+        pub sent: u64,
+        /// Messages that reached their receiver.
+        pub delivered: u64,
+        /// Messages that never will.
+        pub dropped: u64,
+        /// Messages under way when the run ended.
+        pub in_flight: u64,
+        /// Transmissions beyond the first.
+        pub retried: u64,
+        /// Payload bytes, retries included.
+        pub payload_bytes: u64,
+        /// Header bytes, retries included.
+        pub header_bytes: u64,
+        /// What theory predicts for `sent`, where it does.
+        pub expected_messages: Option<f64>,
+        /// Whether the messages held all that was counted of them; else their bytes were counted and not carried.
+        pub carried: bool,
+    }
 }
 
-/// A row of `scores.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScoreRow {
-    /// The round.
-    pub round: u32,
-    /// Virtual seconds since the start.
-    pub virtual_s: f64,
-    /// The part of the data, or `all`.
-    pub split: String,
-    /// The metric's name.
-    pub metric: String,
-    /// Its value.
-    pub value: f64,
-    /// How many samples it is over.
-    pub n: u64,
+/// The messages of all rounds added up, a row for each phase, kind and direction in the order in which they first occur. What theory predicts
+/// is there where it is for every round.
+pub fn totals(rows: &[MessageRow]) -> Vec<MessageRow> {
+    let mut totals: Vec<MessageRow> = Vec::new();
+    for row in rows {
+        let is_alike = |total: &&mut MessageRow| {
+            (&total.kind, &total.phase, total.direction) == (&row.kind, &row.phase, row.direction)
+        };
+        let Some(total) = totals.iter_mut().find(is_alike) else {
+            totals.push(row.clone());
+            continue;
+        };
+        let counts = [
+            (&mut total.sent, row.sent),
+            (&mut total.delivered, row.delivered),
+            (&mut total.dropped, row.dropped),
+            (&mut total.in_flight, row.in_flight),
+            (&mut total.retried, row.retried),
+            (&mut total.payload_bytes, row.payload_bytes),
+            (&mut total.header_bytes, row.header_bytes),
+        ];
+        // Files that somebody changed may hold anything.
+        counts.into_iter().for_each(|(sum, n)| *sum = sum.saturating_add(n));
+        let expected = total.expected_messages.zip(row.expected_messages);
+        total.expected_messages = expected.map(|(a, b)| a + b);
+        total.carried &= row.carried;
+    }
+    totals
 }
 
-/// A row of `privacy.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PrivacyRow {
-    /// The mechanism, or `none` where nothing protects a message.
-    pub mechanism: String,
-    /// What one release protects.
-    pub unit: String,
-    /// Releases, over all clients.
-    pub releases: u64,
-    /// Epsilon of one release; infinite where nothing protects.
-    pub epsilon_per_release: f64,
-    /// Delta of one release.
-    pub delta_per_release: f64,
-    /// The largest total over the clients.
-    pub epsilon_worst_client: f64,
-    /// The mean total over the clients.
-    pub epsilon_mean_client: f64,
-    /// The composition rule used for these two: `basic`, or `none` where nothing protects.
-    pub composition: String,
-    /// What the paper claims for the whole.
-    pub epsilon_claimed: Option<f64>,
-    /// The delta at which the three totals that follow hold, each that of the client who spends most.
-    pub delta_total: f64,
-    /// Epsilon by basic composition; none where it proves nothing at that delta.
-    pub epsilon_basic: Option<f64>,
-    /// Epsilon by advanced composition (Dwork, Rothblum and Vadhan 2010).
-    pub epsilon_advanced: Option<f64>,
-    /// Epsilon by Rényi divergences (Mironov 2017).
-    pub epsilon_renyi: Option<f64>,
+table! {
+    "scores.csv"
+    /// A row of `scores.csv`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ScoreRow {
+        /// The round.
+        pub round: u32,
+        /// Virtual seconds since the start.
+        pub virtual_s: f64,
+        /// The part of the data, or `all`.
+        pub split: String,
+        /// The metric's name, which `folkmoot explain` explains.
+        pub metric: String,
+        /// The metric's value.
+        pub value: f64,
+        /// How many samples it is over.
+        pub n: u64,
+    }
 }
 
-/// A row of `clients.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClientRow {
-    /// The client.
-    pub client: u32,
-    /// Its share of the data (nodes or graphs).
-    pub shard_size: u64,
-    /// Rounds it took part in.
-    pub rounds: u64,
-    /// Bytes sent to the server, headers and retries included.
-    pub uplink_bytes: u64,
-    /// Bytes received from the server.
-    pub downlink_bytes: u64,
-    /// Bytes sent to other clients.
-    pub peer_bytes: u64,
-    /// Virtual seconds of computing.
-    pub compute_s: f64,
-    /// Virtual seconds online.
-    pub online_s: f64,
+table! {
+    "privacy.csv"
+    /// A row of `privacy.csv`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct PrivacyRow {
+        /// The mechanism, or `none` where nothing protects a message.
+        pub mechanism: String,
+        /// What one release protects.
+        pub unit: String,
+        /// Releases, over all clients.
+        pub releases: u64,
+        /// Epsilon of one release; infinite where nothing protects.
+        pub epsilon_per_release: f64,
+        /// Delta of one release.
+        pub delta_per_release: f64,
+        /// The largest total over the clients.
+        pub epsilon_worst_client: f64,
+        /// The mean total over the clients.
+        pub epsilon_mean_client: f64,
+        /// The composition rule used for these two: `basic`, or `none` where nothing protects.
+        pub composition: String,
+        /// What the paper claims for the whole.
+        pub epsilon_claimed: Option<f64>,
+        /// The delta at which the three totals that follow hold, each that of the client who spends most.
+        pub delta_total: f64,
+        /// Epsilon by basic composition; none where it proves nothing at that delta.
+        pub epsilon_basic: Option<f64>,
+        /// Epsilon by advanced composition (Dwork, Rothblum and Vadhan 2010).
+        pub epsilon_advanced: Option<f64>,
+        /// Epsilon by Rényi divergences (Mironov 2017).
+        pub epsilon_renyi: Option<f64>,
+    }
 }
 
-/// A row of `observations.csv`: something watched that is no part of the result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ObservationRow {
-    /// The round.
-    pub round: u32,
-    /// What was watched.
-    pub metric: String,
-    /// Its value in that round.
-    pub value: f64,
+table! {
+    "clients.csv"
+    /// A row of `clients.csv`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ClientRow {
+        /// The client's id, from 0.
+        pub client: u32,
+        /// Its share of the data (nodes or graphs).
+        pub shard_size: u64,
+        /// Rounds it took part in.
+        pub rounds: u64,
+        /// Bytes sent to the server, headers and retries included.
+        pub uplink_bytes: u64,
+        /// Bytes received from the server.
+        pub downlink_bytes: u64,
+        /// Bytes sent to other clients.
+        pub peer_bytes: u64,
+        /// Virtual seconds of computing.
+        pub compute_s: f64,
+        /// Virtual seconds online.
+        pub online_s: f64,
+    }
+}
+
+table! {
+    "split.csv"
+    /// A row of `split.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct SplitRow {
+        /// The client, or the first of those that the row is of.
+        pub client: u32,
+        /// How many clients that follow each other the row is of, all of whose numbers are added up: 1 where there are at most a thousand.
+        pub clients: u32,
+        /// Their share of the data (nodes or graphs).
+        pub shard_size: u64,
+        /// Edges that lie in one shard whole.
+        pub inner_edges: u64,
+        /// Edges that lead out of the shard, and so are seen by nobody or by others; of a directed graph, those that leave it.
+        pub cut_edges: u64,
+        /// The label, `unlabelled`, or `other labels` for the small ones of very many.
+        pub label: String,
+        /// How many items have it; an item may have several labels.
+        pub items: u64,
+    }
+}
+
+table! {
+    "observations.csv"
+    /// A row of `observations.csv`: something watched that is no part of the result.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ObservationRow {
+        /// The round.
+        pub round: u32,
+        /// What was watched.
+        pub metric: String,
+        /// Its value in that round.
+        pub value: f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::result;
+
+    #[test]
+    fn totals_add_up_what_is_alike_and_keep_theory_where_every_round_has_it() {
+        let mut rows = result(3).messages;
+        rows.iter_mut().for_each(|row| row.expected_messages = Some(2.5));
+        let alike = rows
+            .iter()
+            .filter(|row| row.kind == rows[0].kind && row.phase == rows[0].phase)
+            .count();
+        let all = totals(&rows);
+        assert_eq!(all[0].sent, rows[0].sent * alike as u64);
+        assert_eq!(all[0].expected_messages, Some(2.5 * alike as f64));
+        let sent = |rows: &[MessageRow]| rows.iter().map(|row| row.sent).sum::<u64>();
+        assert_eq!(sent(&all), sent(&rows));
+        rows.last_mut().unwrap().expected_messages = None;
+        rows[0].payload_bytes = u64::MAX;
+        let all = totals(&rows);
+        assert!(all.iter().any(|row| row.expected_messages.is_none()));
+        assert_eq!(all[0].payload_bytes, u64::MAX);
+        let other = MessageRow {
+            direction: Direction::Peer,
+            kind: "other".to_owned(),
+            ..rows[0].clone()
+        };
+        assert_eq!(totals(&[rows[0].clone(), other]).len(), 2);
+    }
 }

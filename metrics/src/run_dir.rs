@@ -5,7 +5,9 @@
 //! manifest.json    what was run, whether it is finished, the result's fingerprint
 //! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
 //! summary.json     a flat map from a name to a number
+//! split.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
 //! observations.csv what a run was asked to watch besides, if anything: no part of the result
+//! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
 //! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
 //! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant
@@ -34,7 +36,7 @@ mod writer;
 pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
-pub use manifest::{Manifest, Parent, encode_summary, fingerprint};
+pub use manifest::{Division, Manifest, Parent, encode_summary, fingerprint};
 pub use read::RunDir;
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};

@@ -64,6 +64,9 @@ pub struct SweepManifest {
     pub name: String,
     /// The program's version.
     pub version: String,
+    /// The question that the card asks.
+    #[serde(default)]
+    pub question: String,
     /// The axes, outermost first.
     pub axes: Vec<Axis>,
     /// The seeds, the same in every arm.

@@ -4,7 +4,6 @@
 //! shortest form that does so; equal tables have equal bytes.
 
 use crate::ids::Direction;
-use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
 use std::fmt;
 
 /// A finite number in its shortest form that reads back to the same bits, or `inf`, `-inf`, `nan`.
@@ -138,121 +137,85 @@ pub trait Row: Sized {
     const COLUMNS: &'static [&'static str];
     /// How many of the last columns directories of earlier versions lack; they are read as blank.
     const ADDED: usize = 0;
-    /// What the cells of each column hold.
-    fn holds() -> Vec<&'static str>;
+    /// What each column is.
+    fn columns() -> Vec<Column>;
     /// The cells, one per column.
     fn cells(&self) -> Vec<String>;
     /// The row of these cells, of which there is one per column; `Err` holds the first bad column's index and its rule.
     fn from_cells(cells: &[&str]) -> Result<Self, (usize, &'static str)>;
 }
 
-fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (usize, &'static str)> {
+/// What a column of a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What its cells hold: the field's [`Field::HOLDS`].
+    pub holds: &'static str,
+    /// What it says: the doc comment of the field.
+    pub about: &'static str,
+}
+
+pub(crate) fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (usize, &'static str)> {
     let at = *column;
     *column += 1;
     cells.get(at).and_then(|text| F::from_text(text)).ok_or((at, F::RULE))
 }
 
-fn holds<R, F: Field>(_: fn(&R) -> &F) -> &'static str {
-    F::HOLDS
-}
-
-/// Makes a struct a [`Row`] whose columns are its fields, so that the two cannot drift apart.
+/// Declares a [`Row`] whose columns are its fields and say what their docs say, so that they cannot drift apart. Behind `;` stands how
+/// many of the last columns directories of earlier versions lack.
 macro_rules! table {
-    ($row:ident, $file:literal, $($column:ident),+ $(; $added:literal added)?) => {
-        impl Row for $row {
+    (
+        $file:literal $(; $added:literal added)?
+        $(#[$meta:meta])*
+        pub struct $row:ident { $($(#[doc = $about:literal])+ pub $column:ident: $type:ty,)+ }
+    ) => {
+        $(#[$meta])*
+        pub struct $row {
+            $($(#[doc = $about])+ pub $column: $type,)+
+        }
+
+        impl $crate::table::Row for $row {
             $(const ADDED: usize = $added;)?
             const FILE: &'static str = $file;
             const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),+];
-            fn holds() -> Vec<&'static str> {
-                vec![$(holds(|row: &$row| &row.$column)),+]
+            fn columns() -> Vec<$crate::table::Column> {
+                vec![$($crate::table::Column {
+                    name: stringify!($column),
+                    holds: <$type as $crate::table::Field>::HOLDS,
+                    about: concat!($($about),+).trim_ascii(),
+                }),+]
             }
             fn cells(&self) -> Vec<String> {
-                vec![$(self.$column.to_text()),+]
+                vec![$($crate::table::Field::to_text(&self.$column)),+]
             }
             fn from_cells(cells: &[&str]) -> Result<Self, (usize, &'static str)> {
                 let mut column = 0;
-                Ok($row { $($column: cell(cells, &mut column)?),+ })
+                Ok($row { $($column: $crate::table::cell(cells, &mut column)?),+ })
             }
         }
     };
 }
+pub(crate) use table;
 
-/// A row of `timing.csv`, the only file that may differ between two runs of one scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TimingRow {
-    /// The stage of the run: `load`, `share out`, `prepare`, `clients`, `first window`, `simulate` or what a strategy names, as
-    /// `simulate: walks`, and `score`. Then, in no time, what the engine held: `memory: queues`, `events` in them, `outboxes`, `states` of
-    /// clients without what they point to, `accounts`, `releases` by client, and the `record` of the rounds.
-    pub stage: String,
-    /// Wall-clock seconds it took.
-    pub seconds: f64,
-    /// The process's peak memory when it ended, in bytes, where the system tells.
-    pub peak_memory_bytes: Option<u64>,
-    /// How much of its memory was in use when it ended, in bytes, where the system tells. Pages of mapped files that were read count. Of
-    /// what the engine held, how much that was at most.
-    pub memory_bytes: Option<u64>,
+table! {
+    "timing.csv"; 1 added
+    /// A row of `timing.csv`, the only file that may differ between two runs of one scenario.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TimingRow {
+        /// The stage of the run: `load`, `share out`, `prepare`, `clients`, `first window`, `simulate` or what a strategy names, as
+        /// `simulate: walks`, and `score`. Then, in no time, what the engine held: `memory: queues`, `events` in them, `outboxes`, `states` of
+        /// clients without what they point to, `accounts`, `releases` by client, and the `record` of the rounds.
+        pub stage: String,
+        /// Wall-clock seconds it took.
+        pub seconds: f64,
+        /// The process's peak memory when it ended, in bytes, where the system tells.
+        pub peak_memory_bytes: Option<u64>,
+        /// How much of its memory was in use when it ended, in bytes, where the system tells. Pages of mapped files that were read count. Of
+        /// what the engine held, how much that was at most.
+        pub memory_bytes: Option<u64>,
+    }
 }
-
-table!(
-    RoundRow,
-    "rounds.csv",
-    round,
-    virtual_s,
-    cohort,
-    completed,
-    dropped,
-    late,
-    staleness_mean
-);
-table!(
-    MessageRow,
-    "messages.csv",
-    phase,
-    round,
-    kind,
-    direction,
-    sent,
-    delivered,
-    dropped,
-    in_flight,
-    retried,
-    payload_bytes,
-    header_bytes,
-    expected_messages,
-    carried
-);
-table!(ScoreRow, "scores.csv", round, virtual_s, split, metric, value, n);
-table!(
-    PrivacyRow,
-    "privacy.csv",
-    mechanism,
-    unit,
-    releases,
-    epsilon_per_release,
-    delta_per_release,
-    epsilon_worst_client,
-    epsilon_mean_client,
-    composition,
-    epsilon_claimed,
-    delta_total,
-    epsilon_basic,
-    epsilon_advanced,
-    epsilon_renyi
-);
-table!(
-    ClientRow,
-    "clients.csv",
-    client,
-    shard_size,
-    rounds,
-    uplink_bytes,
-    downlink_bytes,
-    peer_bytes,
-    compute_s,
-    online_s
-);
-table!(ObservationRow, "observations.csv", round, metric, value);
-table!(TimingRow, "timing.csv", stage, seconds, peak_memory_bytes, memory_bytes; 1 added);
 
 /// Where and how a table's text breaks the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -357,6 +320,7 @@ pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
     use proptest::prelude::*;
 
     #[test]
@@ -419,6 +383,10 @@ mod tests {
         assert_eq!(
             ClientRow::COLUMNS.join(","),
             "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s"
+        );
+        assert_eq!(
+            SplitRow::COLUMNS.join(","),
+            "client,clients,shard_size,inner_edges,cut_edges,label,items"
         );
         assert_eq!(
             TimingRow::COLUMNS.join(","),

@@ -43,6 +43,17 @@ impl Target {
         points.iter().find(|point| self.is_met_by(point.value))
     }
 
+    /// The target that one of these numbers is of, by its name: whether it is to be at most that, the name does not say.
+    pub fn of_name(name: &str, number: &str) -> Option<Target> {
+        let inner = name.strip_prefix(number)?.strip_prefix('[')?.strip_suffix(']')?;
+        let (score, value) = inner.split_once('=')?;
+        Some(Target {
+            score: score.to_owned(),
+            value: value.parse().ok()?,
+            at_most: false,
+        })
+    }
+
     /// The name of one of the four numbers for this target: `rounds_to_target[test_accuracy=0.6]`.
     pub fn name_of(&self, number: &str) -> String {
         format!("{number}[{}={}]", self.score, self.value)
@@ -133,6 +144,12 @@ mod tests {
             ("bytes_to_target[test_accuracy=0.65]", 400.0),
             ("target_reached[test_accuracy=0.8]", 0.0),
         ];
+        for (name, _) in numbers {
+            let number = name.split('[').next().unwrap();
+            let named = Target::of_name(name, number).unwrap();
+            assert_eq!(named.name_of(number), name);
+        }
+        assert_eq!(Target::of_name("rounds_to_target[test_accuracy=x]", ROUNDS), None);
         assert_eq!(
             sheet.take_summary(),
             numbers.map(|(name, value)| (name.to_owned(), value))

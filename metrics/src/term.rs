@@ -18,6 +18,14 @@ pub enum Better {
 /// What a metric's value can be at least and at most; `None` where it has no such bound.
 pub type Bounds = (Option<f64>, Option<f64>);
 
+/// What a number says that an attacker has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Attack {
+    /// What whoever guesses without looking reaches at best, where that is known: an attack no better says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind: Option<f64>,
+}
+
 /// A metric of the glossary, or several whose names differ in a part that `*` stands for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
@@ -31,6 +39,8 @@ pub struct Term {
     pub range: Bounds,
     /// Which values are better, if any are.
     pub better: Option<Better>,
+    /// Whether it is what an attacker reaches.
+    pub attack: Option<Attack>,
     /// What it says, in one plain sentence.
     pub about: Cow<'static, str>,
     /// The paper and equation that define it; blank where `about` is the definition.
@@ -47,6 +57,9 @@ pub struct Meaning {
     /// Which values are better, if any are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
+    /// Whether it is what an attacker reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attack: Option<Attack>,
     /// What it says, in one sentence.
     pub about: String,
 }
@@ -108,6 +121,7 @@ impl Term {
             unit,
             range,
             better: None,
+            attack: None,
             about: Cow::Borrowed(about),
             source: Cow::Borrowed(source),
         }
@@ -134,6 +148,18 @@ impl Term {
     /// With values of which the lower are better.
     pub const fn lower(mut self) -> Term {
         self.better = Some(Better::Lower);
+        self
+    }
+
+    /// An attacker's success, with no blind guess to hold it against.
+    pub const fn attack(mut self) -> Term {
+        self.attack = Some(Attack { blind: None });
+        self
+    }
+
+    /// An attacker's success, beside which guessing blindly reaches `blind`.
+    pub const fn attack_beside(mut self, blind: f64) -> Term {
+        self.attack = Some(Attack { blind: Some(blind) });
         self
     }
 
@@ -169,6 +195,7 @@ impl Term {
             words: self.words.to_string(),
             range: self.range,
             better: self.better,
+            attack: self.attack,
             about: self.about.to_string(),
         }
     }
@@ -204,7 +231,10 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
         })
         .or_else(|| {
             SUFFIXES.iter().find_map(|(suffix, words, about)| {
-                let term = find(terms, name.strip_suffix(suffix)?)?;
+                let of = name.strip_suffix(suffix)?;
+                let is_spread = SUFFIXES.iter().any(|(suffix, ..)| of.ends_with(suffix));
+                // Nobody takes the spread of a spread.
+                let term = find(terms, of).filter(|_| !is_spread)?;
                 Some(Term {
                     name: name.to_owned().into(),
                     words: format!("{}, {words}", term.words).into(),
@@ -212,6 +242,7 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
                     // A spread is no larger than what it is of may reach, and says nothing of which values are better.
                     range: (Some(0.0), None),
                     better: None,
+                    attack: None,
                     ..term
                 })
             })
@@ -243,8 +274,8 @@ fn capital(text: &str) -> String {
         .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// With a small first letter, unless it begins with an abbreviation.
-fn small(text: &str) -> String {
+/// With a small first letter, unless it begins with an abbreviation: `Test ROC AUC` as `test ROC AUC`.
+pub fn small(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {
@@ -270,7 +301,7 @@ mod tests {
             "As published.",
             "",
         ),
-        Term::new("roc_auc", "ROC AUC", Unit::Number, "Area.", ""),
+        Term::new("roc_auc", "ROC AUC", Unit::Number, "Area.", "").attack_beside(0.5),
         Term::new("*_messages", "* messages", Unit::Count, "Messages of kind `*`.", ""),
         Term::new("late_*_messages", "Late * messages", Unit::Count, "Late ones.", ""),
     ];
@@ -295,6 +326,7 @@ mod tests {
             ("late_model_messages", Some("Late model messages")),
             ("_messages", None),
             ("held_out_accuracy", None),
+            ("accuracy_std_std", None),
         ];
         for (metric, expected) in cases {
             assert_eq!(words(metric).as_deref(), expected, "{metric}");
@@ -314,6 +346,9 @@ mod tests {
             (&*part.name, part.range, part.better),
             ("test_accuracy", (Some(0.0), Some(1.0)), Some(Better::Higher))
         );
+        let attacked = find(TERMS, "test_roc_auc[round=1]").unwrap();
+        assert_eq!(attacked.meaning().attack, Some(Attack { blind: Some(0.5) }));
+        assert_eq!((part.attack, find(TERMS, "roc_auc_std").unwrap().attack), (None, None));
         let spread = find(TERMS, "accuracy_std").unwrap();
         assert_eq!((spread.range, spread.better), ((Some(0.0), None), None));
     }

@@ -132,8 +132,11 @@ fn map(run: &RunDir, name: &str, metric: &str, arm: &str) -> Result<Vec<Panel>, 
             };
             (!series.is_empty()).then(|| {
                 Panel::Lines(Lines {
-                    x: axis(&titled(&format!("t-SNE 1, by {column}"), metric, arm)),
-                    y: axis("t-SNE 2"),
+                    x: axis("t-SNE 1"),
+                    y: Axis {
+                        above: titled(&format!("by {column}"), metric, arm),
+                        ..axis("t-SNE 2")
+                    },
                     series,
                 })
             })
@@ -228,8 +231,8 @@ mod tests {
         assert_eq!(suffix("map_clean.csv", "map", ".csv"), Some("clean"));
         assert_eq!(suffix("mapping.csv", "map", ".csv"), None);
         assert_eq!(
-            titled("t-SNE 1", "shortest_paths", "arm"),
-            "t-SNE 1, shortest paths, arm"
+            titled("by class", "shortest_paths", "arm"),
+            "by class, shortest paths, arm"
         );
     }
 

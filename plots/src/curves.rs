@@ -5,6 +5,7 @@ use crate::file_part;
 use crate::names::{Unit, Units, short};
 use crate::profile::{self, MAX_CURVES};
 use crate::sweep::{FEW_SEEDS, bounded};
+use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +99,7 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
     let notes = (!has_time).then(|| "An ideal world: messages and work take no time.".to_owned());
     has_path.then(|| Figure {
         name: format!("curves-{}", file_part(score)),
-        title: label.to_lowercase(),
+        title: label.clone(),
         notes: notes.into_iter().collect(),
         panels: panels.collect(),
     })
@@ -137,6 +138,9 @@ fn series_of(
             curve.points.iter().map(|point| (place(point), point.value)).collect(),
         )
     };
+    if mean.points.is_empty() {
+        return Vec::new(); // Nor has it a place in the legend.
+    }
     let is_few = (2..FEW_SEEDS).contains(&runs.len());
     let each = runs.iter().filter(|_| is_few).map(thin);
     each.chain([mean]).collect()
@@ -199,7 +203,7 @@ fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Fi
     let panels: Vec<Panel> = panels.collect();
     Figure {
         name: format!("target-{}-{}", file_part(score), file_part(&at.to_string())),
-        title: format!("what it took to reach {} {}", words.to_lowercase(), short(at)),
+        title: format!("what it took to reach {} {}", small(&words), short(at)),
         notes: if panels.is_empty() {
             vec!["No run has reached it.".to_owned()]
         } else {

@@ -109,7 +109,8 @@ mod tests {
             labels: (0..n_labels).map(label).collect(),
             labelled: "nodes".to_owned(),
         };
-        let svg = |figure: &Figure| crate::render::svg(&crate::draw::lay_out(figure, &crate::Look::default())).unwrap();
+        let svg =
+            |figure: &Figure| crate::render::svg(&crate::draw::lay_out(figure, &crate::Look::default()), "").unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         figures(&picture).iter().map(svg).map(text).collect()
     }

@@ -7,6 +7,8 @@ mod bars;
 mod heat;
 mod legend;
 mod lines;
+mod split;
+mod timeline;
 
 use crate::figure::{Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
@@ -84,7 +86,7 @@ fn cut(panel: &mut Panel) -> usize {
             n_hidden
         }
         Panel::Bars(bars) => bars.rows.split_off(bars.rows.len().min(MOST)).len(),
-        Panel::Heat(_) => 0,
+        Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => 0,
     }
 }
 
@@ -161,16 +163,39 @@ impl Look {
     }
 }
 
-/// A panel whose legend is that of all, if several have the same.
-fn common_legend(panels: &[Panel]) -> Option<&Lines> {
+/// What the legends of several panels say together, if a name looks alike in all of them.
+fn common_legend(panels: &[Panel]) -> Option<Lines> {
     let lines = panels.iter().map(|panel| match panel {
         Panel::Lines(lines) => Some(lines),
-        Panel::Bars(_) | Panel::Heat(_) => None,
+        Panel::Bars(_) | Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => None,
     });
     let all: Option<Vec<&Lines>> = lines.collect();
     let all = all.filter(|all| all.len() > 1)?;
-    let legend = lines::legend_of(all[0]);
-    (!legend.is_empty() && all.iter().all(|lines| lines::legend_of(lines) == legend)).then_some(all[0])
+    let mut common = all[0].clone();
+    common.series.retain(|series| !series.label.is_empty());
+    for lines in &all[1..] {
+        for series in lines.series.iter().filter(|series| !series.label.is_empty()) {
+            let mut is_known = false;
+            for known in &common.series {
+                let (is_named, is_drawn) = (known.label == series.label, known.role == series.role);
+                let is_theory = matches!((known.role, series.role), (Role::TheoryOf(_), Role::TheoryOf(_)));
+                if is_named != is_drawn && !is_theory {
+                    return None;
+                }
+                is_known |= is_named && is_drawn;
+            }
+            if !is_known {
+                common.series.push(series.clone());
+            }
+        }
+        match (&common.y.goal, &lines.y.goal) {
+            (Some((_, known)), Some((_, goal))) if known != goal => return None,
+            (None, goal) => common.y.goal.clone_from(goal),
+            _ => {}
+        }
+    }
+    let is_empty = common.series.is_empty() && common.y.goal.is_none();
+    (!is_empty).then_some(common)
 }
 
 /// Lays a figure out.
@@ -195,7 +220,7 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     }
     let left_out = |panel: &Panel| match panel {
         Panel::Lines(lines) => lines::scales(lines).iter().any(|scale| scale.left_out),
-        Panel::Bars(_) | Panel::Heat(_) => false,
+        Panel::Bars(_) | Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => false,
     };
     if panels.iter().any(left_out) {
         notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
@@ -206,19 +231,25 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     }
     y += GAP;
     let common = common_legend(&panels);
+    let references = bars::with_common_references(&mut panels);
     for row in panels.chunks(n_columns) {
         let heights = row.iter().enumerate().map(|(column, panel)| {
             let origin = (scene.panel * column as f64, y);
             match panel {
                 Panel::Lines(lines) => lines::draw(&mut scene, lines, origin, common.is_none()),
-                Panel::Bars(bars) => bars::draw(&mut scene, bars, origin),
+                Panel::Bars(bars) => bars::draw(&mut scene, bars, origin, references.is_none()),
                 Panel::Heat(heat) => heat::draw(&mut scene, heat, origin),
+                Panel::Timeline(timeline) => timeline::draw(&mut scene, timeline, origin),
+                Panel::Split(split) => split::draw(&mut scene, split, origin),
             }
         });
         y += heights.fold(0.0, f64::max) + EDGE;
     }
-    if let Some(lines) = common {
+    if let Some(lines) = &common {
         y = lines::draw_legend(&mut scene, lines, (0.0, y - EDGE), width) + EDGE;
+    }
+    if let Some(bars) = &references {
+        y = bars::draw_legend(&mut scene, bars, (0.0, y - EDGE), width) + EDGE;
     }
     scene.width = width as u32;
     scene.height = y.ceil() as u32;

@@ -1,6 +1,7 @@
 //! What a figure shows, before it is laid out.
 
 use crate::names::Unit;
+use folkmoot_metrics::trace::Slice;
 
 /// One file: panels side by side under a title.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,32 @@ pub(crate) enum Panel {
     Lines(Lines),
     Bars(Bars),
     Heat(Heat),
+    Timeline(Timeline),
+    Split(crate::split::Split),
+}
+
+/// Spans of time, a row for each of some clients, below the server's rounds.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    pub(crate) x: Axis,
+    /// When the run ended, in seconds.
+    pub(crate) end: f64,
+    pub(crate) rounds: Vec<Span>,
+    pub(crate) tracks: Vec<Track>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Track {
+    pub(crate) label: String,
+    /// Those of a kind by ascending time.
+    pub(crate) spans: Vec<Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) slice: Slice,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
 }
 
 /// A square matrix as cells whose shade is their value.
@@ -42,6 +69,8 @@ pub(crate) struct Axis {
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.
     pub(crate) ticks: Vec<(f64, String)>,
+    /// Of a vertical axis: what stands above the panel, if it is told from its neighbours by more than what it measures.
+    pub(crate) above: String,
     /// A value that curves are to reach, with its name.
     pub(crate) goal: Option<(f64, String)>,
 }

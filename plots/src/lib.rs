@@ -1,9 +1,10 @@
 //! Figures from a run or sweep directory, and from nothing else.
 //!
 //! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
-//!   messages, what privacy was spent; maps, matrices and changes where a strategy left them.
+//!   messages, what privacy was spent; who worked when, where it was traced; maps, matrices and changes where a strategy left them.
 //! - [`draw_audit`]: verdicts on papers' claims, and printed numbers beside measured ones.
 //! - [`draw_dataset`]: a data set's degrees and labels.
+//! - [`pictures_of_run`], [`pictures_of_sweep`]: the same as texts for a page.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
 //!
 //! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
@@ -35,15 +36,18 @@ mod render;
 mod run;
 mod scale;
 mod scene;
+mod split;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod verdicts;
 
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
+use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -103,12 +107,24 @@ pub struct Drawing {
 /// [`PlotError::Write`] when one cannot be saved.
 pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
-    let run = RunDir::open(dir)?;
-    let of_artifacts = artifacts::of_run(&run)?;
-    let mut usual = run::usual(&run);
+    save(dir, &figures_of_run(&RunDir::open(dir)?, drawing)?, drawing)
+}
+
+fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
+    let of_artifacts = artifacts::of_run(run)?;
+    let mut usual = run::usual(run);
     usual.extend(of_artifacts.iter().map(|figure| figure.name.clone()));
-    let figures = drawing.choose(run::figures(&run, of_artifacts), &run.manifest.figures, &usual)?;
-    save(dir, &figures, drawing)
+    let mut figures = run::figures(run, of_artifacts);
+    let mut of_card = run.manifest.figures.clone();
+    if let Some(timeline) = timeline::of_run(run)? {
+        // Whoever traced the run wants to see it, whatever the card names.
+        if !of_card.is_empty() {
+            of_card.push(timeline.name.clone());
+        }
+        usual.push(timeline.name.clone());
+        figures.push(timeline);
+    }
+    drawing.choose(figures, &of_card, &usual)
 }
 
 /// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
@@ -120,15 +136,112 @@ pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError
 /// [`PlotError::Write`] when one cannot be saved.
 pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
-    let sweep = SweepDir::open(dir)?;
-    let mut figures = sweep::of_curves(&sweep)?;
-    figures.extend(sweep::figures(&sweep));
-    let of_artifacts = sweep::of_artifacts(&sweep)?;
-    let mut usual: Vec<String> = sweep::USUAL.map(str::to_owned).to_vec();
-    usual.extend(of_artifacts.iter().map(|figure| figure.name.clone()));
-    figures.extend(of_artifacts);
-    let figures = drawing.choose(figures, &sweep.manifest.figures, &usual)?;
-    save(dir, &figures, drawing)
+    save(dir, &figures_of_sweep(&SweepDir::open(dir)?, drawing)?, drawing)
+}
+
+fn figures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
+    let usual = sweep::USUAL.map(str::to_owned);
+    drawing.choose(of_sweep(sweep)?, &sweep.manifest.figures, &usual)
+}
+
+/// A figure as a page shows it: a drawing for each of its panels, so that they can stand beside or below each other, and as text what is
+/// said of them all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// What else is to be known of it.
+    pub notes: Vec<String>,
+    /// Its panels as SVG. Every id begins with the prefix that was asked for, and no two are the same.
+    pub panels: Vec<String>,
+}
+
+/// The figures that [`draw_run`] would write, as pictures with ids that begin with `prefix`.
+///
+/// # Errors
+///
+/// As [`draw_run`].
+pub fn pictures_of_run(run: &RunDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
+    pictures(&figures_of_run(run, drawing)?, &run.manifest.name, drawing, prefix)
+}
+
+/// The figures that [`draw_sweep`] would write, as pictures with ids that begin with `prefix`.
+///
+/// # Errors
+///
+/// As [`draw_sweep`].
+pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
+    pictures(
+        &figures_of_sweep(sweep, drawing)?,
+        &sweep.manifest.name,
+        drawing,
+        prefix,
+    )
+}
+
+fn pictures(figures: &[Figure], card: &str, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
+    drawing.look.check().map_err(PlotError::Size)?;
+    let picture = |(number, figure): (usize, &Figure)| {
+        let panel = |(at, panel): (usize, &figure::Panel)| {
+            let alone = Figure {
+                panels: vec![panel.clone()],
+                ..Figure::default()
+            };
+            let svg = render::svg(
+                &draw::lay_out(&alone, &drawing.look),
+                &format!("{prefix}{number}-{at}-"),
+            );
+            svg.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let panels: Result<Vec<String>, String> = figure.panels.iter().enumerate().map(panel).collect();
+        let title = figure.title.strip_prefix(card).unwrap_or(&figure.title);
+        Ok(Picture {
+            name: figure.name.clone(),
+            title: title.trim_start_matches(": ").to_owned(),
+            notes: figure.notes.clone(),
+            panels: panels.map_err(|reason| PlotError::Draw {
+                figure: figure.name.clone(),
+                reason,
+            })?,
+        })
+    };
+    figures.par_iter().enumerate().map(picture).collect()
+}
+
+/// The names in a card's list of figures that fit none of those that the run or sweep directory `dir` has data for; of a sweep, none of its
+/// first run either, since a card names the figures of both in one list. Of a run, what may be of its card's sweep is not told apart.
+///
+/// # Errors
+///
+/// [`PlotError::Read`] when `dir` is neither or is damaged.
+pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
+    let of_run = |run: &RunDir| -> Result<Vec<Figure>, ReadError> { Ok(run::figures(run, artifacts::of_run(run)?)) };
+    let (figures, named) = match dir.join(SWEEP).is_file() {
+        false => {
+            let run = RunDir::open(dir)?;
+            (of_run(&run)?, run.manifest.figures)
+        }
+        true => {
+            let sweep = SweepDir::open(dir)?;
+            let mut figures = of_sweep(&sweep)?;
+            if let Some(run) = sweep::first_run(&sweep)? {
+                figures.extend(of_run(&run)?);
+            }
+            (figures, sweep.manifest.figures)
+        }
+    };
+    let fits = |wanted: &String| figures.iter().any(|figure| is_called(&figure.name, wanted));
+    Ok(named.into_iter().filter(|wanted| !fits(wanted)).collect())
+}
+
+/// All figures of a sweep.
+fn of_sweep(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
+    let mut figures = sweep::of_curves(sweep)?;
+    figures.extend(sweep::figures(sweep));
+    figures.extend(sweep::of_artifacts(sweep)?);
+    Ok(figures)
 }
 
 impl Drawing {
@@ -242,7 +355,7 @@ fn save(dir: &Path, figures: &[Figure], drawing: &Drawing) -> Result<Vec<PathBuf
 /// The bytes of a figure's files, with their endings.
 fn draw_forms(figure: &Figure, drawing: &Drawing) -> Result<Vec<(&'static str, Vec<u8>)>, PlotError> {
     let scene = draw::lay_out(figure, &drawing.look);
-    let (svg, png) = rayon::join(|| render::svg(&scene), || render::png(&scene));
+    let (svg, png) = rayon::join(|| render::svg(&scene, ""), || render::png(&scene));
     let svg = svg.map_err(|reason| PlotError::Draw {
         figure: figure.name.clone(),
         reason,

@@ -129,8 +129,11 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
                 curve.band.push((at, lo, hi));
             }
         }
-        series.extend(each);
-        series.push(curve);
+        // An arm that has no such number has no place in the legend either.
+        if curve.points.iter().any(|(_, y)| y.is_finite()) {
+            series.extend(each);
+            series.push(curve);
+        }
     }
     if let [_] = arms {
         series.iter_mut().for_each(|series| series.label.clear());
@@ -207,7 +210,7 @@ mod tests {
                 .remove(0)
             {
                 Panel::Lines(mut lines) => lines.series.remove(0).points,
-                Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
+                _ => panic!("no curve"),
             }
         };
         assert_eq!(curve("epoch"), [(0.0, 0.5), (5.0, 0.7), (10.0, 0.8)]);
@@ -235,7 +238,7 @@ mod tests {
             assert_eq!(figures.len(), 1);
             match figures.remove(0).panels.remove(0) {
                 Panel::Lines(lines) => lines.series,
-                Panel::Bars(_) | Panel::Heat(_) => panic!("no curve"),
+                _ => panic!("no curve"),
             }
         };
         let single = &draw(&[&runs[0]])[0];

@@ -22,8 +22,8 @@ fn whole((x, y): Point) -> (i32, i32) {
     (x.round() as i32, y.round() as i32)
 }
 
-/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it reads.
-pub(crate) fn svg(scene: &Scene) -> Result<Vec<u8>, String> {
+/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it reads. Every id begins with `prefix`.
+pub(crate) fn svg(scene: &Scene, prefix: &str) -> Result<Vec<u8>, String> {
     let mut out = String::new();
     {
         let mut backend = SVGBackend::with_string(&mut out, (scene.width, scene.height));
@@ -51,11 +51,11 @@ pub(crate) fn svg(scene: &Scene) -> Result<Vec<u8>, String> {
     let printed = format!("<svg {size} stroke-linejoin=\"round\" ");
     let out = out.replacen(&pixels, &printed, 1);
     let end = out.rfind("</svg>").unwrap_or(out.len());
-    Ok(format!("{}{}{}", &out[..end], texts(scene), &out[end..]).into_bytes())
+    Ok(format!("{}{}{}", &out[..end], texts(scene, prefix), &out[end..]).into_bytes())
 }
 
 /// The texts of a scene: their glyphs, and where each stands.
-fn texts(scene: &Scene) -> String {
+fn texts(scene: &Scene, prefix: &str) -> String {
     let mut known = BTreeSet::new();
     let (mut glyphs, mut texts) = (String::new(), String::new());
     for shape in &scene.shapes {
@@ -89,9 +89,9 @@ fn texts(scene: &Scene) -> String {
                 continue;
             }
             if known.insert(glyph) {
-                glyphs += &format!("<path id=\"glyph{glyph}\" d=\"{path}\"/>\n");
+                glyphs += &format!("<path id=\"{prefix}glyph{glyph}\" d=\"{path}\"/>\n");
             }
-            texts += &format!("<use href=\"#glyph{glyph}\" x=\"{:.0}\"/>\n", x / scale);
+            texts += &format!("<use href=\"#{prefix}glyph{glyph}\" x=\"{:.0}\"/>\n", x / scale);
         }
         texts += "</g>\n";
     }

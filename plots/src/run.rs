@@ -49,6 +49,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
     figures.extend(clients::epsilon(run));
+    figures.extend(crate::split::figure(run));
     figures.extend(scores::epsilon_by_round(run));
     figures.extend(of_artifacts);
     let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
@@ -108,10 +109,11 @@ fn kinds(run: &RunDir) -> Vec<(String, Vec<&MessageRow>)> {
     }
     let phases: BTreeSet<&str> = order.iter().map(|(phase, _)| *phase).collect();
     let named = |(phase, kind): (&str, &str)| {
+        let words = kind.replace('_', " ");
         if phases.len() > 1 && phase != kind {
-            format!("{phase}: {kind}")
+            format!("{phase}: {words}")
         } else {
-            kind.to_owned()
+            words
         }
     };
     order

@@ -2,7 +2,7 @@
 
 mod runs;
 
-pub(crate) use runs::{of_artifacts, of_curves};
+pub(crate) use runs::{first_run, of_artifacts, of_curves};
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
@@ -27,14 +27,18 @@ pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> 
 /// As many points as there are different markers.
 const MAX_POINTS: usize = 12;
 
-/// What answers most questions: arms over time and bytes, what a target took, the headline, and curves within runs.
-pub(crate) const USUAL: [&str; 6] = [
+/// What answers most questions: arms over time and bytes, what a target took, the headline, curves within runs, and what runs left.
+pub(crate) const USUAL: [&str; 10] = [
     "curves-*",
     "target-*",
     "headline",
     "messages-and-bytes",
     "scatter",
     "by-*",
+    "map",
+    "maps",
+    "distances",
+    "changes",
 ];
 
 /// From how many decades on a numeric axis of a sweep is logarithmic.

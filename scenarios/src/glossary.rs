@@ -4,9 +4,10 @@ use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow};
-use folkmoot_metrics::table::{Row, TimingRow};
+use folkmoot_metrics::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow};
+use folkmoot_metrics::table::{Column, Row, TimingRow};
 use folkmoot_metrics::term::{PREFIXES, base, find};
+use folkmoot_metrics::trace::{self, TRACE};
 use folkmoot_strategies::settings::Settings;
 
 /// What a strategy says of its numbers and messages.
@@ -16,13 +17,13 @@ pub struct Glossary {
     /// What its numbers mean; empty if it says nothing.
     pub terms: Vec<Term>,
     /// Its messages and which way they go.
-    pub kinds: Vec<(Direction, Kind)>,
+    pub kinds: Vec<(Direction, Declared)>,
 }
 
 impl Glossary {
     pub(crate) fn of<P: Settings>() -> Self {
-        fn kinds<W: Wire>(way: Direction) -> impl Iterator<Item = (Direction, Kind)> {
-            W::KINDS.iter().map(move |(_, kind)| (way, *kind))
+        fn kinds<W: Wire>(way: Direction) -> impl Iterator<Item = (Direction, Declared)> {
+            W::KINDS.iter().map(move |declared| (way, *declared))
         }
         Glossary {
             strategy: P::NAME,
@@ -39,17 +40,26 @@ impl Glossary {
         let name = base(metric);
         let of_messages = || {
             let kind = name.strip_suffix("_messages").or(name.strip_suffix("_payload_bytes"));
-            kind.is_none_or(|kind| self.kinds.iter().any(|(_, known)| known.name == kind))
+            kind.is_none_or(|kind| self.kinds.iter().any(|(_, known)| known.kind.name == kind))
         };
         let is_exact = TERMS.iter().any(|term| term.name == name);
-        let every = || find(TERMS, name).filter(|_| is_exact || of_messages());
+        // Totals of a run are not those of a part of the data.
+        let is_of_part = PREFIXES.iter().any(|(prefix, ..)| name.starts_with(prefix));
+        let every = || find(TERMS, name).filter(|_| is_exact || !is_of_part && of_messages());
         find(&self.terms, name).or_else(every)
     }
 
     /// Every name that is no pattern, with those of the parts of the data.
     fn names(&self) -> Vec<String> {
-        let terms = self.terms.iter().chain(TERMS).map(|term| &*term.name);
-        let plain: Vec<&str> = terms.filter(|name| !name.contains('*')).collect();
+        let totals = TERMS.iter().map(|term| term.name.to_string());
+        let all = self.scores().into_iter().chain(totals);
+        all.filter(|name| !name.contains('*')).collect()
+    }
+
+    /// Every name that may be that of a score, which is none of a run's totals: its own, and with those of the parts of the data.
+    fn scores(&self) -> Vec<String> {
+        let plain = self.terms.iter().map(|term| &*term.name);
+        let plain: Vec<&str> = plain.filter(|name| !name.contains('*')).collect();
         let parts = PREFIXES
             .iter()
             .flat_map(|(prefix, ..)| plain.iter().map(move |name| format!("{prefix}{name}")));
@@ -63,11 +73,13 @@ pub enum Word {
     /// A number of a run; of these strategies, or of every one where none is named.
     Number(Term, Vec<&'static str>),
     /// A kind of message of a strategy.
-    Message(Direction, Kind, &'static str),
-    /// A column of a table: the table's file, the column, and what its cells hold.
-    Column(&'static str, &'static str, &'static str),
-    /// A table: its file, and each column with what its cells hold.
-    Table(&'static str, Vec<(&'static str, &'static str)>),
+    Message(Direction, Declared, &'static str),
+    /// A column of a table: the table's file, and the column.
+    Column(&'static str, Column),
+    /// A table: its file, and its columns.
+    Table(&'static str, Vec<Column>),
+    /// The trace: its file, and what stands in it.
+    Trace(&'static str, &'static [(&'static str, &'static str)]),
 }
 
 /// Everything but fields and parts of cards that is called so.
@@ -87,24 +99,27 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
     }
     words.extend(numbers.into_iter().map(|(term, of)| Word::Number(term, of)));
     for glossary in registry.glossaries() {
-        let kinds = glossary.kinds.iter().filter(|(_, kind)| kind.name == name);
+        let kinds = glossary.kinds.iter().filter(|(_, known)| known.kind.name == name);
         words.extend(kinds.map(|(way, kind)| Word::Message(*way, *kind, glossary.strategy)));
+    }
+    if ["trace", TRACE].contains(&name) {
+        words.push(Word::Trace(TRACE, trace::LINES));
     }
     for (file, columns) in tables() {
         if file == name {
             words.push(Word::Table(file, columns));
         } else {
-            let named = columns.into_iter().filter(|(column, _)| *column == name);
-            words.extend(named.map(|(column, holds)| Word::Column(file, column, holds)));
+            let named = columns.into_iter().filter(|column| column.name == name);
+            words.extend(named.map(|column| Word::Column(file, column)));
         }
     }
     words
 }
 
-/// The tables of a run directory, each with its columns and what their cells hold.
-fn tables() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
-    fn table<R: Row>() -> (&'static str, Vec<(&'static str, &'static str)>) {
-        (R::FILE, R::COLUMNS.iter().copied().zip(R::holds()).collect())
+/// The tables of a run directory, each with its columns.
+pub fn tables() -> Vec<(&'static str, Vec<Column>)> {
+    fn table<R: Row>() -> (&'static str, Vec<Column>) {
+        (R::FILE, R::columns())
     }
     vec![
         table::<RoundRow>(),
@@ -112,35 +127,60 @@ fn tables() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         table::<ScoreRow>(),
         table::<PrivacyRow>(),
         table::<ClientRow>(),
+        table::<SplitRow>(),
         table::<ObservationRow>(),
         table::<TimingRow>(),
     ]
 }
 
+/// What is wrong with the name of a score that is to be reached; `None` if one of the strategies may have it, or says nothing of its numbers.
+pub(crate) fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Option<String> {
+    let mut known = Vec::new();
+    for glossary in of_all(strategies, registry)? {
+        if find(&glossary.terms, score).is_some() {
+            return None;
+        }
+        known.extend(glossary.scores());
+    }
+    let of = strategies.join(" or ");
+    Some(match TERMS.iter().any(|term| term.name == score) {
+        true => "is a total of the run, and no score of a round".to_owned(),
+        false => format!("no run of {of} has a score `{score}`{}", near(score, &known)),
+    })
+}
+
+/// What strategies say of their numbers; `None` if one says nothing.
+fn of_all<'a>(strategies: &[String], registry: &'a Registry) -> Option<Vec<&'a Glossary>> {
+    let of = |strategy: &String| {
+        let mut all = registry.glossaries().iter();
+        all.find(|glossary| glossary.strategy == strategy && !glossary.terms.is_empty())
+    };
+    strategies.iter().map(of).collect()
+}
+
+/// The name that is meant, if one is near: a list of all would be longer than the card.
+fn near(name: &str, known: &[String]) -> String {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = suggest(name, &known);
+    match near.contains("did you mean") {
+        true => near,
+        false => String::new(),
+    }
+}
+
 /// What is wrong with the name of a number that none of the strategies has; `None` if one has it, or says nothing of its numbers.
 pub(crate) fn unknown(metric: &str, strategies: &[String], registry: &Registry) -> Option<String> {
     let mut known = Vec::new();
-    for strategy in strategies {
-        let glossary = registry
-            .glossaries()
-            .iter()
-            .find(|glossary| glossary.strategy == strategy)?;
-        if glossary.terms.is_empty() || glossary.number(metric).is_some() {
+    for glossary in of_all(strategies, registry)? {
+        if glossary.number(metric).is_some() {
             return None;
         }
         known.extend(glossary.names());
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = suggest(metric, &known);
-    // A list of all of them would be longer than the card.
-    let near = if near.contains("did you mean") {
-        near
-    } else {
-        String::new()
-    };
     Some(format!(
-        "no run of {} has a number `{metric}`{near}",
-        strategies.join(" or ")
+        "no run of {} has a number `{metric}`{}",
+        strategies.join(" or "),
+        near(metric, &known)
     ))
 }
 
@@ -159,19 +199,35 @@ mod tests {
             (&*term.words, &of[..]),
             ("Test accuracy", &["FedAvg", "Scaffold", "GwLdp"][..])
         );
-        assert!(matches!(
-            &look("staleness_mean")[..],
-            [Word::Column("rounds.csv", "staleness_mean", "a float")]
-        ));
-        assert!(matches!(
-            &look("walk")[..],
-            [Word::Message(Direction::Peer, _, "FedWalk")]
-        ));
+        let stale = Column {
+            name: "staleness_mean",
+            holds: "a float",
+            about: "Mean staleness of what was aggregated, in rounds.",
+        };
+        assert_eq!(look("staleness_mean"), [Word::Column("rounds.csv", stale)]);
+        let [Word::Message(Direction::Peer, walk, "FedWalk")] = look("walk")[..] else {
+            panic!()
+        };
+        assert_eq!((walk.about, walk.payload), ("B2: go on with a walk.", "`walk: Walk`"));
         assert!(matches!(&look("walk_messages")[..], [Word::Number(_, of)] if of == &["FedWalk"]));
         assert!(matches!(&look("payload_bytes")[..], [Word::Number(_, of), Word::Column(..)] if of.is_empty()));
         assert!(matches!(&look("rounds.csv")[..], [Word::Table(_, columns)] if columns.len() == 7));
         assert_eq!(look("nosuch"), []);
         assert_eq!(look("nosuch_messages"), []);
+    }
+
+    #[test]
+    fn every_message_and_column_says_what_it_is() {
+        for glossary in Registry::shipped().glossaries() {
+            for (_, known) in &glossary.kinds {
+                assert!(known.about.ends_with('.'), "{}: {known:?}", glossary.strategy);
+            }
+        }
+        for (file, columns) in tables() {
+            for column in columns {
+                assert!(column.about.ends_with('.'), "{file}: {column:?}");
+            }
+        }
     }
 
     #[test]
@@ -193,5 +249,24 @@ mod tests {
         assert_eq!(says("walks_completed", &["DeepWalk", "FedWalk"]), None);
         assert!(says("walks_completed", &["DeepWalk"]).is_some());
         assert_eq!(says("nosuch", &["Fgcl", "Elsewhere"]), None);
+        assert!(says("test_rounds", &["FedAvg"]).is_some());
+        assert!(says("accuracy_std_std", &["FedAvg"]).is_some());
+    }
+
+    #[test]
+    fn a_target_is_a_score_of_a_strategy_of_the_card() {
+        let registry = Registry::shipped();
+        let says = |score: &str, of: &[&str]| {
+            let of: Vec<String> = of.iter().map(|name| (*name).to_owned()).collect();
+            no_score(score, &of, &registry)
+        };
+        assert_eq!(says("test_accuracy", &["FedAvg"]), None);
+        assert_eq!(says("test_accuracy", &["FedWalk", "FedAvg"]), None);
+        assert_eq!(says("nosuch", &["FedAvg", "Elsewhere"]), None);
+        let total = "is a total of the run, and no score of a round";
+        assert_eq!(says("payload_bytes", &["FedAvg"]).unwrap(), total);
+        assert!(says("test_rounds", &["FedAvg"]).is_some());
+        let near = "no run of FedAvg has a score `test_acuracy`, did you mean `test_accuracy`?";
+        assert_eq!(says("test_acuracy", &["FedAvg"]).unwrap(), near);
     }
 }

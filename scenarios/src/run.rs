@@ -9,7 +9,8 @@ use folkmoot_engine::ranks::{Alone, Ranks, agree};
 use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
-use folkmoot_metrics::{Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
+use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
+use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
 use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -222,7 +223,7 @@ pub fn run_into(
     Ok(report.expect("who is alone is the first"))
 }
 
-/// Makes the directory of a run, which may begin with the state of another.
+/// Makes the directory of a run, which may begin with the state of another, and with its trace if that was traced.
 ///
 /// # Errors
 ///
@@ -235,16 +236,25 @@ pub fn begin(
     identity: &Identity,
     parent: Option<(Parent, &Saved)>,
 ) -> Result<RunWriter, Failure> {
-    let (parent, saved) = parent.unzip();
+    let (division, split) = loaded.partition.split(&loaded.dataset);
     let manifest = Manifest {
-        parent,
+        parent: parent.as_ref().map(|(parent, _)| parent.clone()),
+        division: Some(division),
         ..manifest(scenario, loaded, options, identity)
     };
-    let mut writer = RunWriter::create(dir, &scenario.resolved(), manifest).map_err(Failure::Write)?;
-    if let Some(saved) = saved {
-        writer.save_checkpoint(&saved.0).map_err(Failure::Write)?;
-    }
-    Ok(writer)
+    let begun = RunWriter::create(dir, &scenario.resolved(), manifest).and_then(|mut writer| {
+        writer.save_split(&split)?;
+        match (&parent, options.trace) {
+            (Some((parent, saved)), _) => {
+                writer.go_on_with_trace(Path::new(&parent.dir), &saved.0)?;
+                writer.save_checkpoint(&saved.0)?;
+            }
+            (None, Some(n)) => writer.begin_trace(Followed::new(loaded.n_clients(), n))?,
+            (None, None) => {}
+        }
+        Ok(writer)
+    });
+    begun.map_err(Failure::Write)
 }
 
 fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &Identity) -> Manifest {
@@ -256,6 +266,8 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         dry_run: options.dry_run,
         data_fingerprints: loaded.fingerprints(),
         command: identity.command.clone(),
+        question: scenario.question().to_owned(),
+        headline: scenario.answers(),
         figures: scenario.figures().to_vec(),
         notes: loaded.dataset.notes.clone(),
         warnings: identity.warnings.clone(),
@@ -295,12 +307,17 @@ pub fn play(
         seen: 0,
         error: None,
         unsaved: Unsaved::default(),
+        untraced: 0,
         dataset: &loaded.dataset,
         watcher,
     };
     let finished = scenario.strategy().run(&job, &mut saver);
     let Saver {
-        writer, error, unsaved, ..
+        writer,
+        error,
+        unsaved,
+        untraced,
+        ..
     } = saver;
     let finished = undamaged(finished, loaded, how.ranks);
     if let Some(error) = error {
@@ -318,7 +335,12 @@ pub fn play(
     });
     let held: Vec<TimingRow> = held.collect();
     let observations = observations(scenario, &finished.outcome.counters);
-    let warnings: Vec<String> = summary.warnings.into_iter().chain(unsaved.warning()).collect();
+    let warnings: Vec<String> = summary
+        .warnings
+        .into_iter()
+        .chain(unsaved.warning())
+        .chain(too_long(untraced))
+        .collect();
     let result = RunResult {
         rounds: finished.outcome.rounds,
         messages: finished.outcome.messages.clone(),
@@ -345,6 +367,13 @@ pub fn play(
         fingerprint,
         warnings,
     }))
+}
+
+/// What to say of a trace that has no place for so many events.
+fn too_long(untraced: u64) -> Option<String> {
+    (untraced > 0).then(|| {
+        format!("the trace ends with its event {MOST_EVENTS}, and lacks {untraced}: --trace-clients follows fewer clients, to the end")
+    })
 }
 
 /// What a run came to, unless it was computed from damaged data, or failed for that, at any rank: then it is nothing.
@@ -407,6 +436,8 @@ struct Saver<'a> {
     seen: usize,
     error: Option<WriteError>,
     unsaved: Unsaved,
+    /// Events without a place in the trace.
+    untraced: u64,
     dataset: &'a Dataset,
     watcher: &'a mut dyn Watcher,
 }
@@ -452,6 +483,14 @@ impl Observer for Saver<'_> {
 
     fn stage_done(&mut self, stage: &str) {
         self.watcher.lap(stage);
+    }
+
+    fn traced(&mut self, events: Vec<Event>, kinds: &[Kind]) -> Result<(), String> {
+        let written = self
+            .writer
+            .add_events(events, kinds)
+            .map(|untraced| self.untraced = untraced);
+        self.keep(written)
     }
 
     fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {

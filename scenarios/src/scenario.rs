@@ -6,7 +6,7 @@ use crate::glossary;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
+use crate::text::{Problems, Source, apply, formed, quoted_part, recover, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
@@ -117,6 +117,11 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
             problems.push_at(&format!("sweep.headline.{i}"), why);
         }
     }
+    for score in file.targets.keys() {
+        if let Some(why) = glossary::no_score(score, &strategies, registry) {
+            problems.push_at(&format!("targets.{}", quoted_part(score)), why);
+        }
+    }
     problems.into_result(Scenario {
         doubts: doubts(source, strategy.as_ref()),
         file,
@@ -149,11 +154,6 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
     let all = [known.as_slice(), TERMS].concat();
     let mut target = |(score, value): (&String, &f64)| {
         let term = find(&all, score);
-        if term.is_none() && !known.is_empty() {
-            let names: Vec<&str> = known.iter().map(|term| term.name.as_ref()).collect();
-            let rule = format!("no score is called so{}; see folkmoot explain", suggest(score, &names));
-            problems.push_at(&format!("targets.{}", quoted_part(score)), rule);
-        }
         if let Some((least, most)) = term.as_ref().map(|term| term.range)
             && (least.is_some_and(|least| *value < least) || most.is_some_and(|most| *value > most))
         {
@@ -287,6 +287,14 @@ impl Scenario {
     /// The numbers its sweep is about.
     pub fn headline(&self) -> &[String] {
         &self.file.sweep.headline
+    }
+
+    /// The numbers that answer its question: those of its sweep, or else of its strategy.
+    pub fn answers(&self) -> Vec<String> {
+        match self.headline() {
+            [] => self.strategy.headline().iter().map(|name| (*name).to_owned()).collect(),
+            names => names.to_vec(),
+        }
     }
 
     /// The figures that answer its question.

@@ -55,6 +55,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     let manifest = SweepManifest {
         name: scenario.name().to_owned(),
         version: version.to_owned(),
+        question: scenario.question().to_owned(),
         axes: scenario.axes().iter().map(named).collect(),
         seeds: scenario.seeds().to_vec(),
         headline: scenario.headline().to_vec(),

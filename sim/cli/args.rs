@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Draw the figures of a run or sweep directory again
     Plot(PlotArgs),
+    /// Write a page of a result that opens in any browser, or of two side by side
+    Report(ReportArgs),
     /// Write the scores of a run or a sweep, by round, virtual time and bytes, for other programs
     Export(ExportArgs),
     /// Find the first difference between two run directories
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     /// Get, describe and write data sets
     #[command(subcommand)]
     Data(DataCommand),
+    /// Make a crate with a strategy of one's own, a card, and a program with every subcommand for them
+    New(NewArgs),
     /// Hold what the papers claim against what was measured
     Audit(AuditArgs),
     /// Print a completion script for a shell
@@ -59,7 +63,20 @@ pub(crate) enum Command {
         /// Write the pages of the program and of every subcommand into this folder
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
+        /// Write the reference as Markdown: commands, fields, parts, messages, numbers and tables
+        #[arg(long, requires = "to")]
+        markdown: bool,
     },
+}
+
+#[derive(Args)]
+pub(crate) struct NewArgs {
+    /// What the crate, its program, its card and its strategy are called, as in my-strategy
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// A checkout of Folkmoot's sources, which the crate depends on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkout: PathBuf,
 }
 
 /// What every command that loads a card takes.
@@ -144,6 +161,12 @@ pub(crate) struct RunArgs {
     /// Record a counter by round in observations.csv; may be repeated
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
+    /// Write every message, job, absence and round to trace.json.gz, which ui.perfetto.dev opens
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Trace the lives of at most so many clients, who lie evenly among all [default: 1000]
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trace_clients: Option<u32>,
     /// Print every message and number instead of those that answer the card's question
     #[arg(long)]
     pub(crate) all: bool,
@@ -193,6 +216,9 @@ pub(crate) struct SweepArgs {
     /// Refused: a sweep has seeds
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) seed: Option<String>,
+    /// Refused: a run can be traced
+    #[arg(long, hide = true)]
+    pub(crate) trace: bool,
     /// Simulate every message and do no learning
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -301,6 +327,20 @@ fn print_size(text: &str) -> Result<f64, String> {
         Ok(size) if (1.0..=2000.0).contains(&size) => Ok(size),
         _ => Err("must be a number from 1 to 2000".to_owned()),
     }
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// A run or sweep directory
+    pub(crate) dir: PathBuf,
+    /// Another one of the same kind, to stand beside it
+    pub(crate) other: Option<PathBuf>,
+    /// The file to write [default: DIR/report.html, of two DIR/report-beside-OTHER.html]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Threads to draw with [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 #[derive(Args)]

@@ -104,11 +104,12 @@ pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {
         windows: !args.no_windows,
         wire_check: args.wire_check,
         dry_run,
+        trace: None,
     }
 }
 
 /// As many threads as asked for, or all there are.
-fn n_threads(threads: Option<u16>) -> usize {
+pub(crate) fn n_threads(threads: Option<u16>) -> usize {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     threads.map_or_else(all, usize::from)
 }
@@ -205,15 +206,28 @@ pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usiz
     Ok(files.len())
 }
 
+/// Warns of what a card's list of figures names in vain.
+pub(crate) fn warn_of_unknown_figures(dir: &Path) -> Result<(), Exit> {
+    for name in folkmoot_plots::unknown_figures(dir)? {
+        let dir = quoted(&dir.to_string_lossy());
+        crate::output::warn(&format!(
+            "warning: figures: there is none called {name:?} here; folkmoot plot {dir} --all draws all there are"
+        ));
+    }
+    Ok(())
+}
+
 /// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
 pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Result<Vec<PathBuf>, Exit> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(n_threads(threads))
-        .build()
-        .map_err(|error| Exit::failed(format!("error: cannot start the threads: {error}")))?;
-    let drawn = pool.install(|| match dir.join(SWEEP).is_file() {
+    let drawn = pool(n_threads(threads))?.install(|| match dir.join(SWEEP).is_file() {
         true => folkmoot_plots::draw_sweep(dir, drawing),
         false => folkmoot_plots::draw_run(dir, drawing),
     });
     Ok(drawn?)
+}
+
+/// So many threads to draw with.
+pub(crate) fn pool(n_threads: usize) -> Result<rayon::ThreadPool, Exit> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
+    pool.map_err(|error| Exit::failed(format!("error: cannot start the threads: {error}")))
 }

@@ -42,27 +42,47 @@ fn of_word(name: &str, word: &Word) -> String {
     match word {
         Word::Number(term, of) => of_number(name, term, of),
         Word::Message(way, kind, strategy) => {
-            let carried = if kind.carried {
+            let carried = if kind.kind.carried {
                 "holds all that is counted of it"
             } else {
                 "is counted, and not all of it is made"
             };
-            format!(
-                "{name}, a message of {strategy} in phase {}: {}, {carried}\n  numbers  {name}_messages, {name}_payload_bytes",
-                kind.phase,
+            let head = format!(
+                "{name}, a message of {strategy} in phase {}: {}, {carried}",
+                kind.kind.phase,
                 way.as_str()
+            );
+            let about = (!kind.about.is_empty()).then(|| format!("  {}", kind.about));
+            let payload = (!kind.payload.is_empty()).then(|| format!("  carries  {}", kind.payload.replace('`', "")));
+            let numbers = format!("  numbers  {name}_messages, {name}_payload_bytes");
+            let lines = [Some(head), about, payload, Some(numbers)];
+            lines.into_iter().flatten().collect::<Vec<String>>().join("\n")
+        }
+        Word::Column(file, column) => {
+            format!(
+                "{}, a column of {file}: {}\n  {}",
+                column.name, column.holds, column.about
             )
         }
-        Word::Column(file, column, holds) => format!("{column}, a column of {file}: {holds}"),
-        Word::Table(file, columns) => {
-            let rows: Vec<Vec<String>> = columns
+        Word::Trace(file, lines) => {
+            let rows: Vec<Vec<String>> = lines
                 .iter()
-                .map(|(column, holds)| vec![format!("  {column}"), (*holds).to_owned()])
+                .map(|(what, holds)| vec![format!("  {what}"), (*holds).to_owned()])
                 .collect();
             format!(
-                "{file}, a table of a run directory\n{}",
-                table(&["  column", "cells"], &rows, 2)
+                "{file}, what happened in a run in virtual time, from run --trace\n  https://ui.perfetto.dev opens it, \
+                 plot draws it as timeline, and compare names the first event that differs\n{}",
+                table(&["  event", "in the file"], &rows, 2)
             )
+        }
+        Word::Table(file, columns) => {
+            let rows = columns.iter().map(|column| {
+                let cells = [&format!("  {}", column.name), column.holds, column.about];
+                cells.map(str::to_owned).to_vec()
+            });
+            let rows: Vec<Vec<String>> = rows.collect();
+            let columns = table(&["  column", "cells", "what it is"], &rows, 3);
+            format!("{file}, a table of a run directory\n{columns}")
         }
     }
 }
@@ -77,24 +97,19 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
         format!("  {}", term.about),
     ];
     let mut put = |name: &str, text: &str| lines.push(format!("  {name:<9}{text}"));
-    let unit = match term.unit {
-        Unit::Number => "a plain number",
-        Unit::Count => "a number of things",
-        Unit::Share => "a share of 1",
-        Unit::Bytes => "bytes",
-        Unit::BytesPerSecond => "bytes/s",
-        Unit::Seconds => "s",
-    };
-    put("unit", unit);
+    put("unit", unit(term.unit));
     match term.range {
         (Some(least), Some(most)) => put("range", &format!("{least}..={most}")),
         (Some(least), None) => put("range", &format!("at least {least}")),
         (None, Some(most)) => put("range", &format!("at most {most}")),
         (None, None) => {}
     }
-    match term.better {
-        Some(Better::Higher) => put("better", "higher"),
-        Some(Better::Lower) => put("better", "lower"),
+    if let Some(which) = term.better {
+        put("better", better(which));
+    }
+    match term.attack.map(|attack| attack.blind) {
+        Some(Some(blind)) => put("attack", &format!("guessing blindly reaches {blind}")),
+        Some(None) => put("attack", "what guessing blindly reaches depends on the data"),
         None => {}
     }
     if !term.source.is_empty() {
@@ -104,6 +119,26 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
         put("here", about);
     }
     lines.join("\n")
+}
+
+/// What a number is measured in.
+pub(crate) fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Number => "a plain number",
+        Unit::Count => "a number of things",
+        Unit::Share => "a share of 1",
+        Unit::Bytes => "bytes",
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::Seconds => "s",
+    }
+}
+
+/// Which values are better.
+pub(crate) fn better(which: Better) -> &'static str {
+    match which {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    }
 }
 
 fn of_part(part: &Described) -> String {
@@ -156,7 +191,12 @@ fn of_field(program: &Program, path: &str, (field, around): (&Field, Option<&str
 fn of_variant(path: &str, variant: &Variant) -> String {
     let head = format!("{path}\n  {}", variant.about);
     let one = match &variant.body {
-        Body::One(field) => format!("  holds    {}{}", field.shape.words(), range(field)),
+        Body::One(field) => {
+            let range = range_of(field);
+            format!("  holds    {} {range}", field.shape.words())
+                .trim_end()
+                .to_owned()
+        }
         _ => String::new(),
     };
     with(
@@ -177,14 +217,15 @@ fn with(head: String, more: &[String]) -> String {
 }
 
 /// What the items of a list look like, or the value itself.
-fn items(shape: &Shape) -> &Shape {
+pub(crate) fn items(shape: &Shape) -> &Shape {
     match shape.inner() {
         Shape::List(item) => items(item),
         other => other,
     }
 }
 
-fn default(field: &Field) -> String {
+/// A field's default in words.
+pub(crate) fn default(field: &Field) -> String {
     match field.default.as_deref() {
         None => "none; it must be given".to_owned(),
         Some("()") if field.shape == Shape::Named => "none; it must be given".to_owned(),
@@ -193,11 +234,10 @@ fn default(field: &Field) -> String {
     }
 }
 
-fn range(field: &Field) -> String {
-    let unit = field.unit.unwrap_or_default();
-    field
-        .range
-        .map_or_else(String::new, |range| format!(" {range} {unit}").trim_end().to_owned())
+/// Which numbers a field takes, and their unit; blank where it says neither.
+pub(crate) fn range_of(field: &Field) -> String {
+    let texts = [field.range, field.unit].into_iter().flatten();
+    texts.collect::<Vec<&str>>().join(" ")
 }
 
 fn fields(fields: &[&Field], what: &str) -> String {
@@ -207,16 +247,17 @@ fn fields(fields: &[&Field], what: &str) -> String {
     let rows: Vec<Vec<String>> = fields
         .iter()
         .map(|field| {
-            let range = match (field.range, field.unit) {
-                (Some(range), Some(unit)) => format!("{range} {unit}"),
-                (range, unit) => range.or(unit).unwrap_or_default().to_owned(),
-            };
             let default = match field.default.as_deref() {
                 None => "must be given".to_owned(),
                 Some(text) if text.chars().count() > 28 => "see explain".to_owned(),
                 Some(text) => text.to_owned(),
             };
-            vec![format!("  {}", field.name), default, range, field.about.to_owned()]
+            vec![
+                format!("  {}", field.name),
+                default,
+                range_of(field),
+                field.about.to_owned(),
+            ]
         })
         .collect();
     table(&[&format!("  {what}"), "default", "range", "what it is"], &rows, 4)

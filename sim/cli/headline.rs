@@ -1,115 +1,52 @@
-//! What a run has come to, in a few lines: the question, the numbers that answer it, and what they mean.
+//! What a run has come to, in a few lines: the numbers that answer its question, and what they mean.
 
 use crate::text;
-use folkmoot_metrics::term::base;
-use folkmoot_metrics::{Better, Meaning, Unit};
-use std::collections::BTreeMap;
+use folkmoot_metrics::Numbers;
 use std::fmt::Write;
 
-/// Points of a curve that are shown: the first, the one in the middle and the last.
-const POINTS: usize = 3;
-
-/// The numbers of a run.
-pub(crate) struct Numbers<'a> {
-    pub(crate) summary: &'a BTreeMap<String, f64>,
-    pub(crate) units: &'a BTreeMap<String, Unit>,
-    pub(crate) terms: &'a BTreeMap<String, Meaning>,
+/// The numbers of these names, a block each: its name in words, its value with its unit and its references, and what it says.
+pub(crate) fn describe<'n>(numbers: Numbers<'_>, names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| block(numbers, name)).collect::<Vec<_>>().join("\n")
 }
 
-impl Numbers<'_> {
-    /// The numbers of these names, a block each: its name in words, its value with its unit and its references, and what it says.
-    pub(crate) fn describe<'n>(&self, names: impl Iterator<Item = &'n str>) -> String {
-        names.map(|name| self.block(name)).collect::<Vec<_>>().join("\n")
-    }
-
-    fn block(&self, name: &str) -> String {
-        let term = self.terms.get(base(name));
-        let label = name.strip_prefix(base(name)).unwrap_or_default();
-        let words = term.map_or(name, |term| term.words.as_str());
-        let mut text = match term {
-            Some(_) => format!("{words}{}  [{}{label}]", of(label), base(name)),
-            None => words.to_owned(),
-        };
-        let points = self.points(name);
-        match self.summary.get(name) {
-            Some(value) => {
-                let _ = write!(text, "  {}{}", self.value(name, *value), self.references(name));
+fn block(numbers: Numbers<'_>, name: &str) -> String {
+    let answer = numbers.answer(name);
+    let written = |value: &f64| text::measured(name, *value, answer.unit);
+    let mut text = match &answer.meaning {
+        Some(_) => format!("{}  [{name}]", answer.words),
+        None => answer.words.clone(),
+    };
+    match &answer.value {
+        Some(value) => {
+            let references: Vec<String> = answer
+                .references
+                .iter()
+                .map(|(label, value)| format!("{label}: {}", written(value)))
+                .collect();
+            let _ = write!(text, "  {}", written(value));
+            if !references.is_empty() {
+                let _ = write!(text, "  ({})", references.join("; "));
             }
-            None if points.is_empty() => text += "  n/a: this run has none",
-            None => {}
         }
-        for (at, value) in points {
-            let value = self.value(name, value);
-            let _ = write!(text, "\n    {at}: {value}");
-        }
-        if let Some(term) = term {
-            let better = match term.better {
-                Some(Better::Higher) => " Higher is better.",
-                Some(Better::Lower) => " Lower is better.",
-                None => "",
-            };
-            let _ = write!(text, "\n    {}{better}", term.about);
-        }
-        text
+        None if answer.points.is_empty() => text += "  n/a: this run has none",
+        None => {}
     }
-
-    /// The points of the number's curve, if it has one: in the order of what they are over, and no more than can be read at once.
-    fn points(&self, name: &str) -> Vec<(String, f64)> {
-        if self.summary.contains_key(name) {
-            return Vec::new();
-        }
-        let point = |(key, value): (&String, &f64)| {
-            let inner = key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?;
-            let (parameter, at) = inner.split_once('=')?;
-            let place: f64 = at.parse().unwrap_or(f64::NAN);
-            Some((place, format!("at {} {at}", parameter.replace('_', " ")), *value))
-        };
-        let mut points: Vec<(f64, String, f64)> = self.summary.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let n = points.len();
-        let shown = |i: usize| n <= POINTS || [0, n / 2, n - 1].contains(&i);
-        let kept = points.into_iter().enumerate().filter(|(i, _)| shown(*i));
-        kept.map(|(_, (_, at, value))| (at, value)).collect()
+    for (at, value) in &answer.points {
+        let _ = write!(text, "\n    {at}: {}", written(value));
     }
-
-    fn references(&self, name: &str) -> String {
-        let prefix = format!("{name}@");
-        let all = self.summary.iter().filter_map(|(other, value)| {
-            let label = other.strip_prefix(&prefix)?.replace('_', " ");
-            Some(format!("{label}: {}", self.value(name, *value)))
-        });
-        let all: Vec<String> = all.collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => format!("  ({})", all.join("; ")),
-        }
+    if let Some(meaning) = &answer.meaning {
+        let about = format!("{} {}", meaning.about, answer.better());
+        let _ = write!(text, "\n{}", text::wrapped(about.trim_end(), "    ", "    "));
     }
-
-    fn value(&self, name: &str, value: f64) -> String {
-        match self.units.get(base(name)).copied().unwrap_or_default() {
-            Unit::Bytes if value >= 0.0 && value.is_finite() => text::bytes(value.round() as u64),
-            Unit::Seconds => format!("{} s", text::number(value)),
-            Unit::Share => format!("{} %", text::number(value * 100.0)),
-            Unit::BytesPerSecond => format!("{} B/s", text::number(value)),
-            _ => text::number(value),
-        }
-    }
-}
-
-/// A reference's label or a point's place, in words.
-fn of(label: &str) -> String {
-    match (label.strip_prefix('@'), label.strip_prefix('[')) {
-        (Some(label), _) => format!(", {}", label.replace('_', " ")),
-        (_, Some(point)) => format!(", {}", point.trim_end_matches(']').replace(['_', '='], " ")),
-        _ => String::new(),
-    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_metrics::Term;
     use folkmoot_metrics::term::meanings;
+    use folkmoot_metrics::{Term, Unit};
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_number_has_its_words_unit_references_and_meaning() {
@@ -136,8 +73,10 @@ mod tests {
             units: &units,
             terms: &terms,
         };
-        let said =
-            numbers.describe(["accuracy", "sent_bytes", "f1", "own", "none", "accuracy@majority_class"].into_iter());
+        let said = describe(
+            numbers,
+            ["accuracy", "sent_bytes", "f1", "own", "none", "accuracy@majority_class"].into_iter(),
+        );
         let expected = "Accuracy  [accuracy]  0.750000  (majority class: 0.500000)\n    Right answers. Higher is better.\n\
                         Bytes sent  [sent_bytes]  1.5 MB\n    All bytes. Lower is better.\n\
                         F1  [f1]\n    at ratio 0.1: 0.100000\n    at ratio 0.5: 0.500000\n    at ratio 0.9: 0.900000\n    F1.\n\

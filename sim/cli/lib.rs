@@ -23,16 +23,18 @@ mod data;
 mod exit;
 mod explain;
 mod export;
-mod findings;
 mod fork;
 mod headline;
 mod job;
 mod list;
 mod man;
 mod merge;
+mod new;
 mod output;
 mod pauses;
 mod plot;
+mod reference;
+mod report;
 mod resume;
 mod run;
 mod shard;
@@ -80,10 +82,12 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::List => list::list(&program),
         Command::Explain(args) => explain::explain(&program, &args),
         Command::Plot(args) => plot::plot(&args),
+        Command::Report(args) => report::report(&args),
         Command::Export(args) => export::export(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&program, &args),
         Command::Data(args) => data::data(&program, &args),
+        Command::New(args) => new::new(&args),
         Command::Audit(args) => audit::audit(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -91,7 +95,12 @@ pub fn main(registry: Registry) -> ExitCode {
             clap_complete::generate(shell, &mut command, &program.name, &mut script);
             output::print_bytes(&script)
         }
-        Command::Man { subcommand, to } => man::man(command, subcommand.as_deref(), to.as_deref()),
+        Command::Man {
+            to: Some(dir),
+            markdown: true,
+            ..
+        } => man::reference(&program, command, &dir),
+        Command::Man { subcommand, to, .. } => man::man(command, subcommand.as_deref(), to.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

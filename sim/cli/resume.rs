@@ -26,7 +26,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     let dir = &args.dir;
     let command = command(program, dir, &args.data);
     let ready = || -> Result<_, Exit> {
-        let writer = program.is_first().then(|| RunWriter::resume(dir)).transpose()?;
+        let mut writer = program.is_first().then(|| RunWriter::resume(dir)).transpose()?;
         let run = RunDir::open(dir)?;
         let checkpoint = Checkpoint::read(dir, &run.manifest)?;
         let identity = context::identity(command.clone());
@@ -40,6 +40,9 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
         checkpoint.suits(dir, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
         let options = context::options(&args.engine, checkpoint.head.dry_run);
+        if let Some(writer) = &mut writer {
+            writer.go_on_with_trace(dir, &checkpoint.sections)?;
+        }
         let saved = Saved(checkpoint.sections);
         Ok((writer, scenario, loaded, options, saved, watcher))
     };

@@ -3,19 +3,27 @@
 use crate::args::{EngineArgs, Format, RunArgs, SayArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
-use crate::headline::Numbers;
+use crate::headline::describe as describe_numbers;
 use crate::output::{print, warn};
 use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
-use folkmoot_metrics::{has_durations, target};
+use folkmoot_engine::run::Options;
+use folkmoot_metrics::{Numbers, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
 use std::path::Path;
 
+/// As many clients are traced unless others are asked for.
+const TRACED_CLIENTS: u32 = 1000;
+
 pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
-    let options = context::options(&args.engine, args.dry_run);
+    let trace = args.trace.then(|| args.trace_clients.unwrap_or(TRACED_CLIENTS));
+    let options = Options {
+        trace,
+        ..context::options(&args.engine, args.dry_run)
+    };
     let ready = || -> Result<_, Exit> {
         let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
         let failed = |failure| Exit::failure(&failure, &command);
@@ -26,6 +34,13 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         if !args.out.say.quiet && program.is_first() {
             let warnings = identity.warnings.iter().chain(scenario.doubts());
             warnings.for_each(|warning| warn(&format!("warning: {warning}")));
+            if let Some(n) = trace.filter(|n| *n < loaded.n_clients()) {
+                warn(&format!(
+                    "the trace follows {} of {} clients; --trace-clients N follows N",
+                    text::count(u64::from(n)),
+                    text::count(u64::from(loaded.n_clients()))
+                ));
+            }
         }
         let out = args.out.out.as_ref();
         let dir = program.is_first().then(|| context::out_dir(out, scenario.name()));
@@ -67,6 +82,10 @@ pub(crate) fn say(
             .warnings
             .iter()
             .for_each(|warning| warn(&format!("warning: {warning}")));
+        // A card with a sweep may name its figures.
+        if run.0.axes().is_empty() {
+            context::warn_of_unknown_figures(dir)?;
+        }
     }
     match format {
         Format::Json => print(&json(dir, report)),
@@ -127,23 +146,8 @@ fn answer(scenario: &Scenario, report: &Report) -> String {
         units: &report.units,
         terms: &report.terms,
     };
-    let mut names: Vec<String> = match scenario.headline() {
-        [] => scenario
-            .strategy()
-            .headline()
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
-        names => names.to_vec(),
-    };
-    for target in scenario.targets() {
-        let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| target.name_of(number));
-        match report.summary.contains_key(&took[0]) {
-            true => names.extend(took),
-            false => names.push(target.name_of(target::REACHED)),
-        }
-    }
-    let said = numbers.describe(names.iter().map(String::as_str));
+    let names = answers(&scenario.answers(), &report.summary);
+    let said = describe_numbers(numbers, names.iter().map(String::as_str));
     match scenario.question() {
         "" => format!("\n{said}"),
         question => format!("{question}\n\n{said}"),

@@ -82,6 +82,7 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure
         .into_iter()
         .map(|(name, value)| vec![name, value])
         .collect();
+    let (division, _) = loaded.partition.split(&loaded.dataset);
     if let Some(damage) = loaded.dataset.damage() {
         return Err(Failure::Data(damage));
     }
@@ -95,6 +96,12 @@ fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure
         put(
             "shard size, least, mean, most",
             format!("{least}, {}, {most}", text::number(mean)),
+        );
+    }
+    if division.edges > 0 {
+        put(
+            "edges in no shard",
+            format!("{} of {}", text::count(division.cut_edges), text::count(division.edges)),
         );
     }
     Ok(text::table(&["data", ""], &rows, 2))

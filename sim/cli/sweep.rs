@@ -20,6 +20,13 @@ use std::path::Path;
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(args.seed.as_deref(), &args.card.set)?;
+    if args.trace {
+        return Err(Exit::usage(format!(
+            "error: --trace: a run can be traced, and no sweep; trace one of its points: {} run {} --trace --seed SEED --set PATH=VALUE",
+            program.name,
+            context::quoted(&args.card.card)
+        )));
+    }
     let scenario = context::scenario(program, &args.card, None, &[])?;
     refuse_overridden(&args.card.set, &scenario)?;
     let command = context::command(program, "sweep", &args.card, None, args.dry_run);
@@ -61,6 +68,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
             data,
         },
         seed: None,
+        trace: false,
         dry_run,
         only_missing: true,
         shard: None,
@@ -238,6 +246,9 @@ pub(crate) fn conclude(sweep: &SweepWriter, threads: Option<u16>, say: SayArgs) 
     drop(lock);
     let result = SweepDir::open(dir)?;
     warn_of_unknown_headlines(&result);
+    if !quiet {
+        context::warn_of_unknown_figures(dir)?;
+    }
     match format {
         Format::Json => print(&json(dir, &result)),
         Format::Text if quiet => Ok(()),

@@ -1,11 +1,9 @@
 //! The table of a sweep: its headline numbers by arm, each with its references, in blocks that fit a terminal.
 
-use crate::{findings, text};
+use crate::text::{self, WIDTH};
 use folkmoot_metrics::SweepDir;
-use folkmoot_metrics::sweep_dir::{PointRow, WARNINGS};
+use folkmoot_metrics::findings::{self, Arm, Reached};
 
-/// No line is wider, unless a single number with the name of its arm is.
-const WIDTH: usize = 100;
 /// The names of arms are cut here.
 const ARM: usize = 40;
 /// Between two columns.
@@ -38,30 +36,59 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
             .unfinished()
             .map_or(String::new(), |there| format!("\nunfinished: {there}")),
     );
-    let mut blocks = vec![head, table(sweep)];
-    blocks.extend(findings::targets(sweep));
-    let warnings = findings::warnings(sweep);
+    let arms = findings::arms(sweep);
+    let axes = findings::axes(sweep);
+    let mut blocks = vec![head, table(sweep, &axes, &arms)];
+    let found = findings::apart(sweep);
+    if !found.is_empty() {
+        let sentences = found.iter().map(|apart| text::wrapped(&apart.sentence(), "", "  "));
+        blocks.push(sentences.collect::<Vec<_>>().join("\n"));
+    }
+    blocks.extend(
+        findings::targets(sweep, &arms)
+            .iter()
+            .map(|target| of_target(target, &axes, &arms)),
+    );
+    let warnings =
+        findings::warnings(sweep).unwrap_or_else(|error| vec![format!("what runs warn of cannot be read: {error}")]);
     if !warnings.is_empty() {
-        blocks.push(format!("! warnings\n  {}", warnings.join("\n  ")));
+        let warnings: Vec<String> = warnings
+            .iter()
+            .map(|warning| text::wrapped(warning, "  ", "    "))
+            .collect();
+        blocks.push(format!("! warnings\n{}", warnings.join("\n")));
     }
     blocks.join("\n\n")
 }
 
-fn table(sweep: &SweepDir) -> String {
-    let arms = findings::arms(sweep);
-    let axes: Vec<&str> = sweep
-        .manifest
-        .axes
-        .iter()
-        .map(|axis| text::last_part(&axis.path))
-        .collect();
+/// Rounds, virtual time and bytes of each arm to a target, in how many of its runs.
+fn of_target(target: &Reached, axes: &[&str], arms: &[Arm<'_>]) -> String {
+    let header = [axes, &["reached", "rounds", "virtual s", "bytes on the wire"]].concat();
+    let lines = arms.iter().zip(&target.arms).map(|(arm, (reached, took))| {
+        let took = took.iter().map(|cell| cell.text.clone());
+        arm.values
+            .iter()
+            .cloned()
+            .chain([reached.clone()])
+            .chain(took)
+            .collect()
+    });
+    let lines: Vec<Vec<String>> = lines.collect();
+    format!(
+        "to {} {}\n{}",
+        target.score,
+        target.value,
+        text::table(&header, &lines, axes.len())
+    )
+}
+
+fn table(sweep: &SweepDir, axes: &[&str], arms: &[Arm<'_>]) -> String {
     let names: Vec<Vec<String>> = arms
         .iter()
-        .map(|(values, rows)| {
-            let mut cells: Vec<String> = values.iter().map(|value| cut(value)).collect();
+        .map(|arm| {
+            let mut cells: Vec<String> = arm.values.iter().map(|value| cut(value)).collect();
             // What there is to warn of stands below the table.
-            let is_warned = rows.iter().any(|row| row.summary.contains_key(WARNINGS));
-            if let Some(last) = cells.last_mut().filter(|_| is_warned) {
+            if let Some(last) = cells.last_mut().filter(|_| arm.is_warned()) {
                 last.push_str(" !");
             }
             cells
@@ -74,7 +101,7 @@ fn table(sweep: &SweepDir) -> String {
             widest.max(axes[i].chars().count()) + GAP
         })
         .sum();
-    let blocks = blocks(columns(sweep, &arms), WIDTH.saturating_sub(left));
+    let blocks = blocks(columns(sweep, arms), WIDTH.saturating_sub(left));
     let block = |columns: &Vec<Column>| {
         let header: Vec<&str> = axes
             .iter()
@@ -95,44 +122,17 @@ fn table(sweep: &SweepDir) -> String {
 }
 
 /// Every headline number and what it is compared with, in this order.
-fn columns(sweep: &SweepDir, arms: &[(&[String], Vec<&PointRow>)]) -> Vec<Column> {
-    let mut names: Vec<String> = sweep.manifest.headline.clone();
-    if names.is_empty() {
-        names = ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]
-            .map(str::to_owned)
-            .to_vec();
-    }
-    let column = |name: &str, head: String, is_measured: bool| {
-        let cells = arms.iter().map(|(_, rows)| {
-            let numbers: Vec<f64> = rows.iter().filter_map(|row| row.summary.get(name).copied()).collect();
-            // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
-            match numbers.is_empty() && is_measured {
-                true => "n/a".to_owned(),
-                false => text::mean_and_interval(&numbers, is_measured),
-            }
-        });
-        Column {
-            name: name.to_owned(),
-            head,
-            is_measured,
-            cells: cells.collect(),
-        }
+fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
+    let column = |column: findings::Column| Column {
+        head: match &column.reference {
+            None => column.name.clone(),
+            Some((_, label)) => format!("… {label}"),
+        },
+        is_measured: column.reference.is_none(),
+        name: column.name,
+        cells: column.cells.into_iter().map(|cell| cell.text).collect(),
     };
-    let mut columns = Vec::new();
-    for name in names {
-        let prefix = format!("{name}@");
-        let mut references: Vec<&String> = sweep.points.iter().flat_map(|row| row.summary.keys()).collect();
-        references.retain(|other| other.starts_with(&prefix));
-        references.sort_unstable();
-        references.dedup();
-        columns.push(column(&name, name.clone(), true));
-        columns.extend(
-            references
-                .into_iter()
-                .map(|reference| column(reference, format!("… {}", &reference[prefix.len()..]), false)),
-        );
-    }
-    columns
+    findings::columns(sweep, arms).into_iter().map(column).collect()
 }
 
 /// The columns in blocks of at most `width`. A number keeps its references beside it if they fit into one block; where they do not,
@@ -175,6 +175,7 @@ fn cut(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_metrics::sweep_dir::PointRow;
     use folkmoot_metrics::{Axis, SweepManifest};
     use std::path::PathBuf;
 
@@ -226,7 +227,11 @@ mod tests {
                 let label = format!("a_reference_{i}");
                 assert_eq!(said.matches(&label).count(), 1, "{said}");
             }
-            assert_eq!(said.matches("payload_bytes").count(), 1, "{said}");
+            // Once above its column, once in the sentence below.
+            let above = said
+                .split_once("payload_bytes: the same")
+                .map_or("", |(above, _)| above);
+            assert_eq!(above.matches("payload_bytes").count(), 1, "{said}");
         }
         // What begins a block of its own says whose reference it is.
         assert!(describe(&sweep(9)).contains("test_accuracy@a_reference_"));

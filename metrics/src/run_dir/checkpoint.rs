@@ -29,6 +29,9 @@ use thiserror::Error;
 /// The file's name below `checkpoint/`.
 pub(crate) const STATE: &str = "state";
 
+/// The section that says how far the run's trace had been written, if it has one.
+pub(crate) const TRACED: &str = "trace file";
+
 const MAGIC: &[u8; 8] = b"FOLKMOOT";
 const FORMAT: u32 = 2;
 /// Before the head.
@@ -130,7 +133,7 @@ pub(crate) fn encode_checkpoint(
     manifest: &Manifest,
     program: &str,
     scenario: &str,
-    sections: &[(String, Vec<u8>)],
+    sections: &[(&str, &[u8])],
 ) -> Vec<u8> {
     let head = Head {
         version: manifest.version.clone(),
@@ -139,7 +142,7 @@ pub(crate) fn encode_checkpoint(
         dry_run: manifest.dry_run,
         scenario: scenario.to_owned(),
         data_fingerprints: manifest.data_fingerprints.clone(),
-        sections: sections.iter().map(|(name, _)| name.clone()).collect(),
+        sections: sections.iter().map(|(name, _)| (*name).to_owned()).collect(),
     };
     let head = serde_json::to_vec(&head).expect("plain structs with text keys always have a JSON form");
     let content: usize = sections.iter().map(|(_, bytes)| 8 + bytes.len() + HASH_LEN).sum();
@@ -330,6 +333,14 @@ mod tests {
         }
     }
 
+    fn encode(program: &str, card: &str, sections: &[(String, Vec<u8>)]) -> Vec<u8> {
+        let sections: Vec<_> = sections
+            .iter()
+            .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+            .collect();
+        encode_checkpoint(&manifest(), program, card, &sections)
+    }
+
     fn sections() -> Vec<(String, Vec<u8>)> {
         let section = |name: &str, n: u32| (name.to_owned(), (0..n).map(|i| i as u8).collect());
         vec![section("server", 900), section("clients", 5_000), section("empty", 0)]
@@ -337,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back_as_it_was_written() {
-        let read = decode(&encode_checkpoint(&manifest(), "me", "the card", &sections())).unwrap();
+        let read = decode(&encode("me", "the card", &sections())).unwrap();
         assert_eq!(read.sections, sections());
         assert_eq!(
             (read.head.version.as_str(), read.head.scenario.as_str()),
@@ -347,7 +358,7 @@ mod tests {
 
     #[test]
     fn whatever_byte_is_flipped_and_wherever_it_is_cut_it_is_refused() {
-        let whole = encode_checkpoint(&manifest(), "me", "the card", &sections());
+        let whole = encode("me", "the card", &sections());
         for at in 0..whole.len() {
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << (at % 8);
@@ -362,7 +373,7 @@ mod tests {
     #[test]
     fn sections_do_not_change_places() {
         let section = |byte: u8| ("same".to_owned(), vec![byte; 10]);
-        let [ab, ba] = [[1, 2], [2, 1]].map(|bytes| encode_checkpoint(&manifest(), "me", "", &bytes.map(section)));
+        let [ab, ba] = [[1, 2], [2, 1]].map(|bytes| encode("me", "", &bytes.map(section)));
         let half = 8 + 10 + HASH_LEN;
         let start = ab.len() - 2 * half;
         let swapped = [&ab[..start], &ab[start + half..], &ab[start..start + half]].concat();
@@ -372,7 +383,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_another_run_is_refused_by_name() {
-        let written = |program| decode(&encode_checkpoint(&manifest(), program, "the card", &sections())).unwrap();
+        let written = |program| decode(&encode(program, "the card", &sections())).unwrap();
         let read = written(program().unwrap());
         let data = |print: &str| BTreeMap::from([("Karate".to_owned(), print.to_owned())]);
         let suits = |version, target, card, print: &str| {

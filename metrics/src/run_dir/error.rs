@@ -73,22 +73,22 @@ fn plain_words(error: &io::Error) -> (String, &'static str) {
     match error.kind() {
         Kind::StorageFull => (
             "the disk is full".into(),
-            "free some space or choose --out on another disk",
+            "free some space or choose a folder on another disk",
         ),
         Kind::QuotaExceeded => (
             "the disk quota is used up".into(),
-            "free some space or choose --out on another disk",
+            "free some space or choose a folder on another disk",
         ),
         Kind::FileTooLarge => (
             "the file would be larger than the limit for files".into(),
-            "raise the limit (ulimit -f) or choose --out on another disk",
+            "raise the limit (ulimit -f) or choose a folder on another disk",
         ),
-        Kind::PermissionDenied => ("permission denied".into(), "choose --out in a folder you may write to"),
-        Kind::ReadOnlyFilesystem => ("the disk is read-only".into(), "choose --out on another disk"),
+        Kind::PermissionDenied => ("permission denied".into(), "choose a folder you may write to"),
+        Kind::ReadOnlyFilesystem => ("the disk is read-only".into(), "choose a folder on another disk"),
         Kind::NotADirectory | Kind::AlreadyExists => {
-            ("a file is in the way of a folder".into(), "choose another --out")
+            ("a file is in the way of a folder".into(), "choose another folder")
         }
-        _ => (error.to_string(), "check the path, or choose another --out"),
+        _ => (error.to_string(), "check the path, or choose another folder"),
     }
 }
 

@@ -39,9 +39,18 @@ pub struct Manifest {
     /// What they mean, by name; those that are missing say nothing of themselves.
     #[serde(default)]
     pub terms: BTreeMap<String, Meaning>,
+    /// The question that the card asks.
+    #[serde(default)]
+    pub question: String,
+    /// The summary names that answer it, in their order.
+    #[serde(default)]
+    pub headline: Vec<String>,
     /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
     #[serde(default)]
     pub figures: Vec<String>,
+    /// What the data come to and how much of them no client sees, where that is known; `split.csv` has the clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub division: Option<Division>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,
@@ -54,6 +63,21 @@ pub struct Manifest {
     /// What went otherwise than the scenario hoped.
     #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+/// What was shared out among the clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Division {
+    /// What the items are: `nodes` or `graphs`.
+    pub of: String,
+    /// How many there are.
+    pub items: u64,
+    /// Among how many clients.
+    pub clients: u64,
+    /// Edges of the data; arcs, if they are directed.
+    pub edges: u64,
+    /// Those that lie in no shard whole.
+    pub cut_edges: u64,
 }
 
 /// Where a forked run comes from.
@@ -136,7 +160,7 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
 /// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Left out are
-/// `timing.csv`, which may differ; the figures and the report, which are drawn from these files; the checkpoint and the
+/// `timing.csv`, which may differ; `split.csv`, which the data and the card say already; the figures and the report, which are drawn from these files; the checkpoint and the
 /// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();

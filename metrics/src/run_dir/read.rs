@@ -3,7 +3,7 @@
 use super::error::ReadError;
 use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,6 +29,8 @@ pub struct RunDir {
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
     pub clients: Vec<ClientRow>,
+    /// `split.csv`; empty where an earlier version made the run.
+    pub split: Vec<SplitRow>,
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
     /// `timing.csv`.
@@ -55,6 +57,7 @@ impl RunDir {
             scores: read_table(path, partial)?,
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
+            split: read_table(path, true)?,
             timing: read_table(path, partial)?,
             summary: match read_optional(&summary, partial)? {
                 Some(bytes) => decode_summary(&summary, &bytes)?,

@@ -1,15 +1,17 @@
 //! Writing a run directory, from the first check that it can be written to the fingerprint.
 
-use super::checkpoint::{STATE, encode_checkpoint, program};
+use super::checkpoint::{STATE, TRACED, encode_checkpoint, program};
 use super::disk::{Disk, Files, commit, create_dirs, lock, remove_empty_dirs, settle};
 use super::error::WriteError;
 use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
 use super::read::{RunDir, read_manifest};
 use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
+use crate::ledger::Kind;
 use crate::metric::Unit;
-use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, encode};
 use crate::term::Meaning;
+use crate::trace::{About, Event, Followed, Mark, TRACE, TraceFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,6 +77,8 @@ pub struct RunWriter {
     keep: bool,
     /// The hash of each table as last saved, so that only what changed is written again.
     saved: BTreeMap<&'static str, blake3::Hash>,
+    /// What happens, where it is traced.
+    trace: Option<TraceFile>,
     /// Of the directory, as long as it is written.
     _lock: Option<fs::File>,
 }
@@ -119,6 +123,7 @@ impl RunWriter {
             created,
             keep: false,
             saved: BTreeMap::new(),
+            trace: None,
             _lock: None,
         };
         run.commit(vec![
@@ -152,8 +157,57 @@ impl RunWriter {
             created: vec![],
             keep: true,
             saved: BTreeMap::new(),
+            trace: None,
             _lock: Some(lock),
         })
+    }
+
+    /// Begins a trace that follows these clients.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn begin_trace(&mut self, clients: Followed) -> Result<(), WriteError> {
+        let about = About {
+            version: self.manifest.version.clone(),
+            scenario: self.manifest.name.clone(),
+            seed: self.manifest.seed,
+            clients,
+        };
+        self.trace = Some(TraceFile::create(&growing(&self.dir), &about)?);
+        Ok(())
+    }
+
+    /// Goes on with the trace of a run in the directory `from`, this one or another, if the state that it left was of a traced run. What
+    /// came after the state is cut off: it will happen again.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`] when it is not there, or shorter than it was.
+    pub fn go_on_with_trace(&mut self, from: &Path, sections: &[(String, Vec<u8>)]) -> Result<(), WriteError> {
+        let Some((_, mark)) = sections.iter().find(|(name, _)| name == TRACED) else {
+            return Ok(());
+        };
+        let (old, new) = (growing(from), growing(&self.dir));
+        let mark: Mark = serde_json::from_slice(mark).map_err(|error| WriteError::io(&old, error.into()))?;
+        self.trace = Some(match from == self.dir {
+            true => TraceFile::resume(&new, mark)?,
+            false => TraceFile::fork(&old, &new, mark)?,
+        });
+        Ok(())
+    }
+
+    /// Adds what has happened, if the run is traced, and returns how many events had no place in the trace so far.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn add_events(&mut self, events: &[Event], kinds: &[Kind]) -> Result<u64, WriteError> {
+        let Some(trace) = &mut self.trace else {
+            return Ok(0);
+        };
+        trace.add_events(events, kinds)?;
+        Ok(trace.n_left_out())
     }
 
     /// The directory.
@@ -164,6 +218,16 @@ impl RunWriter {
     /// Whether the directory will stay if the run ends now.
     pub fn is_kept(&self) -> bool {
         self.keep
+    }
+
+    /// Writes how the data are shared out. The directory stays no longer for that.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn save_split(&self, rows: &[SplitRow]) -> Result<(), WriteError> {
+        let (name, bytes) = table(rows);
+        self.commit(vec![(name.to_owned(), bytes)])
     }
 
     /// Rewrites the tables of finished rounds; a table that has not changed since is left alone.
@@ -205,7 +269,15 @@ impl RunWriter {
     /// [`WriteError::Io`], or [`WriteError::Read`] where the program's own file cannot be read; the state that was there before then is
     /// there still.
     pub fn save_checkpoint(&mut self, sections: &[(String, Vec<u8>)]) -> Result<(), WriteError> {
-        let bytes = encode_checkpoint(&self.manifest, program()?, &self.scenario, sections);
+        let mark = self.trace.as_mut().map(TraceFile::mark).transpose()?;
+        let mark = mark.map(|mark| (TRACED, to_json(&mark)));
+        let sections = sections.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        // A forked run has the parent's section still.
+        let sections = sections.filter(|(name, _)| *name != TRACED);
+        let sections: Vec<(&str, &[u8])> = sections
+            .chain(mark.iter().map(|(name, bytes)| (*name, bytes.as_slice())))
+            .collect();
+        let bytes = encode_checkpoint(&self.manifest, program()?, &self.scenario, &sections);
         self.commit(vec![(format!("{CHECKPOINT}/{STATE}"), bytes)])?;
         settle(&self.dir.join(CHECKPOINT));
         self.keep = true;
@@ -254,6 +326,9 @@ impl RunWriter {
         }
         files.retain(|(name, _)| !self.saved.contains_key(name.as_str()));
         self.commit(files)?;
+        if let Some(trace) = self.trace.take() {
+            trace.finish(&self.dir.join(TRACE))?;
+        }
         // The manifest comes last: whoever reads `finished: true` finds everything else in place.
         let mut manifest = self.manifest.clone();
         manifest.public_facts.clone_from(&result.public_facts);
@@ -293,6 +368,11 @@ impl Drop for RunWriter {
             remove_empty_dirs(&self.created);
         }
     }
+}
+
+/// Where a trace grows until the run is over.
+fn growing(dir: &Path) -> PathBuf {
+    dir.join(CHECKPOINT).join("trace.json")
 }
 
 /// Locks the directory for this process, by the scenario, which is written once.

@@ -6,7 +6,9 @@
 
 use super::error::WriteError;
 use super::write::{RunResult, RunWriter};
+use crate::ledger::Kind;
 use crate::records::{MessageRow, RoundRow, ScoreRow};
+use crate::trace::Event;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use std::thread::JoinHandle;
 
@@ -32,6 +34,7 @@ type Sections = Vec<(String, Vec<u8>)>;
 enum Job {
     Record(Record),
     Checkpoint(Sections),
+    Events(Vec<Event>, Vec<Kind>),
     Finish(Box<RunResult>),
 }
 
@@ -39,8 +42,9 @@ enum Job {
 /// run up as dropping a [`RunWriter`] does.
 pub struct Writer {
     sender: Option<Sender<Job>>,
-    /// What became of each checkpoint. The thread has the other end, so that nobody waits for it when it has ended.
-    saved: Receiver<Result<(), WriteError>>,
+    /// What became of each checkpoint, and how many events were left out of a trace. The thread has the other end, so that nobody waits for
+    /// it when it has ended.
+    done: Receiver<Result<u64, WriteError>>,
     thread: Option<JoinHandle<Result<Option<String>, WriteError>>>,
 }
 
@@ -52,15 +56,15 @@ impl Writer {
     /// [`WriteError::Io`] when the system gives no thread.
     pub fn spawn(run: RunWriter) -> Result<Self, WriteError> {
         let (sender, receiver) = bounded(CAPACITY);
-        let (done, saved) = bounded(1);
+        let (tell, done) = bounded(1);
         let dir = run.dir().to_owned();
         let thread = std::thread::Builder::new()
             .name("run-directory".to_owned())
-            .spawn(move || serve(run, &receiver, &done))
+            .spawn(move || serve(run, &receiver, &tell))
             .map_err(|source| WriteError::io(&dir, source))?;
         Ok(Writer {
             sender: Some(sender),
-            saved,
+            done,
             thread: Some(thread),
         })
     }
@@ -82,8 +86,23 @@ impl Writer {
     /// What went wrong earlier. The run cannot go on.
     pub fn save_checkpoint(&mut self, sections: Sections) -> Result<Result<(), WriteError>, WriteError> {
         self.submit(Job::Checkpoint(sections))?;
-        let saved = self.saved.recv();
-        saved.map_err(|_| self.join().err().unwrap_or(WriteError::WriterLost))
+        Ok(self.wait()?.map(|_| ()))
+    }
+
+    /// Hands over what has happened and waits until it is written, so that a trace takes no more memory the slower the disk is. Returns
+    /// how many events had no place in the trace so far.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong now or earlier. The run cannot go on.
+    pub fn add_events(&mut self, events: Vec<Event>, kinds: &[Kind]) -> Result<u64, WriteError> {
+        self.submit(Job::Events(events, kinds.to_vec()))?;
+        self.wait()?
+    }
+
+    fn wait(&mut self) -> Result<Result<u64, WriteError>, WriteError> {
+        let done = self.done.recv();
+        done.map_err(|_| self.join().err().unwrap_or(WriteError::WriterLost))
     }
 
     /// Writes the whole result, as [`RunWriter::finish`], and returns its fingerprint.
@@ -134,7 +153,7 @@ impl Drop for Writer {
 fn serve(
     mut run: RunWriter,
     receiver: &Receiver<Job>,
-    done: &Sender<Result<(), WriteError>>,
+    tell: &Sender<Result<u64, WriteError>>,
 ) -> Result<Option<String>, WriteError> {
     let (mut rounds, mut messages, mut scores) = (Vec::new(), Vec::new(), Vec::new());
     for job in receiver {
@@ -145,7 +164,10 @@ fn serve(
             Job::Record(Record::Save) => run.save_progress(&rounds, &messages, &scores)?,
             Job::Checkpoint(sections) => {
                 // Whoever waits for it may have given up.
-                let _ = done.send(run.save_checkpoint(&sections));
+                let _ = tell.send(run.save_checkpoint(&sections).map(|()| 0));
+            }
+            Job::Events(events, kinds) => {
+                let _ = tell.send(run.add_events(&events, &kinds));
             }
             Job::Finish(result) => return run.finish(&result).map(Some),
         }

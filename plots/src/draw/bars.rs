@@ -2,11 +2,12 @@
 
 use super::legend::{self, Sample};
 use super::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, data_color, theory_dash, x_axis};
-use crate::figure::{Bar, Bars, Row};
+use crate::figure::{Bar, Bars, Panel, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, GREY, Point, Scene, WHITE};
+use std::collections::BTreeSet;
 
 /// The height of one bar.
 const THICK: f64 = 46.0;
@@ -15,8 +16,8 @@ const APART: f64 = 34.0;
 /// The height of a line of a row's label over its size: tighter than text, so that the label holds together.
 const LINE: f64 = 1.1;
 
-/// Draws the panel at `origin` and returns its height.
-pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
+/// Draws the panel at `origin` and returns its height; without its legend, where several panels have one together.
+pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: bool) -> f64 {
     let all = || bars.rows.iter().flat_map(|row| &row.bars);
     let mut values: Vec<f64> = all()
         .flat_map(|bar| bar.value.into_iter().chain(bar.references.iter().copied().flatten()))
@@ -91,8 +92,44 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point) -> f64 {
         }
     }
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
-    y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), scene.panel);
+    if with_legend {
+        y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), scene.panel);
+    }
     y - origin.1
+}
+
+/// Draws the legend of panels that have the same one, over the width of them all; returns where it ends.
+pub(super) fn draw_legend(scene: &mut Scene, bars: &Bars, at: Point, room: f64) -> f64 {
+    legend::draw(scene, &entries(bars, false), at, room)
+}
+
+/// Gives references one place in all panels, and so one mark; `None` where bars have names of their own, or panels are of other kinds.
+pub(super) fn with_common_references(panels: &mut [Panel]) -> Option<Bars> {
+    let mut names: Vec<String> = Vec::new();
+    for panel in panels.iter() {
+        match panel {
+            Panel::Bars(bars) if bars.groups.iter().all(String::is_empty) => {
+                names.extend(bars.references.iter().cloned())
+            }
+            _ => return None,
+        }
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    for panel in panels.iter_mut() {
+        let Panel::Bars(bars) = panel else { return None };
+        let place = |name: &String| bars.references.iter().position(|known| known == name);
+        let places: Vec<Option<usize>> = names.iter().map(place).collect();
+        for bar in bars.rows.iter_mut().flat_map(|row| &mut row.bars) {
+            let at = |place: &Option<usize>| place.and_then(|place| *bar.references.get(place)?);
+            bar.references = places.iter().map(at).collect();
+        }
+        bars.references.clone_from(&names);
+    }
+    match panels {
+        [Panel::Bars(first), _, ..] if !names.is_empty() => Some(first.clone()),
+        _ => None,
+    }
 }
 
 /// What stands behind a row: its remark, or each bar's value.
@@ -142,7 +179,7 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
 }
 
 /// A box in the colour and the pattern of a group, so that it is known without its colour, too.
-fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, group: usize) {
+pub(super) fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, group: usize) {
     let color = data_color(group);
     let stripes = |scene: &mut Scene, ink: Color, rising: bool, step: f64| {
         let height = y1 - y0;

@@ -16,7 +16,7 @@ const MOST_WRITTEN: usize = 10;
 const MOST_LABELLED: usize = 24;
 
 /// From near white to dark blue, for a share in 0..=1: even in lightness, so it reads without colour.
-fn shade(share: f64) -> Color {
+pub(super) fn shade(share: f64) -> Color {
     let between = |from: f64, to: f64| (from + share * (to - from)).round() as u8;
     Color(between(240.0, 8.0), between(246.0, 48.0), between(252.0, 107.0))
 }

@@ -5,7 +5,7 @@ use super::{
     DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, darker, data_color, data_dash, theory_dash, x_axis,
 };
 use crate::figure::{Lines, Path, Role, Series};
-use crate::font::{LEADING, width, wrap};
+use crate::font::{LEADING, fit, width, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
 
@@ -64,7 +64,14 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     let left = origin.0 + EDGE + label_width + GAP + widest + GAP / 2.0 + TICK;
     let last = x_scale.ticks.last().map_or(0.0, |(_, text)| width(text, TEXT) / 2.0);
     let right = origin.0 + scene.panel - EDGE - last;
-    let (top, bottom) = (origin.1 + TEXT / 2.0, origin.1 + TEXT / 2.0 + scene.area);
+    let mut top = origin.1 + TEXT / 2.0;
+    if !lines.y.above.is_empty() {
+        let title = fit(&lines.y.above, TEXT, scene.panel - 2.0 * EDGE);
+        let at = (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0);
+        scene.text(at, Anchor::Start, TEXT, BLACK, title);
+        top += TEXT * LEADING + GAP;
+    }
+    let bottom = top + scene.area;
     let area = Area {
         left,
         right,
@@ -104,15 +111,6 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
 /// Draws the legend of panels that have the same one, over the width of them all; returns where it ends.
 pub(super) fn draw_legend(scene: &mut Scene, lines: &Lines, at: Point, room: f64) -> f64 {
     legend::draw(scene, &entries(lines), at, room)
-}
-
-/// What the legend of a panel says, to be compared with another's.
-pub(super) fn legend_of(lines: &Lines) -> Vec<(&str, Option<Role>)> {
-    let series = lines.series.iter().filter(|series| !series.label.is_empty());
-    let series = series.map(|series| (series.label.as_str(), Some(series.role)));
-    series
-        .chain(lines.y.goal.iter().map(|(_, name)| (name.as_str(), None)))
-        .collect()
 }
 
 fn y_axis(scene: &mut Scene, area: &Area<'_>) {

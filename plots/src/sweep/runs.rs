@@ -86,6 +86,12 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     Ok(figures.into_iter().map(|figure| framed(sweep, figure)).collect())
 }
 
+/// The run of the first point, if it is there.
+pub(crate) fn first_run(sweep: &SweepDir) -> Result<Option<RunDir>, ReadError> {
+    let dir = sweep.points.first().and_then(|row| point_dir(sweep, row));
+    dir.map(|dir| RunDir::open(&dir)).transpose()
+}
+
 /// Where the run of a point lies; a sweep may have been copied without its runs.
 fn point_dir(sweep: &SweepDir, row: &PointRow) -> Option<PathBuf> {
     let points = sweep.manifest.points();

@@ -127,8 +127,7 @@ fn splice(source: &Source, tree: &Tree, label: &str, parts: &[String], value: &s
         Err(end) => {
             let value = checked(value, false)?;
             let node = &tree.nodes[end.node];
-            let missing = &parts[end.depth..];
-            insertion(tree, text, node, missing, &value)
+            insertion(tree, text, node, (parts, end.depth), &value)
                 .ok_or_else(|| no_such_place(tree, text, node, parts, end.depth))?
         }
     };
@@ -138,29 +137,54 @@ fn splice(source: &Source, tree: &Tree, label: &str, parts: &[String], value: &s
     Ok(source.spliced(span, &new, label))
 }
 
-/// Where and how to write a field that is not there; `None` if `node` cannot take one.
-fn insertion(tree: &Tree, text: &str, node: &Node, missing: &[String], value: &str) -> Option<(Span, String)> {
+/// The fields of a card whose entries have keys in quotes.
+const MAPS: [&[&str]; 5] = [
+    &["targets"],
+    &["sweep", "arms"],
+    &["sweep", "arms", "*"],
+    &["sweep", "axes"],
+    &["sweep", "names"],
+];
+
+fn is_map(path: &[String]) -> bool {
+    let fits = |map: &&[&str]| {
+        map.len() == path.len() && map.iter().zip(path).all(|(known, part)| *known == "*" || known == part)
+    };
+    MAPS.iter().any(fits)
+}
+
+/// Where and how to write the field of this path, of which `depth` parts lead to `node`; `None` if that cannot take one.
+fn insertion(
+    tree: &Tree,
+    text: &str,
+    node: &Node,
+    (path, depth): (&[String], usize),
+    value: &str,
+) -> Option<(Span, String)> {
     let has_keys = node
         .children
         .first()
         .is_none_or(|&first| tree.nodes[first].key.is_some());
     let is_unit = node.kind == Kind::Word && !matches!(node.value.of(text), "true" | "false" | "None");
     let outer_is_map = node.kind == Kind::Map;
-    let (first, inner) = missing.split_first()?;
-    // Below the first missing field, everything must be a struct.
-    if inner.iter().any(|part| !is_field_name(part)) || !(outer_is_map || is_field_name(first)) {
-        return None;
-    }
-    let nested = inner
-        .iter()
-        .rev()
-        .fold(format!(" {value} "), |inside, part| format!(" ({part}:{inside}) "));
-    let key = if outer_is_map {
-        format!("\"{first}\"")
-    } else {
-        first.clone()
+    let entry_of = |at: usize, inside: &str| {
+        let part = path.get(at)?;
+        let is_key = if at == depth { outer_is_map } else { is_map(&path[..at]) };
+        match is_key {
+            true => Some(format!("{}:{inside}", quote_key(part))),
+            false => is_field_name(part).then(|| format!("{part}:{inside}")),
+        }
     };
-    let entry = format!("{key}:{nested}");
+    let mut entry = format!(" {value} ");
+    for at in (depth..path.len()).rev() {
+        entry = entry_of(at, &entry)?;
+        if at > depth {
+            entry = match is_map(&path[..at]) {
+                true => format!(" {{{entry}}} "),
+                false => format!(" ({entry}) "),
+            };
+        }
+    }
     match node.kind {
         Kind::Parens | Kind::Map if has_keys => Some(match node.children.last().map(|&last| &tree.nodes[last]) {
             None => (Span::new(node.open + 1, node.open + 1), entry),
@@ -195,6 +219,11 @@ fn no_such_place(tree: &Tree, text: &str, node: &Node, parts: &[String], depth: 
         Kind::Parens | Kind::Map => format!("{} is no name of a field", quote(&parts[depth..].join("."))),
         _ => format!("{outer} is {} and has no field {part}", quote(node.value.of(text))),
     }
+}
+
+/// A key as a card writes it.
+fn quote_key(part: &str) -> String {
+    format!("{part:?}")
 }
 
 fn is_field_name(part: &str) -> bool {

@@ -6,6 +6,7 @@ use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt, Releases};
 use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
 use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
 use folkmoot_privacy::{Law, Mechanism};
 use serde::{Deserialize, Serialize};
@@ -38,12 +39,23 @@ impl<S: Strategy> Handling<'_, S> {
     }
 
     fn compute(&mut self, work: S::Work, span: SimSpan) {
-        let due = self.now.max(self.account.cpu_free) + span;
+        let begins = self.now.max(self.account.cpu_free);
+        let due = begins + span;
         self.account.cpu_free = due;
         self.account.compute += span;
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
-            let round = self.round;
+            let (party, round) = (self.me, self.round);
+            if let Some(notes) = &mut self.core.notes
+                && (party == Party::Server || notes.followed.has_either(party, party))
+            {
+                notes.add(What::Job {
+                    party,
+                    round,
+                    begins,
+                    span,
+                });
+            }
             let job = JobContext::new(&self.env.ground, (self.me, round, self.account.handled));
             let key = EventKey::new(due, self.me.index(), seq);
             self.core.schedule_job(self.env, key, self.me, round, (work, job));

@@ -12,9 +12,11 @@ use crate::shared::{Form, Table};
 use crate::shares::Shares;
 use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
 use crate::study::{Heard, Study};
+use crate::trace::Notes;
 use crate::wire::{self, DecodeError, Wire};
 use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
+use folkmoot_metrics::trace::{Fate, Followed, Message, What};
 use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -65,6 +67,8 @@ pub(crate) struct Env<'a, S: Strategy> {
     pub(crate) shares: Shares,
     pub(crate) lookahead: SimSpan,
     pub(crate) wire_check: bool,
+    /// Whose life is noted, if anybody's.
+    pub(crate) followed: Option<Followed>,
     /// Whether other threads help with jobs.
     pub(crate) has_helpers: bool,
 }
@@ -203,6 +207,8 @@ pub(crate) struct Core<S: Strategy> {
     pub(crate) handled: u64,
     /// In which block and where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
     kept_jobs: Vec<(usize, u32)>,
+    /// What happens, where the run is traced.
+    pub(crate) notes: Option<Box<Notes>>,
     encoded: Vec<u8>,
     /// Under `--wire-check`: content that many receivers get, of this round.
     carried: Table,
@@ -223,8 +229,49 @@ impl<S: Strategy> Core<S> {
             prices: Prices::default(),
             handled: 0,
             kept_jobs: Vec::new(),
+            notes: None,
             encoded: Vec::new(),
             carried: Table::new(Form::Wire),
+        }
+    }
+
+    /// Notes what happens from here on under this event's key.
+    #[inline]
+    pub(crate) fn handles(&mut self, key: EventKey) {
+        if let Some(notes) = &mut self.notes {
+            notes.key = key;
+        }
+    }
+
+    /// Notes what becomes of the message that the event of this key has brought. Cold: the others are the runs whose speed counts.
+    #[cold]
+    pub(crate) fn note_fate(&mut self, key: EventKey, at: SimTime, to: Party, kind: usize, fate: Fate) {
+        if let Some(notes) = &mut self.notes {
+            let from = Party::from_index(key.origin());
+            if notes.followed.has_either(from, to) {
+                let (seq, kind) = (key.seq(), kind as u32);
+                let message = Message { from, seq, to, kind };
+                let key = EventKey::new(at, key.origin(), seq);
+                notes.add_under(key, What::Ended { message, fate });
+            }
+        }
+    }
+
+    #[cold]
+    fn note_sent(&mut self, message: Message, round: Round, (Bytes(bytes), attempts): (Bytes, u64), arrives: bool) {
+        if let Some(notes) = &mut self.notes
+            && notes.followed.has_either(message.from, message.to)
+        {
+            notes.add(What::Sent {
+                message,
+                round,
+                bytes,
+                attempts,
+            });
+            if !arrives {
+                let fate = Fate::Dropped(DropReason::Loss);
+                notes.add(What::Ended { message, fate });
+            }
         }
     }
 
@@ -361,6 +408,11 @@ impl<S: Strategy> Core<S> {
         cell.retried += attempts - 1;
         cell.payload_bytes += payload * attempts;
         cell.header_bytes += u64::from(env.world.header_bytes) * attempts;
+        if self.notes.is_some() {
+            let kind = kind as u32;
+            let message = Message { from, seq, to, kind };
+            self.note_sent(message, round, (size, attempts), verdict.after.is_some());
+        }
         match direction {
             Direction::Uplink => account.uplink_bytes += size.0 * attempts,
             Direction::Peer => account.peer_bytes += size.0 * attempts,
@@ -431,13 +483,9 @@ impl<S: Strategy> Core<S> {
             }));
         }
         let (from, to) = (Party::from_index(event.key.origin()), Party::from_index(event.to));
-        cell_dropped(
-            &mut self.ledger,
-            round,
-            envelope.letter.kind(),
-            Direction::between(from, to),
-            why,
-        );
+        let kind = envelope.letter.kind();
+        cell_dropped(&mut self.ledger, round, kind, Direction::between(from, to), why);
+        self.note_fate(event.key, event.key.at, to, kind, Fate::Dropped(why));
         if let Absence::Tell { after } = policy {
             // The sender learns of it by its time-out, and in any case no sooner than anything can reach it.
             let at = (envelope.sent_at + after).max(event.key.at + env.lookahead);
@@ -457,10 +505,13 @@ impl<S: Strategy> Core<S> {
     pub(crate) fn deliver(
         &mut self,
         env: &Env<'_, S>,
-        (from, to, at, round): (Party, Party, SimTime, Round),
+        (key, to, round): (EventKey, Party, Round),
         letter: Letter<S>,
     ) -> Result<Letter<S>, Fault> {
-        let kind = letter.kind();
+        let (kind, from, at) = (letter.kind(), Party::from_index(key.origin()), key.at);
+        if self.notes.is_some() {
+            self.note_fate(key, at, to, kind, Fate::Delivered);
+        }
         self.ledger.cell(round, kind, Direction::between(from, to)).delivered += 1;
         if !env.wire_check {
             return Ok(letter);

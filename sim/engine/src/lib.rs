@@ -70,6 +70,7 @@ pub mod shared;
 mod shares;
 pub mod strategy;
 pub mod study;
+mod trace;
 pub mod wire;
 pub mod world;
 
@@ -94,7 +95,7 @@ pub mod prelude {
         StrategyError, System, TimerId,
     };
     pub use crate::study::{Clients, End, Ended, Heard, NoStudy, Study};
-    pub use crate::wire::{Counted, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};
+    pub use crate::wire::{Counted, Declared, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
     pub use folkmoot_draws::{Purpose, SimRng, Streams};
     pub use folkmoot_metrics::run_dir::Artifact;

@@ -8,6 +8,7 @@ use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::study::Ended;
 use crate::world::{AccessRates, Presence, PresenceCursor};
+use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, Sheet, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ impl<S: Strategy> ServerPart<S> {
     }
 
     fn handle<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, key: EventKey, entry: Entry<S>) {
+        self.core.handles(key);
         let round = entry.round;
         let event = match entry.content {
             Content::Start => ServerEvent::Start,
@@ -73,7 +75,7 @@ impl<S: Strategy> ServerPart<S> {
             },
             Content::Message(Envelope { letter, .. }) => {
                 let from = Party::from_index(key.origin());
-                let delivered = self.core.deliver(env, (from, Party::Server, key.at, round), letter);
+                let delivered = self.core.deliver(env, (key, Party::Server, round), letter);
                 match (from, delivered) {
                     (Party::Client(from), Ok(Letter::Up(message))) => ServerEvent::Message { from, message },
                     (_, Ok(_)) => unreachable!("what reaches the server goes up"),
@@ -86,8 +88,9 @@ impl<S: Strategy> ServerPart<S> {
 
     /// Tells the server that nothing is under way any more.
     pub(crate) fn quiet(&mut self, env: &Env<'_, S>, at: SimTime) {
-        let round = self.record.round;
-        self.dispatch(env, EventKey::new(at, 0, self.account.seq), round, ServerEvent::Quiet);
+        let (key, round) = (EventKey::new(at, 0, self.account.seq), self.record.round);
+        self.core.handles(key);
+        self.dispatch(env, key, round, ServerEvent::Quiet);
     }
 
     fn dispatch(&mut self, env: &Env<'_, S>, key: EventKey, event_round: Round, event: ServerEvent<S>) {
@@ -114,7 +117,15 @@ impl<S: Strategy> ServerPart<S> {
         if let Some(fault) = fault.or(result.err().map(Fault::Strategy)) {
             self.core.fail(key, Party::Server, fault);
         }
-        for row in &self.record.rounds[n_rounds..] {
+        for (i, row) in self.record.rounds.iter().enumerate().skip(n_rounds) {
+            if let Some(notes) = &mut self.core.notes {
+                let before = i.checked_sub(1).map(|i| self.record.round_ends[i].1);
+                notes.add(What::Round {
+                    round: Round(row.round),
+                    since: before.unwrap_or(SimTime::ZERO),
+                    counts: [row.cohort, row.completed, row.dropped],
+                });
+            }
             let ended = Ended {
                 round: Round(row.round),
                 strategy,
@@ -310,6 +321,7 @@ impl<S: Strategy> ClientPart<S> {
         event: QueuedEvent,
         entry: Entry<S>,
     ) -> Result<(), Fault> {
+        self.core.handles(event.key);
         let id = ClientId(event.to - 1);
         let (_, local) = env.shares.find(id);
         let newly_joined = self.join(env, id, local, event.key.at, entry.round);
@@ -343,11 +355,28 @@ impl<S: Strategy> ClientPart<S> {
         if attendance.joined && round <= attendance.round {
             return false;
         }
+        self.note_return(id, local, at);
+        let attendance = &mut self.attendance[local];
         attendance.joined = true;
         attendance.round = round;
         self.accounts[local].rounds_joined += 1;
         attendance.leaves_at = env.world.dropout.leaves_at(id, round, at, env.ground.streams);
         true
+    }
+
+    /// Notes that a client which had left a round is back, or the run over.
+    pub(crate) fn note_return(&mut self, client: ClientId, local: usize, at: SimTime) {
+        let attendance = &self.attendance[local];
+        if let Some(notes) = &mut self.core.notes
+            && attendance.leaves_at < at
+            && notes.followed.has(client)
+        {
+            notes.add(What::Left {
+                client,
+                round: attendance.round,
+                since: attendance.leaves_at,
+            });
+        }
     }
 
     /// An event finds its client away: messages go by the strategy's policy, a client's own events wait for it, and
@@ -363,6 +392,13 @@ impl<S: Strategy> ClientPart<S> {
         let me = Party::from_index(event.to);
         let local = env.shares.find(ClientId(event.to - 1)).1;
         if dropped_out && !matches!(entry.content, Content::Message(_)) {
+            let (client, round) = (ClientId(event.to - 1), entry.round);
+            if let Some(notes) = &mut self.core.notes
+                && matches!(entry.content, Content::Done(_))
+                && notes.followed.has(client)
+            {
+                notes.add(What::Lost { client, round });
+            }
             return Ok(());
         }
         let why = if dropped_out {
@@ -420,7 +456,7 @@ impl<S: Strategy> ClientPart<S> {
                 if from == Party::Server {
                     account.downlink_bytes += size;
                 }
-                let way = (from, Party::Client(me), key.at, round);
+                let way = (key, Party::Client(me), round);
                 match (from, self.core.deliver(env, way, envelope.letter)?) {
                     (_, Letter::Down(message)) => ClientEvent::Message(message),
                     (Party::Client(from), Letter::Peer(message)) => ClientEvent::Peer { from, message },

@@ -9,13 +9,16 @@ mod error;
 mod letters;
 mod memory;
 mod observer;
+mod options;
 mod outcome;
 mod team;
 mod threads;
+mod tracing;
 
 pub use checkpoint::{Pause, Saved};
 pub use error::RunError;
 pub use observer::{Observer, Unobserved};
+pub use options::Options;
 
 use crate::context::Record;
 use crate::core::{Account, Content, Core, Entry, Env, Ground, Outgoing};
@@ -25,9 +28,11 @@ use crate::queue::EventKey;
 use crate::ranks::{Alone, Ranks};
 use crate::shares::Shares;
 use crate::strategy::{Strategy, StrategyError, System};
+use crate::trace::Notes;
 use crate::world::World;
 use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
+use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
     ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
     Unit,
@@ -35,31 +40,6 @@ use folkmoot_metrics::{
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
 use threads::Task;
-
-/// How to run, as opposed to what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Threads, at least 1.
-    pub threads: usize,
-    /// Handle windows in parallel; off: one event at a time.
-    pub windows: bool,
-    /// Deliver `decode(encode(message))`.
-    pub wire_check: bool,
-    /// Tell the strategy to simulate every message and leave out what only learning needs. The one choice that changes
-    /// what is learned; the messages and their times are the same.
-    pub dry_run: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            threads: 1,
-            windows: true,
-            wire_check: false,
-            dry_run: false,
-        }
-    }
-}
 
 /// What a run comes to.
 pub struct Outcome {
@@ -181,6 +161,10 @@ pub fn run_among<S: Strategy>(
     };
     let place = (ranks.rank(), ranks.size());
     let shares = Shares::new(system.shards.n_clients(), n_parts as u32, place);
+    let followed = match saved {
+        Some(saved) => team.agree(checkpoint::followed(saved))?,
+        None => options.trace.map(|n| Followed::new(shares.n_clients(), n)),
+    };
     let mechanisms = system.strategy.mechanisms();
     assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
     let env = Env {
@@ -190,6 +174,7 @@ pub fn run_among<S: Strategy>(
         shares,
         lookahead: world.network.lookahead().max(SimSpan(1)),
         wire_check: options.wire_check,
+        followed,
         has_helpers: options.threads > 1,
     };
     let [pool, of_helpers @ ..] = pools.as_slice() else {
@@ -228,7 +213,7 @@ fn play<'scope, S: Strategy>(
         }
         let end = run.drive(observer)?;
         observer.stage_done(&run.stage());
-        run.finish(end)
+        run.finish(end, observer)
     };
     threads::within(pool, Box::new(|| outcome = Some(play())));
     outcome.expect("the pool has run it")
@@ -320,7 +305,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         server: ServerPart<S>,
         parts: Vec<ClientPart<S>>,
     ) -> Self {
-        Run {
+        let mut run = Run {
             env,
             helpers,
             team,
@@ -335,7 +320,10 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             stage: None,
             caused_before: None,
             began_at: SimTime::ZERO,
-        }
+        };
+        let notes = || env.followed.map(Notes::new).map(Box::new);
+        run.cores_mut().for_each(|core| core.notes = notes());
+        run
     }
 
     fn start(&mut self) {
@@ -381,6 +369,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 if self.caused_before.replace(caused) == Some(caused) {
                     return Err(RunError::Stalled { at, round, never_due });
                 }
+                // What the server does now happens after all that, at whatever time the last of it happened.
+                self.tell_notes(None, observer)?;
                 if self.team.is_first() {
                     self.server.quiet(self.env, at);
                 }
@@ -517,8 +507,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             self.stage = next;
         }
         self.n_windows += 1;
-        if self.status.server.n_rounds > self.rounds_seen {
-            self.rounds_seen = self.status.server.n_rounds;
+        let (pause, n_rounds) = (self.status.pause, self.status.server.n_rounds);
+        if n_rounds > self.rounds_seen || pause != Pause::GoOn || self.has_much_to_tell() {
+            self.tell_notes(Some(self.status.next_at), observer)?;
+        }
+        if n_rounds > self.rounds_seen {
+            self.rounds_seen = n_rounds;
             self.gather_counts()?;
             if self.team.is_first() {
                 let this = &*self;
@@ -528,7 +522,6 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 self.told(told)?;
             }
         }
-        let pause = self.status.pause;
         if pause != Pause::GoOn {
             let saved = self.save()?;
             if let Some(saved) = saved {

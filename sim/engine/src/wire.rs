@@ -15,7 +15,7 @@ use thiserror::Error;
 pub trait Wire: Sized + Clone + Send {
     /// Every kind with its place in the ledger's order, which the messages of all ways share. A kind that goes two ways has one
     /// place.
-    const KINDS: &'static [(usize, Kind)];
+    const KINDS: &'static [Declared];
 
     /// The place of this message's kind.
     fn kind(&self) -> usize;
@@ -44,12 +44,25 @@ pub trait Wire: Sized + Clone + Send {
     fn decode(kind: usize, bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
+/// A kind of message as it is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its place in the ledger's order.
+    pub place: usize,
+    /// What the ledger calls it.
+    pub kind: Kind,
+    /// What it is; blank where nobody says.
+    pub about: &'static str,
+    /// What it carries, each as `name: Type` in backticks; blank where it carries nothing.
+    pub payload: &'static str,
+}
+
 /// No message at all: what goes a way that nothing goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {}
 
 impl Wire for Never {
-    const KINDS: &'static [(usize, Kind)] = &[];
+    const KINDS: &'static [Declared] = &[];
 
     fn kind(&self) -> usize {
         match *self {}
@@ -372,8 +385,8 @@ impl<T: Payload> Payload for Counted<T> {
 
 /// Declares the messages that go one way: an enum with its [`Wire`](crate::wire::Wire) and a table of its kinds.
 ///
-/// A line is `place, phase, name => Variant(field: Type, …)`; each type is a [`Payload`](crate::wire::Payload), and one that takes
-/// all that is left stands last.
+/// A line is `place, phase, name => Variant(field: Type, …)`, and its doc comment is what `folkmoot explain` says of the kind; each type is
+/// a [`Payload`](crate::wire::Payload), and one that takes all that is left stands last.
 ///
 /// ```
 /// use folkmoot_engine::prelude::*;
@@ -393,7 +406,7 @@ macro_rules! messages {
         $(#[$meta:meta])*
         $vis:vis enum $name:ident $(<$($generic:ident : $bound:path),+>)? {
             $(
-                $(#[$about:meta])*
+                $(#[doc = $about:literal])*
                 $place:literal, $phase:expr, $kind:expr => $variant:ident $(($($field:ident : $type:ty),+))?
             ),+ $(,)?
         }
@@ -405,16 +418,20 @@ macro_rules! messages {
         $(#[doc = concat!("| ", stringify!($phase), " | ", stringify!($kind), " | ", $($("`", stringify!($field), ": ", stringify!($type), "` ",)+)? "|")])+
         #[derive(Clone, Debug)]
         $vis enum $name $(<$($generic: $bound),+>)? {
-            $($(#[$about])* $variant $(($($type),+))?,)+
+            $($(#[doc = $about])* $variant $(($($type),+))?,)+
         }
 
         impl $(<$($generic: $bound + Clone + Send),+>)? $crate::wire::Wire for $name $(<$($generic),+>)? {
-            const KINDS: &'static [(usize, $crate::wire::Kind)] =
-                &[$(($place, $crate::wire::Kind {
+            const KINDS: &'static [$crate::wire::Declared] = &[$($crate::wire::Declared {
+                place: $place,
+                kind: $crate::wire::Kind {
                     phase: $phase,
                     name: $kind,
                     carried: true $($(&& <$type as $crate::wire::Payload>::CARRIED)+)?,
-                })),+];
+                },
+                about: concat!($($about),*).trim_ascii(),
+                payload: concat!($($("`", stringify!($field), ": ", stringify!($type), "` ",)+)?).trim_ascii(),
+            }),+];
 
             #[inline]
             fn kind(&self) -> usize {
@@ -473,9 +490,9 @@ macro_rules! messages {
 /// # Panics
 ///
 /// When two kinds share a place or a place is left out: the strategy's bug.
-pub(crate) fn in_order(placed: [&[(usize, Kind)]; 3]) -> Vec<Kind> {
+pub(crate) fn in_order(placed: [&[Declared]; 3]) -> Vec<Kind> {
     let mut places: BTreeMap<usize, Kind> = BTreeMap::new();
-    for (place, kind) in placed.concat() {
+    for Declared { place, kind, .. } in placed.concat() {
         let before = places.insert(place, kind);
         assert!(
             before.is_none_or(|before| before == kind),

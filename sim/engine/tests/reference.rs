@@ -15,7 +15,8 @@ use folkmoot_engine::run::run_among;
 use folkmoot_engine::world::network::{self, LinkClass, Links};
 use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
 use folkmoot_engine::world::{availability, devices};
-use plain::Story;
+use folkmoot_metrics::trace::{Event, What};
+use plain::{Story, in_order};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use script::{Act, Diaries, Heard, Script};
@@ -192,35 +193,47 @@ fn script(life: u32) -> impl Strategy<Value = Script> {
 
 /// The engine's story, told like the reference's.
 fn told(script: &Script, n_clients: u32, world: &World, seed: u64, options: Options) -> Result<Story, RunError> {
-    told_in_pieces(script, n_clients, (world, seed), &[], (options, 1))
+    told_in_pieces(script, n_clients, (world, seed), &[], (options, 1)).0
 }
 
-/// The same of a run that is stopped and gone on with.
 /// Options, and how many ranks.
 type Way = (Options, usize);
 
+/// The same of a run that is stopped and gone on with, and what was told of it, in that order.
 fn told_in_pieces(
     script: &Script,
     n_clients: u32,
     (world, seed): (&World, u64),
     pieces: &[(Way, usize)],
     last: Way,
-) -> Result<Story, RunError> {
+) -> (Result<Story, RunError>, Vec<Event>) {
     let diaries = Diaries::default();
     let system = System {
         strategy: script,
         shards: &NoData(n_clients),
         study: &diaries,
     };
-    let (outcome, _) = in_pieces(pieces, last, |(options, n_ranks), saved, observer| {
+    let (outcome, _, told) = in_pieces(pieces, last, |(options, n_ranks), saved, observer| {
         among(n_ranks, observer, |ranks, observer| {
-            run_among(ranks, system, world, seed, (options, saved), observer)
+            let trace = Some(plain::followed(n_clients).n_followed);
+            run_among(
+                ranks,
+                system,
+                world,
+                seed,
+                (Options { trace, ..options }, saved),
+                observer,
+            )
         })
     });
-    let outcome = outcome?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return (Err(error), told),
+    };
+    let of_world = |event: &Event| matches!(event.what, What::Away { .. });
     let rows = outcome.ledger.rows();
     let nanoseconds = |seconds: f64| SimSpan::from_secs(seconds).0;
-    Ok(Story {
+    let story = Story {
         seen: diaries.0.into_inner().unwrap(),
         cells: rows
             .map(|(kind, round, way, cell)| ((kind.name, round, way), *cell))
@@ -244,31 +257,43 @@ fn told_in_pieces(
             .map(|row| SimTime(nanoseconds(row.virtual_s)))
             .collect(),
         end: outcome.end,
-    })
+        told: in_order(told.iter().filter(|event| !of_world(event)).copied().collect()),
+    };
+    (Ok(story), told)
+}
+
+/// Windows, threads, whether messages are put through their encoding, ranks.
+const WAYS: [(bool, usize, bool, usize); 7] = [
+    (true, 1, false, 1),
+    (false, 1, true, 1),
+    (true, 3, true, 1),
+    (false, 3, false, 1),
+    (true, 1, false, 2),
+    (true, 2, true, 3),
+    (false, 1, false, 3),
+];
+
+fn options(threads: usize, windows: bool, wire_check: bool) -> Options {
+    Options {
+        threads,
+        windows,
+        wire_check,
+        ..Options::default()
+    }
 }
 
 fn compare(script: &Script, n_clients: u32, place: &Place, seed: u64) -> Result<(), TestCaseError> {
     let world = place.world();
     let expected = plain::play(script, n_clients, &world, seed);
-    for (windows, threads, wire_check) in [(true, 1, false), (false, 1, true), (true, 3, true), (false, 3, false)] {
-        let options = Options {
-            threads,
-            windows,
-            wire_check,
-            dry_run: false,
-        };
-        let got = told(script, n_clients, &world, seed, options);
-        prop_assert_eq!(&got, &expected, "{:?}", options);
-    }
-    for (windows, threads, wire_check, n_ranks) in [(true, 1, false, 2), (true, 2, true, 3), (false, 1, false, 3)] {
-        let options = Options {
-            threads,
-            windows,
-            wire_check,
-            dry_run: false,
-        };
-        let got = told_in_pieces(script, n_clients, (&world, seed), &[], (options, n_ranks));
-        prop_assert_eq!(&got, &expected, "{:?}, {} ranks", options, n_ranks);
+    let mut first: Option<Vec<Event>> = None;
+    for (windows, threads, wire_check, n_ranks) in WAYS {
+        let way = (options(threads, windows, wire_check), n_ranks);
+        let (got, told) = told_in_pieces(script, n_clients, (&world, seed), &[], way);
+        prop_assert_eq!(&got, &expected, "{:?}", way);
+        if got.is_ok() {
+            let first = first.get_or_insert_with(|| told.clone());
+            prop_assert_eq!(&*first, &told, "{:?}", way);
+        }
     }
     Ok(())
 }
@@ -292,15 +317,18 @@ proptest! {
     ) {
         let world = place.world();
         let expected = plain::play(&script, n_clients, &world, seed);
-        let options = |threads, windows, wire_check| Options { threads, windows, wire_check, dry_run: false };
+        let (_, whole) = told_in_pieces(&script, n_clients, (&world, seed), &[], (options(1, true, false), 1));
         let ways = [
             (options(1, true, false), 1), (options(3, true, false), 2), (options(2, false, true), 1), (options(1, true, true), 3)
         ];
         for turn in 0..ways.len() {
             let way = |i: usize| ways[(turn + i) % ways.len()];
             let pieces = [0, 1, 2].map(|i| (way(i), stops[i]));
-            let got = told_in_pieces(&script, n_clients, (&world, seed), &pieces, way(3));
+            let (got, told) = told_in_pieces(&script, n_clients, (&world, seed), &pieces, way(3));
             prop_assert_eq!(&got, &expected, "{:?}", pieces);
+            if got.is_ok() {
+                prop_assert_eq!(&told, &whole, "{:?}", pieces);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod deal;
 mod spec;
+mod split;
 
 use folkmoot_parts::Broken;
 use thiserror::Error;

@@ -122,7 +122,7 @@ impl Profile {
 }
 
 /// Labels with their numbers of items, and how many items there are to have one.
-fn labels(dataset: &Dataset) -> (Vec<(String, usize)>, usize) {
+pub(crate) fn labels(dataset: &Dataset) -> (Vec<(String, usize)>, usize) {
     let numbered = |sizes: Vec<usize>| {
         let name = |(class, n): (usize, usize)| (class.to_string(), n);
         sizes.into_iter().enumerate().map(name).collect()

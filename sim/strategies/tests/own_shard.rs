@@ -45,8 +45,8 @@ struct Ear(Mutex<Vec<Event>>);
 fn encoded<M: Wire>(message: &M) -> (&'static str, Vec<u8>) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
-    let kind = M::KINDS.iter().find(|(place, _)| *place == message.kind());
-    (kind.unwrap().1.name, bytes)
+    let declared = M::KINDS.iter().find(|declared| declared.place == message.kind());
+    (declared.unwrap().kind.name, bytes)
 }
 
 impl<S: Strategy> Study<S> for Ear {

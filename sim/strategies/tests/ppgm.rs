@@ -319,7 +319,7 @@ fn threads_windows_and_encoding_do_not_matter() {
                 threads,
                 windows,
                 wire_check,
-                dry_run: false,
+                ..Options::default()
             };
             let other = everything(&play_in(&world, &dataset, &params, options));
             assert!(alone == other, "{model:?} with {options:?}");

@@ -51,6 +51,14 @@ fn values_are_replaced_inserted_and_nested() {
     let card: Card = parse(&changed).unwrap();
     assert_eq!(card.sweep.axes["cohort.size"].len(), 2);
     assert_eq!(card.sweep.axes["seed"].len(), 1);
+    // Maps that the card does not write are written as maps.
+    let card: Card = parse(&set("()", &["sweep.axes.\"cohort.size\"=[6, 7]"])).unwrap();
+    assert_eq!(card.sweep.axes["cohort.size"].len(), 2);
+    let text = |setting: &str| set("()", &[setting]).text().split_whitespace().collect::<String>();
+    assert_eq!(text("targets.test_accuracy=0.6"), "(targets:{\"test_accuracy\":0.6})");
+    assert_eq!(text("targets.\"a b\"=1"), "(targets:{\"ab\":1})");
+    let arm = text("sweep.arms.FedProx.\"strategy.training.proximal\"=0.1");
+    assert_eq!(arm, "(sweep:(arms:{\"FedProx\":{\"strategy.training.proximal\":0.1}}))");
 }
 
 #[test]

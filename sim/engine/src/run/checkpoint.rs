@@ -12,6 +12,8 @@ use crate::part::{Attendance, ClientPart, Help, ServerPart};
 use crate::privacy::{Prices, Spent};
 use crate::shared::{Contents, Table};
 use crate::strategy::Strategy;
+use crate::trace::Note;
+use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{ClientId, Ledger, Party, Round, Sheet, SimTime};
 use folkmoot_privacy::Law;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ const CLIENTS: &str = "clients";
 const EVENTS: &str = "events";
 const COUNTS: &str = "counts";
 const CONTENTS: &str = "contents";
+/// Of a traced run alone: who is followed, and what waits to be told.
+const TRACE: &str = "trace";
 
 /// What an observer wants after a window. Of several, the last of these that any wants is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -92,6 +96,14 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whose life is followed, if the run that was saved is traced.
+pub(super) fn followed(saved: &Saved) -> Result<Option<Followed>, RunError> {
+    match saved.0.iter().any(|(name, _)| name == TRACE) {
+        true => Reader::new(saved, TRACE)?.take().map(Some),
+        false => Ok(None),
+    }
+}
+
 impl<S: Strategy> Run<'_, '_, S> {
     /// The whole state, where no window is under way. The first rank gets it.
     pub(super) fn save(&mut self) -> Result<Option<Saved>, RunError> {
@@ -106,10 +118,20 @@ impl<S: Strategy> Run<'_, '_, S> {
         };
         let contents = table.take_written();
         let pieces = self.gather(piece.map(|piece| Piece { contents, ..piece }))?;
-        match self.team.is_first() {
-            true => self.put_together(server, pieces, &prices).map(Some),
-            false => Ok(None),
+        let waiting = match self.env.followed {
+            Some(followed) => Some((followed, self.gather_waiting()?)),
+            None => None,
+        };
+        if !self.team.is_first() {
+            return Ok(None);
         }
+        let mut saved = self.put_together(server, pieces, &prices)?;
+        if let Some(waiting) = waiting {
+            let mut section = Vec::new();
+            put(&waiting, &mut section)?;
+            saved.0.push((TRACE.to_owned(), section));
+        }
+        Ok(Some(saved))
     }
 
     /// The prices that any rank has paid, numbered alike at all.
@@ -273,6 +295,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             run.n_windows = 1;
             run.restore_events(saved)?;
             run.restore_counts(saved)?;
+            run.restore_notes(saved)?;
             Ok(run)
         });
         restored.map_err(|why| damaged(CONTENTS, &why))?
@@ -332,6 +355,18 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             }
         }
         section.finish()
+    }
+
+    fn restore_notes(&mut self, saved: &Saved) -> Result<(), RunError> {
+        if let Some(notes) = &mut self.server.core.notes {
+            let mut section = Reader::new(saved, TRACE)?;
+            let (_, waiting): (Followed, Vec<Note>) = section.take()?;
+            section.finish()?;
+            if self.team.is_first() {
+                notes.put_back(waiting);
+            }
+        }
+        Ok(())
     }
 
     fn restore_counts(&mut self, saved: &Saved) -> Result<(), RunError> {

@@ -1,6 +1,8 @@
 //! Who watches a run from outside.
 
 use super::{Pause, Saved};
+use folkmoot_metrics::Kind;
+use folkmoot_metrics::trace::Event;
 use folkmoot_metrics::{MessageRow, RoundRow, SimTime};
 
 /// Told of finished rounds and stages while the run goes on.
@@ -16,6 +18,16 @@ pub trait Observer: Send {
     /// Called when a stage of the run is over: `clients`, when their states and the server's are made, `first window`, then those that the
     /// server names, as `simulate: walks`, or `simulate` where it names none. Default: nothing.
     fn stage_done(&mut self, _stage: &str) {}
+
+    /// Told of what happened in a run that is traced, with the kinds of its messages: each event once, in an order that depends on nothing
+    /// but the run. Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// A message ends the run: its trace can no longer be written.
+    fn traced(&mut self, _events: Vec<Event>, _kinds: &[Kind]) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Asked after every window, which began at `at`, with the number of finished rounds: whether to save the run's state. Default: no.
     fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {

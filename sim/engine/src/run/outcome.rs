@@ -1,6 +1,6 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
-use super::{Outcome, Run, RunError};
+use super::{Observer, Outcome, Run, RunError};
 use crate::core::{Account, Content, Core, EPSILON_UNITS, Releases};
 use crate::part::SERVER_IS_HERE;
 use crate::privacy;
@@ -10,13 +10,20 @@ use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
+use folkmoot_metrics::trace::Fate;
 use folkmoot_metrics::{ByRound, ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
 
 impl<S: Strategy> Run<'_, '_, S> {
     /// Counts what is left in flight at `end` and sums up, at the first rank.
-    pub(super) fn finish(mut self, end: SimTime) -> Result<Option<Outcome>, RunError> {
-        self.count_in_flight();
+    pub(super) fn finish(mut self, end: SimTime, observer: &mut dyn Observer) -> Result<Option<Outcome>, RunError> {
+        self.tell_notes(None, observer)?;
+        // What could not have known of the end has still happened.
+        let over = end.max(self.status.now);
+        self.count_in_flight(over);
+        self.note_end(end, over);
+        self.tell_notes(None, observer)?;
+        self.tell_absences(end, observer)?;
         self.gather_counts()?;
         let memory = self.memory();
         if !self.unite()? {
@@ -73,16 +80,16 @@ impl<S: Strategy> Run<'_, '_, S> {
         }))
     }
 
-    /// Empties the queues, counting the messages in them and those held for absent clients.
-    fn count_in_flight(&mut self) {
+    /// Empties the queues, counting the messages in them and those held for absent clients, when the run is over.
+    fn count_in_flight(&mut self, over: SimTime) {
         for part in &mut self.parts {
             for event in part.take_held() {
                 let block = part.core.block(Party::from_index(event.to));
-                note_in_flight(&mut part.core, block, event);
+                note_in_flight(&mut part.core, block, event, over);
             }
-            drain_in_flight(&mut part.core);
+            drain_in_flight(&mut part.core, over);
         }
-        drain_in_flight(&mut self.server.core);
+        drain_in_flight(&mut self.server.core, over);
     }
 
     /// The numbers that the tables below are made of.
@@ -220,20 +227,21 @@ fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: 
     }
 }
 
-fn drain_in_flight<S: Strategy>(core: &mut Core<S>) {
+fn drain_in_flight<S: Strategy>(core: &mut Core<S>, over: SimTime) {
     for block in 0..core.agendas.n_blocks() {
         while let Some(event) = core.agendas.pop(block) {
-            note_in_flight(core, block, event);
+            note_in_flight(core, block, event, over);
         }
     }
 }
 
-fn note_in_flight<S: Strategy>(core: &mut Core<S>, block: usize, event: QueuedEvent) {
+fn note_in_flight<S: Strategy>(core: &mut Core<S>, block: usize, event: QueuedEvent, over: SimTime) {
     if let Some(entry) = core.agendas.take(block, event.slot)
         && let Content::Message(envelope) = entry.content
     {
-        let direction = Direction::between(Party::from_index(event.key.origin()), Party::from_index(event.to));
-        let cell = core.ledger.cell(entry.round, envelope.letter.kind(), direction);
-        cell.in_flight += 1;
+        let (kind, to) = (envelope.letter.kind(), Party::from_index(event.to));
+        let direction = Direction::between(Party::from_index(event.key.origin()), to);
+        core.ledger.cell(entry.round, kind, direction).in_flight += 1;
+        core.note_fate(event.key, over, to, kind, Fate::InFlight);
     }
 }

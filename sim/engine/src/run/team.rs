@@ -25,6 +25,8 @@ pub(super) struct Status {
     /// Its key and its rank, where events are handled one at a time.
     pub(super) turn: Option<(EventKey, usize)>,
     pub(super) n_pending: usize,
+    /// Notes that wait to be told.
+    pub(super) n_noted: usize,
     /// The time of the last event taken.
     pub(super) now: SimTime,
     /// The first fault.
@@ -51,6 +53,7 @@ impl Status {
         self.next_at = self.next_at.min(other.next_at);
         self.turn = self.turn.into_iter().chain(other.turn).min();
         self.n_pending += other.n_pending;
+        self.n_noted += other.n_noted;
         self.now = self.now.max(other.now);
         self.pause = self.pause.max(other.pause);
         let stops = [self.stop.take(), other.stop].into_iter().flatten();
@@ -222,6 +225,11 @@ impl<S: Strategy> Run<'_, '_, S> {
         Status {
             next_at,
             n_pending: self.cores().map(|core| core.agendas.n_pending()).sum(),
+            n_noted: self
+                .cores()
+                .filter_map(|core| core.notes.as_ref())
+                .map(|notes| notes.len())
+                .sum(),
             now: self.now(),
             stop: stops.min_by_key(|(key, ..)| *key).cloned(),
             server: ServerStatus {

@@ -52,6 +52,17 @@ pub trait Availability: Send + Sync {
 
     /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
+
+    /// Tells when `client` went away, each time, and when it came back or the last of `rounds` ended: for whoever looks at a run event by
+    /// event. Default: of no absence.
+    fn absences(
+        &self,
+        _client: ClientId,
+        _rounds: &[(Round, SimTime)],
+        _streams: Streams,
+        _tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+    }
 }
 
 /// A client that is online for the first part of every period, for models to answer by.
@@ -83,6 +94,22 @@ impl Periodic {
         let until = |time: u128| time / period * online + (time % period).min(online);
         let (end, passed) = (rounds.last().map_or(0, |(_, end)| end.0), u128::from(self.passed.0));
         SimSpan((until(u128::from(end) + passed) - until(passed)) as u64)
+    }
+
+    /// Tells of its absences until the end of the last of `rounds`, as [`Availability::absences`] asks.
+    pub fn absences(&self, rounds: &[(Round, SimTime)], tell: &mut dyn FnMut(SimTime, SimTime)) {
+        let end = rounds.last().map_or(0, |(_, end)| end.0);
+        let period = self.period.0.max(1);
+        let away = period.saturating_sub(self.online.0);
+        let mut back = Some(period.saturating_sub(self.passed.0));
+        while let Some(until) = back {
+            let since = until.saturating_sub(away);
+            if away == 0 || since >= end {
+                break;
+            }
+            tell(SimTime(since), SimTime(until.min(end)));
+            back = until.checked_add(period);
+        }
     }
 }
 
@@ -157,6 +184,31 @@ impl Availability for Bernoulli {
         }
         online
     }
+
+    fn absences(
+        &self,
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+        let mut start = SimTime::ZERO;
+        let mut away_since = None;
+        for &(round, end) in rounds {
+            match self.is_online(client, round, streams) {
+                true => {
+                    if let Some(since) = away_since.take() {
+                        tell(since, start);
+                    }
+                }
+                false => away_since = away_since.or(Some(start)),
+            }
+            start = end;
+        }
+        if let Some(since) = away_since {
+            tell(since, start);
+        }
+    }
 }
 
 /// As many spans of clients can be followed in one run: minutes on one core.
@@ -229,6 +281,25 @@ impl Availability for OnOff {
         let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
         self.advance(client, end, &mut PresenceCursor::default(), streams)
     }
+
+    fn absences(
+        &self,
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+        let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
+        let (mut at, mut cursor) = (SimTime::ZERO, PresenceCursor::default());
+        while at < end {
+            self.advance(client, at, &mut cursor, streams);
+            let until = cursor.until.min(end);
+            if !cursor.online {
+                tell(at, until);
+            }
+            at = until;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -276,6 +347,14 @@ mod tests {
             assert_eq!(day.online(&[(Round(0), SimTime(end))]), SimSpan(online), "{end}");
         }
         assert_eq!(day.online(&[]), SimSpan::ZERO);
+        for end in 0..40 {
+            let mut away = Vec::new();
+            day.absences(&[(Round(0), SimTime(end))], &mut |from, until| {
+                away.extend(from.0..until.0)
+            });
+            let expected: Vec<u64> = (0..end).filter(|time| at(*time) != Presence::Online).collect();
+            assert_eq!(away, expected, "{end}");
+        }
         let never = day.presence(SimTime(u64::MAX));
         assert!(matches!(never, Presence::Online | Presence::Away(Some(_))), "{never:?}");
     }
@@ -309,6 +388,41 @@ mod tests {
             .sum();
         let share = total as f64 / (200.0 * HOUR as f64);
         assert!((share - 0.25).abs() < 0.02, "share {share}");
+    }
+
+    /// Absences are told in order, add up to what was not online, and are when nobody can be reached.
+    #[test]
+    fn absences_are_the_times_that_are_not_online() {
+        let rounds: Vec<(Round, SimTime)> = (0..9)
+            .map(|i| (Round(i), SimTime(u64::from(i + 1) * 40_000_000_000)))
+            .collect();
+        let end = SimTime(360_000_000_000);
+        let (on_off, coin) = (
+            OnOff {
+                mean_on_s: 30.0,
+                mean_off_s: 20.0,
+            },
+            Bernoulli { online_prob: 0.5 },
+        );
+        let models: [&dyn Availability; 3] = [&on_off, &coin, &Always {}];
+        for (client, model) in (0..20)
+            .map(ClientId)
+            .flat_map(|client| models.map(|model| (client, model)))
+        {
+            let (streams, mut told) = (Streams::new(3), Vec::new());
+            model.absences(client, &rounds, streams, &mut |from, until| told.push((from, until)));
+            let away: u64 = told.iter().map(|(from, until)| until.0 - from.0).sum();
+            assert_eq!(away, end.0 - model.online(client, &rounds, streams).0);
+            assert!(told.iter().all(|(from, until)| from < until && *until <= end));
+            assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].0), "{told:?}");
+            for (from, until) in told {
+                for at in [from, SimTime(until.0 - 1)] {
+                    let round = Round(rounds.partition_point(|(_, end)| *end <= at) as u32);
+                    let presence = model.presence(client, round, at, &mut PresenceCursor::default(), streams);
+                    assert!(matches!(presence, Presence::Away(_)), "{client:?} at {at:?}");
+                }
+            }
+        }
     }
 
     #[test]

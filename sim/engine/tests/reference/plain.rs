@@ -9,6 +9,7 @@ use folkmoot_engine::Fault;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{AccessRates, Link, Presence, PresenceCursor};
 use folkmoot_metrics::ledger::Cell;
+use folkmoot_metrics::trace::{self, Event as Told, Fate, Followed};
 use std::collections::BTreeMap;
 
 /// An event's place in the order: when it is due, who caused it, and which of its causer's events it is.
@@ -57,6 +58,8 @@ pub(crate) struct Story {
     pub(crate) totals: Vec<[u64; 5]>,
     pub(crate) round_ends: Vec<SimTime>,
     pub(crate) end: SimTime,
+    /// What a trace must tell, absences apart, in the order of its times.
+    pub(crate) told: Vec<Told>,
 }
 
 pub(crate) struct Plain<'a> {
@@ -68,6 +71,15 @@ pub(crate) struct Plain<'a> {
     cells: Cells,
     round_ends: Vec<SimTime>,
     finished_at: Option<SimTime>,
+    followed: Followed,
+    told: Vec<Told>,
+    /// When the last event happened.
+    now: SimTime,
+}
+
+/// Whom a trace follows: about half.
+pub(crate) fn followed(n_clients: u32) -> Followed {
+    Followed::new(n_clients, n_clients / 2 + 1)
 }
 
 /// Plays a script with `n_clients` clients.
@@ -81,6 +93,9 @@ pub(crate) fn play(script: &Script, n_clients: u32, world: &World, seed: u64) ->
         cells: BTreeMap::new(),
         round_ends: Vec::new(),
         finished_at: None,
+        followed: followed(n_clients),
+        told: Vec::new(),
+        now: SimTime::ZERO,
     };
     for id in (0..n_clients).map(ClientId) {
         plain.people[id.0 as usize + 1].rates = world.network.access(id, plain.streams);
@@ -98,6 +113,27 @@ impl Plain<'_> {
     fn cause(&mut self, at: SimTime, from: Party, to: Party, round: Round, what: What) {
         let seq = self.next_seq(from);
         self.queue.insert((at, from, seq), Event { to, round, what });
+    }
+
+    /// Has a trace tell of something in the lives of these two.
+    fn tell(&mut self, at: SimTime, a: Party, b: Party, what: trace::What) {
+        if self.followed.has_either(a, b) || (a, b) == (Party::Server, Party::Server) {
+            self.told.push(Told { at, what });
+        }
+    }
+
+    fn tell_end(&mut self, at: SimTime, (from, seq, to): (Party, u32, Party), fate: Fate) {
+        let message = message(from, seq, to);
+        self.tell(at, from, to, trace::What::Ended { message, fate });
+    }
+
+    fn tell_return(&mut self, id: ClientId, at: SimTime) {
+        let person = &self.people[id.0 as usize + 1];
+        if let Some(round) = person.joined.filter(|_| person.leaves_at < at) {
+            let (client, since) = (id, person.leaves_at);
+            let (me, what) = (Party::Client(id), trace::What::Left { client, round, since });
+            self.tell(at, me, me, what);
+        }
     }
 
     fn next_seq(&mut self, party: Party) -> u32 {
@@ -119,7 +155,7 @@ impl Plain<'_> {
     /// Takes the first event until nothing is left to happen. Returns when that was.
     fn run(&mut self) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.world.horizon;
-        let (mut now, mut when_quiet) = (SimTime::ZERO, None);
+        let mut when_quiet = None;
         loop {
             let stop = self
                 .finished_at
@@ -132,7 +168,7 @@ impl Plain<'_> {
                 .find(|(_, event)| can_hear(event))
                 .map(|(key, _)| *key);
             if let Some(key) = first.filter(|key| key.0 < stop) {
-                now = key.0;
+                self.now = key.0;
                 if let Some(event) = self.queue.remove(&key) {
                     self.handle(key, event)?;
                 }
@@ -149,20 +185,24 @@ impl Plain<'_> {
             let caused = (self.people[0].n_caused, round);
             if when_quiet.replace(caused) == Some(caused) {
                 return Err(RunError::Stalled {
-                    at: now,
+                    at: self.now,
                     round,
                     never_due,
                 });
             }
-            self.hear(Party::Server, round, now, Heard::Quiet)?;
+            self.hear(Party::Server, round, self.now, Heard::Quiet)?;
         }
     }
 
     fn handle(&mut self, (at, from, seq): Key, mut event: Event) -> Result<(), RunError> {
         let (to, round) = (event.to, event.round);
-        let person = &mut self.people[to.index() as usize];
         if let Party::Client(id) = to {
-            let is_new = person.joined.is_none_or(|joined| round > joined);
+            let joined = self.people[to.index() as usize].joined;
+            let is_new = joined.is_none_or(|joined| round > joined);
+            if is_new {
+                self.tell_return(id, at);
+            }
+            let person = &mut self.people[to.index() as usize];
             if is_new {
                 person.joined = Some(round);
                 person.totals[0] += 1;
@@ -184,6 +224,7 @@ impl Plain<'_> {
                     .extend(held.into_iter().map(|(from, seq, event)| ((at, from, seq), event)));
             }
         }
+        let person = &mut self.people[to.index() as usize];
         let heard = match &mut event.what {
             What::Heard(heard) => *heard,
             What::Message {
@@ -206,6 +247,7 @@ impl Plain<'_> {
                 }
                 let life = say.life;
                 self.cell(from, to, round).delivered += 1;
+                self.tell_end(at, (from, seq, to), Fate::Delivered);
                 Heard::Message { from, life }
             }
         };
@@ -217,7 +259,13 @@ impl Plain<'_> {
         let (at, from, seq) = key;
         let (to, round) = (event.to, event.round);
         match &mut event.what {
-            What::Heard(_) if why == DropReason::Dropout => return Ok(()), // What it had begun is lost.
+            // What it had begun is lost.
+            What::Heard(heard) if why == DropReason::Dropout => {
+                if let (Heard::Done { .. }, Party::Client(client)) = (heard, to) {
+                    self.tell(at, to, to, trace::What::Lost { client, round });
+                }
+                return Ok(());
+            }
             What::Heard(_) => {}
             What::Message {
                 say,
@@ -228,6 +276,7 @@ impl Plain<'_> {
                 policy => {
                     let (say, sent_at) = (say.clone(), *sent_at);
                     self.cell(from, to, round).dropped[why as usize] += 1;
+                    self.tell_end(at, (from, seq, to), Fate::Dropped(why));
                     if let Absence::Tell { after } = policy {
                         let told_at = (sent_at + after).max(at + self.lookahead());
                         self.cause(told_at, to, from, round, undelivered(from, to, &say, why));
@@ -257,6 +306,13 @@ impl Plain<'_> {
         cell.retried += attempts - 1;
         cell.payload_bytes += attempts * payload;
         cell.header_bytes += attempts * header;
+        let sent = trace::What::Sent {
+            message: message(from, seq, to),
+            round,
+            bytes: payload + header,
+            attempts,
+        };
+        self.tell(now, from, to, sent);
         let person = &mut self.people[from.index() as usize];
         person.totals[if to == Party::Server { 1 } else { 3 }] += attempts * (payload + header);
         // Every attempt passes the sender's access link, one after the other and behind what went before.
@@ -274,6 +330,7 @@ impl Plain<'_> {
             }
             (None, policy) => {
                 self.cell(from, to, round).dropped[DropReason::Loss as usize] += 1;
+                self.tell_end(now, (from, seq, to), Fate::Dropped(DropReason::Loss));
                 let Absence::Tell { after } = policy else { return };
                 (
                     (now + after).max(departs),
@@ -327,14 +384,28 @@ impl Plain<'_> {
                     };
                     let person = &mut self.people[me.index() as usize];
                     person.totals[4] += span.0;
-                    person.cpu_free = person.cpu_free.max(at) + span;
-                    let (due, draw) = (person.cpu_free, number(self.streams.counted(DRAW, me, round, counter)));
+                    let begins = person.cpu_free.max(at);
+                    person.cpu_free = begins + span;
+                    let (party, cpu_free) = (me, person.cpu_free);
+                    self.tell(
+                        at,
+                        me,
+                        me,
+                        trace::What::Job {
+                            party,
+                            round,
+                            begins,
+                            span,
+                        },
+                    );
+                    let (due, draw) = (cpu_free, number(self.streams.counted(DRAW, me, round, counter)));
                     self.cause(due, me, me, round, What::Heard(Heard::Done { life, draw }));
                 }
                 (Act::Timer { after }, _) => {
                     self.cause(at + after, me, me, round, What::Heard(Heard::Timer { life }));
                 }
                 (Act::Round { .. }, Party::Server) => {
+                    self.tell_round(round, at);
                     self.round_ends.push(at);
                     round = round.next();
                 }
@@ -350,19 +421,38 @@ impl Plain<'_> {
         Ok(())
     }
 
+    fn tell_round(&mut self, round: Round, at: SimTime) {
+        let since = self.round_ends.last().copied().unwrap_or(SimTime::ZERO);
+        let counts = [0; 3];
+        self.tell(
+            at,
+            Party::Server,
+            Party::Server,
+            trace::What::Round { round, since, counts },
+        );
+    }
+
     /// Counts what is still under way, and sums up.
     fn story(mut self, end: SimTime) -> Story {
-        let mut left: Vec<(Party, Event)> = std::mem::take(&mut self.queue)
+        let over = end.max(self.now);
+        let mut left: Vec<(Party, u32, Event)> = std::mem::take(&mut self.queue)
             .into_iter()
-            .map(|(key, event)| (key.1, event))
+            .map(|(key, event)| (key.1, key.2, event))
             .collect();
         for person in &mut self.people {
-            left.extend(person.held.drain(..).map(|(from, _, event)| (from, event)));
+            left.append(&mut person.held);
         }
-        for (from, event) in left {
+        for (from, seq, event) in left {
             if let What::Message { .. } = event.what {
                 self.cell(from, event.to, event.round).in_flight += 1;
+                self.tell_end(over, (from, seq, event.to), Fate::InFlight);
             }
+        }
+        for id in 1..self.people.len() as u32 {
+            self.tell_return(ClientId(id - 1), over);
+        }
+        if self.round_ends.last().copied().unwrap_or(SimTime::ZERO) < end {
+            self.tell_round(Round(self.round_ends.len() as u32), over);
         }
         Story {
             totals: self.people[1..].iter().map(|person| person.totals).collect(),
@@ -370,8 +460,21 @@ impl Plain<'_> {
             cells: self.cells,
             round_ends: self.round_ends,
             end,
+            told: in_order(self.told),
         }
     }
+}
+
+/// What a trace tells, in an order that says nothing of which came first at an instant.
+pub(crate) fn in_order(mut told: Vec<Told>) -> Vec<Told> {
+    told.sort_by_cached_key(|event| (event.at, format!("{:?}", event.what)));
+    told
+}
+
+fn message(from: Party, seq: u32, to: Party) -> trace::Message {
+    // The script's kinds are numbered as directions are.
+    let kind = Direction::between(from, to) as u32;
+    trace::Message { from, seq, to, kind }
 }
 
 /// What `from` hears of a message to `to` that has not arrived. Notes come with messages between clients only.

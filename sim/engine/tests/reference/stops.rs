@@ -3,13 +3,18 @@
 use folkmoot_engine::prelude::{RunError, SimTime, Unobserved};
 use folkmoot_engine::ranks::{Ranks, side_by_side};
 use folkmoot_engine::run::{Observer, Pause, Saved};
-use folkmoot_metrics::{MessageRow, RoundRow};
+use folkmoot_metrics::trace::Event;
+use folkmoot_metrics::{Kind, MessageRow, RoundRow};
 use std::sync::Mutex;
+
+/// What a run of pieces comes to, the states between them, and what was told of the whole.
+pub(crate) type Pieces<T> = (Result<T, RunError>, Vec<Saved>, Vec<Event>);
 
 /// Stops after so many windows.
 struct Stops {
     left: usize,
     saved: Option<Saved>,
+    told: Vec<Event>,
 }
 
 impl Observer for Stops {
@@ -25,6 +30,11 @@ impl Observer for Stops {
             }
             None => Pause::Stop,
         }
+    }
+
+    fn traced(&mut self, events: Vec<Event>, _: &[Kind]) -> Result<(), String> {
+        self.told.extend(events);
+        Ok(())
     }
 
     fn checkpoint(&mut self, saved: Saved, _: Pause) -> Result<(), String> {
@@ -64,20 +74,22 @@ pub(crate) fn in_pieces<W: Copy, T>(
     pieces: &[(W, usize)],
     last: W,
     play: impl Fn(W, Option<&Saved>, &mut dyn Observer) -> Result<T, RunError>,
-) -> (Result<T, RunError>, Vec<Saved>) {
-    let mut all: Vec<Saved> = Vec::new();
-    for &(way, left) in pieces {
-        let mut stops = Stops { left, saved: None };
+) -> Pieces<T> {
+    let (mut all, mut told): (Vec<Saved>, Vec<Event>) = (Vec::new(), Vec::new());
+    for (way, left) in pieces.iter().copied().chain([(last, usize::MAX)]) {
+        let (saved, told_here) = (None, std::mem::take(&mut told));
+        let mut stops = Stops {
+            left,
+            saved,
+            told: told_here,
+        };
         let ended = play(way, all.last(), &mut stops);
+        told = stops.told;
         match (ended, stops.saved) {
             (Err(RunError::Stopped { .. }), Some(saved)) => all.push(saved),
             // It was over before.
-            (ended, _) => return (ended, all),
+            (ended, _) => return (ended, all, told),
         }
     }
-    let mut stops = Stops {
-        left: usize::MAX,
-        saved: None,
-    };
-    (play(last, all.last(), &mut stops), all)
+    unreachable!("the last piece ends the run")
 }

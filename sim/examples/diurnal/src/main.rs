@@ -42,6 +42,16 @@ impl Availability for Diurnal {
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
         self.hours(client, streams).online(rounds)
     }
+
+    fn absences(
+        &self,
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+        self.hours(client, streams).absences(rounds, tell);
+    }
 }
 
 fn main() -> std::process::ExitCode {

@@ -21,6 +21,10 @@ fn a_strategy_of_another_crate_is_explained_runs_and_is_verified() {
     rumour(&["run", "rumour", "--quiet", "--out", run]);
     assert!(rumour(&["verify", run]).contains("the same fingerprint again"));
     let read = |file: &str| std::fs::read_to_string(dir.join(file)).unwrap();
+    let reference = dir.join("reference");
+    rumour(&["man", "--markdown", "--to", reference.to_str().unwrap()]);
+    let row = "| spread | `rumour` | peer | `hops: u32` | The rumour, with the hops it has made. |";
+    assert!(read("reference/Rumour.md").contains(row));
     // Who is told by two others at random each: the share x that hears solves x = 1 - exp(-2x), 0.797.
     let scores = read("scores.csv");
     let share: f64 = scores
@@ -32,6 +36,8 @@ fn a_strategy_of_another_crate_is_explained_runs_and_is_verified() {
         })
         .unwrap_or_else(|| panic!("{scores}"));
     assert!((share - 0.797).abs() < 0.05, "{share}");
+    // What the card's headline asks for is a number of the run.
+    assert!(read("summary.json").contains(&format!("\"share_reached\": {share}")));
     // Everybody who heard told two and reported once.
     let heard = (share * 1000.0).round() as u64;
     let messages = read("messages.csv");

@@ -3,7 +3,7 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::measures::ego;
-use crate::{DataDirs, DatasetSpec, Features, Graph, Labels, Splits};
+use crate::{DataDirs, DatasetSpec, Features, Graph, GraphBuilder, Labels, Splits};
 use proptest::prelude::*;
 
 fn rng(seed: u64) -> SimRng {
@@ -306,4 +306,135 @@ proptest! {
             }
         }
     }
+}
+
+/// Sizes, edges inside and edges cut of each client, and the edges that nobody has whole.
+fn edges_of(dataset: &Dataset, shards: Vec<Vec<u32>>) -> (Vec<(u64, u64, u64)>, u64) {
+    let (division, rows) = Partition::from_shards(shards).unwrap().split(dataset);
+    let mut clients: Vec<(u32, (u64, u64, u64))> = rows
+        .iter()
+        .map(|row| (row.client, (row.shard_size, row.inner_edges, row.cut_edges)))
+        .collect();
+    clients.dedup();
+    (
+        clients.into_iter().map(|(_, counts)| counts).collect(),
+        division.cut_edges,
+    )
+}
+
+#[test]
+fn edges_are_inside_a_shard_or_cut_and_those_in_no_shard_are_counted_once() {
+    let path = |directed| {
+        Dataset::of_graph(
+            "path",
+            Graph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4)], directed).unwrap(),
+        )
+    };
+    let halves = || vec![vec![0, 1], vec![2, 3, 4]];
+    assert_eq!(edges_of(&path(false), halves()), (vec![(2, 1, 1), (3, 2, 1)], 1));
+    // An arc leaves one client and is nothing to the other.
+    assert_eq!(edges_of(&path(true), halves()), (vec![(2, 1, 1), (3, 2, 0)], 1));
+    // Shards that overlap have an edge twice, and node 4 is nobody's.
+    let overlapping = vec![vec![0, 1, 2], vec![1, 2, 3], vec![]];
+    assert_eq!(
+        edges_of(&path(false), overlapping),
+        (vec![(3, 2, 1), (3, 2, 2), (0, 0, 0)], 1)
+    );
+    let alone = PartitionSpec::NodePerClient
+        .partition(&path(false), &mut rng(1))
+        .unwrap();
+    let (division, rows) = alone.split(&path(false));
+    assert_eq!((division.clients, division.edges, division.cut_edges), (5, 4, 4));
+    let cut: Vec<u64> = rows.iter().map(|row| row.cut_edges).collect();
+    assert_eq!(cut, [1, 2, 2, 2, 1]);
+}
+
+#[test]
+fn loops_lie_inside_the_shard_of_their_node() {
+    let build = GraphBuilder::new(2).keep_self_loops(true).build(&[(0, 0), (0, 1)]);
+    let dataset = Dataset::of_graph("loop", build.unwrap().0);
+    let alone = PartitionSpec::NodePerClient.partition(&dataset, &mut rng(1)).unwrap();
+    let by_shards = edges_of(&dataset, vec![vec![0], vec![1]]);
+    assert_eq!(by_shards, (vec![(1, 1, 1), (1, 0, 1)], 1));
+    let (division, rows) = alone.split(&dataset);
+    let counts: Vec<_> = rows
+        .iter()
+        .map(|row| (row.shard_size, row.inner_edges, row.cut_edges))
+        .collect();
+    assert_eq!((counts, division.cut_edges), by_shards);
+}
+
+#[test]
+fn labels_are_counted_as_often_as_items_have_them() {
+    let dataset = ring(77);
+    let (_, rows) = PartitionSpec::Iid { n_clients: 3 }
+        .partition(&dataset, &mut rng(1))
+        .unwrap()
+        .split(&dataset);
+    let all = |label: &str| {
+        rows.iter()
+            .filter(|row| row.label == label)
+            .map(|row| row.items)
+            .sum::<u64>()
+    };
+    // Every seventh node has no label of its own, and some of those have one by being an eleventh.
+    let unlabelled = dataset.node_labels.as_ref().unwrap().n_unlabelled() as u64;
+    assert_eq!(all("unlabelled"), unlabelled);
+    let sizes = dataset.node_labels.as_ref().unwrap().class_sizes();
+    let counted: Vec<u64> = (0..5).map(|class| all(&class.to_string())).collect();
+    assert_eq!(counted, sizes.iter().map(|&n| n as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn many_clients_share_rows_and_many_labels_a_name() {
+    let n = 2_500;
+    let graph = Graph::from_edges(n, &[(0, 1)], false).unwrap();
+    let classes: Vec<Option<u32>> = (0..n).map(|node| Some(node % 100)).collect();
+    let dataset = Dataset {
+        node_labels: Some(Labels::from_single(100, &classes).unwrap()),
+        n_classes: 100,
+        ..Dataset::of_graph("many", graph)
+    };
+    let (division, rows) = PartitionSpec::NodePerClient
+        .partition(&dataset, &mut rng(1))
+        .unwrap()
+        .split(&dataset);
+    let mut groups: Vec<(u32, u32, u64)> = rows
+        .iter()
+        .map(|row| (row.client, row.clients, row.shard_size))
+        .collect();
+    groups.dedup();
+    assert_eq!((groups[0], groups.len(), groups[833]), ((0, 3, 3), 834, (2499, 1, 1)));
+    assert_eq!(division.clients, u64::from(n));
+    let names: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    assert_eq!(names.len(), 64);
+    let items = |name: &str| {
+        rows.iter()
+            .filter(|row| row.label == name)
+            .map(|row| row.items)
+            .sum::<u64>()
+    };
+    assert_eq!((items("62"), items("other labels")), (25, 37 * 25));
+}
+
+#[test]
+fn graphs_are_whole_with_whoever_has_them() {
+    let pair = Graph::from_edges(2, &[(0, 1)], false).unwrap();
+    let triangle = Graph::from_edges(3, &[(0, 1), (1, 2), (0, 2)], false).unwrap();
+    let dataset = Dataset {
+        graphs: vec![pair, triangle.clone(), triangle],
+        graph_labels: Some(vec![1, 0, 0]),
+        n_classes: 2,
+        ..Dataset::default()
+    };
+    let (division, rows) = Partition::from_shards(vec![vec![0, 1]]).unwrap().split(&dataset);
+    assert_eq!(
+        (division.of.as_str(), division.edges, division.cut_edges),
+        ("graphs", 7, 3)
+    );
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.label.as_str(), row.items, row.inner_edges))
+        .collect();
+    assert_eq!(told, [("0", 1, 4), ("1", 1, 4)]);
 }

@@ -159,6 +159,9 @@ impl Watch {
         sheet.number("download_bytes", download as f64);
         if p > 0.0 && saved > 0.0 {
             sheet.number("saved_bytes_per_walk", saved);
+        }
+        // Where nobody downloads anything, there is nothing to be earned back.
+        if p > 0.0 && saved > 0.0 && download > 0 {
             sheet.number("break_even_walks", download as f64 / saved);
             let per_node = download as f64 / saved / system.n_nodes() as f64;
             sheet.number("break_even_walks_per_node", per_node);

@@ -160,10 +160,10 @@ pub(super) const TERMS: &[Term] = &[
         "consecutive_edge_share",
         "Consecutive entries that are edges",
         Unit::Share,
-        "Share of the neighbouring entries of walks that are edges of the graph: what reading walks as they are gives away.",
+        "Attack by reading walks as they are: share of their neighbouring entries that are edges of the graph.",
         "",
     )
-    .lower(),
+    .lower().attack(),
     Term::new(
         "degree_product_auc",
         "ROC AUC of edges, product of degrees",

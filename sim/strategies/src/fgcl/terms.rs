@@ -39,19 +39,19 @@ pub(super) const TERMS: &[Term] = &[
         "ROC AUC of edges guessed from views",
         "Attack: probability that an edge is ranked above another pair of a graph's nodes by whoever sees its noisy views.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "edge_guess_found",
         "Edges found in views",
         "Attack: share of the edges found in noisy views with at most 1 of 100 other pairs taken for one.",
     )
-    .lower(),
+    .lower().attack_beside(0.01),
     share(
         "edge_guess_error",
         "Error of guessing edges from views",
         "Attack: share of the pairs guessed wrongly by the likelier answer; `never an edge` is among the answers.",
     )
-    .higher(),
+    .higher().attack(),
     Term::new(
         "edge_guess_balanced",
         "Balanced error of guessing edges from views",
@@ -61,7 +61,7 @@ pub(super) const TERMS: &[Term] = &[
     )
     .from(0.0)
     .up_to(1.0)
-    .higher(),
+    .higher().attack_beside(0.5),
     Term::new(
         "nonpositive_degrees",
         "Degrees that are not positive",
@@ -81,25 +81,25 @@ pub(super) const TERMS: &[Term] = &[
         "ROC AUC of membership",
         "Attack: probability that updates point more towards a training graph than towards one that nobody trains on.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "membership_found",
         "Members found",
         "Attack: share of the training graphs told from updates with at most 1 of 100 others taken for one.",
     )
-    .lower(),
+    .lower().attack_beside(0.01),
     share(
         "update_edge_auc",
         "ROC AUC of edges read off updates",
         "Attack: probability that updates point more towards a graph with an edge of it than with another pair joined.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "update_edge_found",
         "Edges found in updates",
         "Attack: share of the edges told from updates with at most 1 of 100 other pairs taken for one.",
     )
-    .lower(),
+    .lower().attack_beside(0.01),
 ];
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {

@@ -146,25 +146,29 @@ pub(super) const TERMS: &[Term] = &[
         "Clients named by the nearest graph",
         "Attack: share of the graphs whose client is that of the nearest training graph.",
     )
-    .lower(),
+    .lower()
+    .attack(),
     share(
         "link_top_1",
         "Clients named",
         "Attack: share of the graphs whose client is named from what their embedding holds.",
     )
-    .lower(),
+    .lower()
+    .attack(),
     share(
         "link_auc",
         "ROC AUC of naming the client",
         "Attack: mean over clients of the area under the ROC curve of `this client's` against the rest.",
     )
-    .lower(),
+    .lower()
+    .attack_beside(0.5),
     share(
         "link_auc_in_class",
         "ROC AUC of naming the client within a class",
         "Attack: the same among graphs of one class; 0.5 for whoever learns the class and nothing else.",
     )
-    .lower(),
+    .lower()
+    .attack_beside(0.5),
     share(
         "*_by_class",
         "*, by the class alone",

@@ -45,29 +45,34 @@ pub const TERMS: &[Term] = &[
         "ROC AUC of edges read off the vectors",
         "Attack: probability that the vectors' cosine ranks an edge above a pair without one; 0.5 is a coin.",
     )
-    .lower(),
+    .lower()
+    .attack_beside(0.5),
     area(
         "vector_membership_auc",
         "ROC AUC of walked edges against held-out ones",
         "Attack: probability that the vectors' cosine ranks an edge that was walked on above one that was held out.",
     )
-    .lower(),
+    .lower()
+    .attack_beside(0.5),
     share(
         "*_recall",
         "Edges found, *",
         "Attack `*`: share of the edges that are among its guesses.",
-    ),
+    )
+    .attack(),
     share(
         "*_precision",
         "Guesses that are edges, *",
         "Attack `*`: share of its guesses that are edges.",
-    ),
+    )
+    .attack(),
     area(
         "*_auc",
         "ROC AUC of edges, *",
         "Attack `*`: probability that it ranks an edge above a pair without one; 0.5 is a coin.",
     )
-    .lower(),
+    .lower()
+    .attack_beside(0.5),
 ];
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {

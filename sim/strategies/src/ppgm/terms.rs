@@ -72,55 +72,55 @@ pub(super) const TERMS: &[Term] = &[
         "ROC AUC of the property",
         "Attack: mean area under the ROC curve of a property of a graph guessed from what is intercepted; 0.5 is a coin.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "attack_auc_*",
         "ROC AUC of the property from *",
         "Attack: the same by whoever intercepts `*`: g to the other client, o to the service, or both.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "structure_auc",
         "ROC AUC of arcs from messages",
         "Attack: probability that an arc of a graph ranks above another pair of nodes by the rows of its message.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "leak_auc",
         "ROC AUC of the property, strongest attacker",
         "Attack: area under the ROC curve of the property by the attacker that is best on graphs it knows.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "leak_auc_*",
         "ROC AUC of the property, strongest attacker, *",
         "Attack: the same from `*`, or `of` a part of the property.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "decoded_arcs_auc",
         "ROC AUC of decoded arcs",
         "Attack: area under the ROC curve of arcs decoded from pairs of rows of a message.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "decoded_features_auc",
         "ROC AUC of decoded features",
         "Attack: area under the ROC curve of the quarter of each feature decoded from a row, the mean.",
     )
-    .lower(),
+    .lower().attack_beside(0.5),
     share(
         "*_top_1",
         "Found at once, *",
         "Attack: share of the queries whose nearest message is the one looked for: the same graph (link) or class (find).",
     )
-    .lower(),
+    .lower().attack(),
     share(
         "*_mrr",
         "Mean reciprocal rank, *",
         "Attack: mean over queries of one over the rank at which the message looked for is found.",
     )
-    .lower(),
+    .lower().attack(),
     count("*_queries", "Queries, *", "Queries that have something to be found."),
     count("matches_begun", "Matches begun", "Matches that a client invited another to."),
     count("matches_scored", "Matches scored", "Matches that came to a score.").higher(),

@@ -1,0 +1,131 @@
+//! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
+
+use crate::metric::Unit;
+use crate::run_dir::RunDir;
+use crate::target;
+use crate::term::{Better, Meaning, base};
+use std::collections::BTreeMap;
+
+/// Points of a curve that are shown: the first, the one in the middle and the last.
+const POINTS: usize = 3;
+
+/// The numbers of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a> {
+    /// By name.
+    pub summary: &'a BTreeMap<String, f64>,
+    /// What they are measured in.
+    pub units: &'a BTreeMap<String, Unit>,
+    /// What they mean.
+    pub terms: &'a BTreeMap<String, Meaning>,
+}
+
+/// A number put into words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Its name, or that of the curve whose points it is told by.
+    pub name: String,
+    /// The name in words; where nothing is known of it, the name.
+    pub words: String,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// Its value; none where the run has no such number.
+    pub value: Option<f64>,
+    /// What else the number would be: whose, and the value.
+    pub references: Vec<(String, f64)>,
+    /// Some points of its curve, if it is one: where, and the value.
+    pub points: Vec<(String, f64)>,
+    /// What it means, if anything is known of it.
+    pub meaning: Option<Meaning>,
+}
+
+impl Answer {
+    /// Which values are better, as a sentence; blank where none are.
+    pub fn better(&self) -> &'static str {
+        match self.meaning.as_ref().and_then(|meaning| meaning.better) {
+            Some(Better::Higher) => "Higher is better.",
+            Some(Better::Lower) => "Lower is better.",
+            None => "",
+        }
+    }
+}
+
+/// The names of the numbers that answer a question: the `headline`, and what it took to reach targets.
+pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<String> {
+    let mut names = headline.to_vec();
+    for name in summary.keys().filter(|name| base(name) == target::REACHED) {
+        let place = &name[target::REACHED.len()..];
+        let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| format!("{number}{place}"));
+        match summary.contains_key(&took[0]) {
+            true => names.extend(took),
+            false => names.push(name.clone()),
+        }
+    }
+    names
+}
+
+impl RunDir {
+    /// The numbers of the run.
+    pub fn numbers(&self) -> Numbers<'_> {
+        Numbers {
+            summary: &self.summary,
+            units: &self.manifest.units,
+            terms: &self.manifest.terms,
+        }
+    }
+}
+
+impl Numbers<'_> {
+    /// The number or the curve of this name.
+    pub fn answer(&self, name: &str) -> Answer {
+        let meaning = self.terms.get(base(name));
+        let label = name.strip_prefix(base(name)).unwrap_or_default();
+        let words = meaning.map(|meaning| format!("{}{}", meaning.words, of(label)));
+        Answer {
+            name: name.to_owned(),
+            words: words.unwrap_or_else(|| name.to_owned()),
+            unit: self.units.get(base(name)).copied().unwrap_or_default(),
+            value: self.summary.get(name).copied(),
+            references: self.references(name),
+            points: self.points(name),
+            meaning: meaning.cloned(),
+        }
+    }
+
+    /// The points of the number's curve, if it has one: in the order of what they are over, and no more than can be read at once.
+    fn points(&self, name: &str) -> Vec<(String, f64)> {
+        if self.summary.contains_key(name) {
+            return Vec::new();
+        }
+        let point = |(key, value): (&String, &f64)| {
+            let inner = key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?;
+            let (parameter, at) = inner.split_once('=')?;
+            let place: f64 = at.parse().unwrap_or(f64::NAN);
+            Some((place, format!("at {} {at}", parameter.replace('_', " ")), *value))
+        };
+        let mut points: Vec<(f64, String, f64)> = self.summary.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let n = points.len();
+        let shown = |i: usize| n <= POINTS || [0, n / 2, n - 1].contains(&i);
+        let kept = points.into_iter().enumerate().filter(|(i, _)| shown(*i));
+        kept.map(|(_, (_, at, value))| (at, value)).collect()
+    }
+
+    fn references(&self, name: &str) -> Vec<(String, f64)> {
+        let prefix = format!("{name}@");
+        let reference = |(other, value): (&String, &f64)| {
+            let label = other.strip_prefix(&prefix)?.replace('_', " ");
+            Some((label, *value))
+        };
+        self.summary.iter().filter_map(reference).collect()
+    }
+}
+
+/// A reference's label or a point's place, in words.
+fn of(label: &str) -> String {
+    match (label.strip_prefix('@'), label.strip_prefix('[')) {
+        (Some(label), _) => format!(", {}", label.replace('_', " ")),
+        (_, Some(point)) => format!(", {}", point.trim_end_matches(']').replace(['_', '='], " ")),
+        _ => String::new(),
+    }
+}

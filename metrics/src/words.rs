@@ -1,0 +1,106 @@
+//! Numbers as people read them: the same in a terminal and on a page.
+
+use crate::curves::has_durations;
+use crate::metric::Unit;
+use crate::spread::Spread;
+
+/// A whole number with thin groups: 1234567 as `1 234 567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let groups = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(" ")
+}
+
+/// How many there are of something: `1 seed`, `3 seeds`.
+pub fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", count(n as u64))
+}
+
+/// Bytes with a decimal unit.
+pub fn bytes(n: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{n} B")
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}
+
+/// A measured number: whole as it is, else with six significant digits at most.
+pub fn number(x: f64) -> String {
+    if !x.is_finite() || (x.fract() == 0.0 && x.abs() < 1e15) {
+        return format!("{x}");
+    }
+    let size = x.abs();
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{x:.4e}");
+    }
+    let whole_digits = if size < 1.0 { 1 } else { (size as u64).to_string().len() };
+    format!("{x:.*}", 7usize.saturating_sub(whole_digits).min(6))
+}
+
+/// What the figures of a sweep show as a point and its band.
+pub fn mean_and_interval(numbers: &[f64], with_interval: bool) -> String {
+    let spread = Spread::of(numbers);
+    match spread.interval_95() {
+        _ if numbers.is_empty() => String::new(),
+        Some((_, hi)) if with_interval => format!("{} ± {}", number(spread.mean), number(hi - spread.mean)),
+        _ => number(spread.mean),
+    }
+}
+
+/// The name of a field at the end of its path.
+pub fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// The number of this name with its unit.
+pub fn measured(name: &str, x: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes if x >= 0.0 && x.is_finite() => bytes(x.round() as u64),
+        // An ideal world's clock counts hops.
+        Unit::Seconds if name.starts_with("virtual_s") && x > 0.0 && !has_durations(x) => {
+            "no time, in an ideal world".to_owned()
+        }
+        Unit::Seconds => format!("{} s", number(x)),
+        Unit::Share => format!("{} %", number(x * 100.0)),
+        Unit::BytesPerSecond => format!("{} B/s", number(x)),
+        _ => number(x),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(count(12), "12");
+        assert_eq!(
+            (counted(1, "seed"), counted(1500, "point")),
+            ("1 seed".to_owned(), "1 500 points".to_owned())
+        );
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(4_386_000_000_000), "4.4 TB");
+        assert_eq!(bytes(999_999), "1.0 MB");
+        assert_eq!(number(32.638_888_9), "32.63889");
+        assert_eq!(number(39.0), "39");
+        assert_eq!(number(f64::INFINITY), "inf");
+        assert_eq!(number(0.001_234_5), "0.001234");
+        assert_eq!(measured("virtual_s", 8e-9, Unit::Seconds), "no time, in an ideal world");
+        assert_eq!(measured("latency_s", 0.0005, Unit::Seconds), "0.000500 s");
+        assert_eq!(measured("virtual_s", 1.5, Unit::Seconds), "1.500000 s");
+    }
+}

@@ -1,0 +1,174 @@
+//! How the data are shared out: the labels, the size and the edges of every client's shard.
+
+use crate::figure::{Figure, Panel};
+use folkmoot_metrics::{RunDir, SplitRow};
+use std::collections::BTreeMap;
+
+/// More columns than this would be too thin to see.
+const MOST_COLUMNS: usize = 160;
+/// More rows than this would be too low to read.
+const MOST_LABELS: usize = 24;
+
+/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars below.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    /// What the items are.
+    pub(crate) items: String,
+    pub(crate) labels: Vec<String>,
+    pub(crate) columns: Vec<Column>,
+    /// How many clients a column is of, but for the last.
+    pub(crate) clients: u32,
+}
+
+/// One client, or several that follow each other, whose numbers are those of a mean client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Column {
+    /// The first of its clients, and how many they are.
+    pub(crate) client: u32,
+    pub(crate) clients: u32,
+    /// Items by label.
+    pub(crate) items: Vec<f64>,
+    pub(crate) size: f64,
+    pub(crate) inner: f64,
+    pub(crate) cut: f64,
+}
+
+/// The figure of a run that says how its data are shared out.
+pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
+    let division = run.manifest.division.as_ref()?;
+    let split = split(&run.split, &division.of)?;
+    let mut notes = Vec::new();
+    if division.edges > 0 {
+        notes.push(format!(
+            "{} of {} edges lie in no client's shard ({:.1} %).",
+            division.cut_edges,
+            division.edges,
+            100.0 * division.cut_edges as f64 / division.edges as f64
+        ));
+    }
+    if split.clients > 1 {
+        notes.push(format!(
+            "A column is the mean of {} clients that follow each other.",
+            split.clients
+        ));
+    }
+    Some(Figure {
+        name: "split".to_owned(),
+        title: "how the data are shared out".to_owned(),
+        notes,
+        panels: vec![Panel::Split(split)],
+    })
+}
+
+fn split(rows: &[SplitRow], items: &str) -> Option<Split> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    let mut n_groups = 0;
+    let mut last = None;
+    for row in rows {
+        n_groups += usize::from(last != Some(row.client));
+        last = Some(row.client);
+        let sum = sums.entry(&row.label).or_insert_with(|| {
+            order.push(&row.label);
+            0
+        });
+        *sum = sum.saturating_add(row.items);
+    }
+    // Numbers by their size, then words; what has no label comes last, as in the table.
+    let rank = |label: &&str| (label.parse::<u64>().unwrap_or(u64::MAX), matches!(*label, "unlabelled"));
+    order.sort_by_key(rank);
+    let mut largest = order.clone();
+    largest.sort_by_key(|label| std::cmp::Reverse(sums[label]));
+    largest.truncate(MOST_LABELS);
+    let n_labels = order.len();
+    order.retain(|label| largest.contains(label));
+    let others = (n_labels > order.len()).then_some("the others");
+    let labels: Vec<String> = order.iter().copied().chain(others).map(str::to_owned).collect();
+
+    let step = n_groups.div_ceil(MOST_COLUMNS).max(1);
+    let mut columns: Vec<Column> = Vec::new();
+    let (mut group, mut last) = (0, None);
+    for row in rows {
+        let is_new = last != Some(row.client);
+        if is_new {
+            if group % step == 0 {
+                columns.push(Column {
+                    client: row.client,
+                    items: vec![0.0; labels.len()],
+                    ..Column::default()
+                });
+            }
+            group += 1;
+            last = Some(row.client);
+        }
+        let column = columns.last_mut()?;
+        if is_new {
+            column.clients = column.clients.saturating_add(row.clients);
+            column.size += row.shard_size as f64;
+            column.inner += row.inner_edges as f64;
+            column.cut += row.cut_edges as f64;
+        }
+        let at = order.iter().position(|label| *label == row.label);
+        column.items[at.unwrap_or(labels.len() - 1)] += row.items as f64;
+    }
+    for column in &mut columns {
+        let n = f64::from(column.clients.max(1));
+        let numbers = [&mut column.size, &mut column.inner, &mut column.cut];
+        numbers
+            .into_iter()
+            .chain(&mut column.items)
+            .for_each(|number| *number /= n);
+    }
+    let clients = columns.first()?.clients;
+    // Where nothing is labelled, labels say nothing.
+    let is_labelled = order.iter().any(|label| *label != "unlabelled");
+    Some(Split {
+        items: items.to_owned(),
+        labels: if is_labelled { labels } else { Vec::new() },
+        columns,
+        clients,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(client: u32, label: &str, items: u64) -> SplitRow {
+        SplitRow {
+            client,
+            clients: 2,
+            shard_size: 6,
+            inner_edges: 4,
+            cut_edges: 2,
+            label: label.to_owned(),
+            items,
+        }
+    }
+
+    #[test]
+    fn a_column_is_a_mean_client_and_numbers_stand_before_words() {
+        let rows = [row(0, "unlabelled", 2), row(0, "10", 3), row(0, "9", 1), row(2, "9", 6)];
+        let drawn = split(&rows, "nodes").unwrap();
+        assert_eq!(drawn.labels, ["9", "10", "unlabelled"]);
+        let items: Vec<&[f64]> = drawn.columns.iter().map(|column| column.items.as_slice()).collect();
+        assert_eq!(items, [&[0.5, 1.5, 1.0][..], &[3.0, 0.0, 0.0]]);
+        let first = &drawn.columns[0];
+        assert_eq!(
+            (first.client, first.clients, first.size, first.inner, first.cut),
+            (0, 2, 3.0, 2.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn what_has_no_room_is_put_together_and_nothing_is_lost() {
+        let rows: Vec<SplitRow> = (0..1000).map(|at| row(2 * at, &(at % 60).to_string(), 1)).collect();
+        let drawn = split(&rows, "nodes").unwrap();
+        assert_eq!((drawn.labels.len(), drawn.columns.len()), (MOST_LABELS + 1, 143));
+        assert_eq!(drawn.labels[MOST_LABELS], "the others");
+        let all = |column: &Column| f64::from(column.clients) * column.items.iter().sum::<f64>();
+        assert!((drawn.columns.iter().map(all).sum::<f64>() - 1000.0).abs() < 1e-6);
+        assert!(split(&[], "nodes").is_none());
+        assert!(split(&[row(0, "unlabelled", 1)], "nodes").unwrap().labels.is_empty());
+    }
+}

@@ -1,0 +1,349 @@
+//! The page of a sweep.
+
+use crate::ReportError;
+use crate::page::{Block, Cell, Column, Page, Table};
+use crate::{parts, run};
+use folkmoot_metrics::findings::{self, Arm};
+use folkmoot_metrics::run_dir::MANIFEST;
+use folkmoot_metrics::term::base;
+use folkmoot_metrics::words::{count, counted};
+use folkmoot_metrics::{Better, Meaning, Numbers, ReadError, RunDir, Spread, SweepDir, Unit};
+use folkmoot_plots::{Drawing, pictures_of_sweep};
+use std::collections::BTreeMap;
+
+/// So many runs of arms are read for their messages and their privacy.
+const MOST_ARMS: usize = 40;
+
+pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
+    let manifest = &sweep.manifest;
+    let (arms, axes) = (findings::arms(sweep), findings::axes(sweep));
+    let mut page = Page::new(&manifest.name, &manifest.question, about(sweep, arms.len()));
+    page.badges = badges(sweep);
+    let mut blocks = Vec::new();
+    let found: Vec<String> = findings::apart(sweep).iter().map(findings::Apart::sentence).collect();
+    if !found.is_empty() {
+        blocks.push(Block::List(found));
+    }
+    blocks.push(Block::Table(headline(sweep, &arms, &axes)));
+    blocks.extend(targets(sweep, &arms, &axes).into_iter().map(Block::Table));
+    page.add("answer", "Answer", blocks);
+    page.add("warnings", "Warnings", run::warnings(&findings::warnings(sweep)?));
+    let figures = pictures_of_sweep(sweep, &Drawing::default(), "f")?
+        .into_iter()
+        .map(Block::Picture);
+    page.add("figures", "Figures", figures.collect());
+    let runs = first_runs(sweep, &arms)?;
+    page.add("messages", "Messages", messages(&arms, &axes, &runs));
+    page.add("privacy", "Privacy", privacy(sweep, &arms, &axes, &runs));
+    if let Some((_, first)) = runs.first() {
+        let mut data = parts::data(first)?;
+        if !data.is_empty() {
+            let all = sweep.points.len();
+            data.insert(
+                0,
+                Block::Text(format!(
+                    "As in {}; the directory of each of the {} has its own.",
+                    name_of(first),
+                    counted(all, "point")
+                )),
+            );
+        }
+        page.add("data", "Data and clients", data);
+    }
+    page.add("repeat", "Repeat it", repeat(sweep));
+    Ok(page)
+}
+
+fn name_of(run: &RunDir) -> String {
+    run.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+pub(crate) fn about(sweep: &SweepDir, n_arms: usize) -> String {
+    let manifest = &sweep.manifest;
+    let seeds: Vec<String> = manifest.seeds.iter().map(u64::to_string).collect();
+    let shown = match seeds.len() {
+        0..=8 => format!(" ({})", seeds.join(", ")),
+        _ => String::new(),
+    };
+    let data: Vec<&str> = manifest.data_fingerprints.keys().map(String::as_str).collect();
+    let data = if data.is_empty() {
+        String::new()
+    } else {
+        format!(" on {}", data.join(", "))
+    };
+    format!(
+        "{}{data}, each under {}{shown}.",
+        counted(n_arms, "arm"),
+        counted(seeds.len(), "seed")
+    )
+}
+
+pub(crate) fn badges(sweep: &SweepDir) -> Vec<String> {
+    let mut badges = Vec::new();
+    badges.extend(sweep.unfinished().map(|there| format!("Not finished: {there} so far")));
+    if sweep.manifest.dry_run {
+        badges.push("A dry run: every message simulated, nothing learned".to_owned());
+    }
+    badges
+}
+
+/// A number of a sweep: what is known of it.
+pub(crate) struct Known {
+    pub(crate) words: String,
+    unit: Unit,
+    meaning: Option<Meaning>,
+}
+
+impl Known {
+    /// A value of it, in its unit.
+    pub(crate) fn written(&self, number: f64) -> String {
+        parts::written(self.unit, number)
+    }
+}
+
+pub(crate) fn known(sweep: &SweepDir, name: &str) -> Known {
+    let numbers = Numbers {
+        summary: &BTreeMap::new(),
+        units: &sweep.manifest.units,
+        terms: &sweep.manifest.terms,
+    };
+    let answer = numbers.answer(name);
+    Known {
+        words: answer.words,
+        unit: sweep.manifest.units.get(base(name)).copied().unwrap_or_default(),
+        meaning: answer.meaning,
+    }
+}
+
+/// The mean of what runs say, and half of its interval below it.
+pub(crate) fn cell(numbers: &[f64], unit: Unit, if_none: &str) -> Cell {
+    if numbers.is_empty() {
+        return Cell::number(if_none, f64::NAN);
+    }
+    let (text, detail) = parts::with_interval(unit, numbers);
+    Cell {
+        detail,
+        ..Cell::number(text, Spread::of(numbers).mean)
+    }
+}
+
+/// What an arm is called.
+pub(crate) fn label(values: &[String]) -> String {
+    match values {
+        [] => "the only arm".to_owned(),
+        values => values.join(", "),
+    }
+}
+
+fn of_arm(arm: &Arm<'_>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = arm
+        .values
+        .iter()
+        .map(|text| match text.parse::<f64>() {
+            Ok(value) => Cell::number(text, value),
+            Err(_) => Cell::text(text),
+        })
+        .collect();
+    if let Some(last) = cells.last_mut().filter(|_| arm.is_warned()) {
+        last.detail = "with warnings".to_owned();
+    }
+    cells
+}
+
+/// With a small first letter, unless it begins with an abbreviation.
+fn small(words: &str) -> String {
+    match words.chars().nth(1).is_some_and(char::is_lowercase) {
+        true => words
+            .chars()
+            .take(1)
+            .flat_map(char::to_lowercase)
+            .chain(words.chars().skip(1))
+            .collect(),
+        false => words.to_owned(),
+    }
+}
+
+/// The headline by arm, each number with its references below.
+fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Table {
+    let columns = findings::columns(sweep, arms);
+    let mut heads: Vec<Column> = axes.iter().map(|axis| Column::text(axis)).collect();
+    let mut rows: Vec<Vec<Cell>> = arms.iter().map(of_arm).collect();
+    for column in &columns {
+        let known = known(sweep, &column.name);
+        let text = match &column.reference {
+            Some((_, label)) => format!("… {}", label.replace('_', " ")),
+            None => known.words.clone(),
+        };
+        heads.push(Column {
+            about: known
+                .meaning
+                .as_ref()
+                .map_or(String::new(), |meaning| meaning.about.clone()),
+            ..Column::number(&text)
+        });
+        let means: Vec<f64> = column
+            .cells
+            .iter()
+            .map(|cell| cell.mean)
+            .filter(|mean| mean.is_finite())
+            .collect();
+        let better = known
+            .meaning
+            .as_ref()
+            .and_then(|meaning| meaning.better)
+            .filter(|_| column.reference.is_none());
+        let best = match better {
+            Some(Better::Higher) => means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Some(Better::Lower) => means.iter().copied().fold(f64::INFINITY, f64::min),
+            None => f64::NAN,
+        };
+        // Where all are alike none is best.
+        let differ = means.iter().any(|mean| *mean != best);
+        for (arm, row) in arms.iter().zip(&mut rows) {
+            let if_none = if column.reference.is_some() { "–" } else { "n/a" };
+            let mut cell = cell(&arm.numbers(&column.name), known.unit, if_none);
+            if column.reference.is_some() {
+                cell.detail.clear();
+            }
+            cell.is_best = differ && Spread::of(&arm.numbers(&column.name)).mean == best;
+            row.push(cell);
+        }
+    }
+    let mut table = Table::new("The answer by arm", heads, rows, "points.csv");
+    table.notes.push(
+        "Means over seeds, with half of the 95 % interval (Student's t) below; in bold the best mean, whatever the interval.".to_owned(),
+    );
+    table
+}
+
+/// What each target took.
+fn targets(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Vec<Table> {
+    use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
+    let table = |reached: findings::Reached| {
+        let place = format!("[{}={}]", reached.score, reached.value);
+        let heads = ["Rounds", "Virtual time", "Bytes on the wire"].map(Column::number);
+        let heads = axes
+            .iter()
+            .map(|axis| Column::text(axis))
+            .chain([Column::text("Reached")])
+            .chain(heads);
+        let row = |(arm, (n, _)): (&Arm<'_>, &(String, _))| {
+            let took = [(ROUNDS, Unit::Count), (TIME, Unit::Seconds), (BYTES, Unit::Bytes)];
+            let took = took.map(|(number, unit)| cell(&arm.numbers(&format!("{number}{place}")), unit, "not reached"));
+            let cells = of_arm(arm)
+                .into_iter()
+                .chain([Cell::text(format!("{n} seeds"))])
+                .chain(took);
+            cells.collect()
+        };
+        let rows = arms.iter().zip(&reached.arms).map(row).collect();
+        let words = known(sweep, &reached.score).words;
+        let caption = format!("To {} {}", small(&words), reached.value);
+        let mut table = Table::new(&caption, heads.collect(), rows, "points.csv");
+        table.notes.push("Means over the seeds that reached it.".to_owned());
+        table
+    };
+    findings::targets(sweep, arms).into_iter().map(table).collect()
+}
+
+/// The run of each arm under its first seed, as far as they are there: a sweep may have been copied without its runs.
+fn first_runs<'a>(sweep: &SweepDir, arms: &[Arm<'a>]) -> Result<Vec<(&'a [String], RunDir)>, ReadError> {
+    let points = sweep.manifest.points();
+    let dir = |arm: &Arm<'a>| {
+        let point = points.get(arm.rows.first()?.point as usize)?;
+        let dir = sweep.manifest.point_path(&sweep.path, point);
+        dir.join(MANIFEST).is_file().then_some((arm.values, dir))
+    };
+    let there = arms.iter().take(MOST_ARMS).filter_map(dir);
+    there.map(|(values, dir)| Ok((values, RunDir::open(&dir)?))).collect()
+}
+
+/// What is said of tables that hold the first run of each arm.
+fn of_first(arms: &[Arm<'_>], runs: &[(&[String], RunDir)]) -> String {
+    let seed = runs.first().map_or(0, |(_, run)| run.manifest.seed);
+    let left = match arms.len() - runs.len() {
+        0 => String::new(),
+        n => format!(" {} are left out.", counted(n, "arm")),
+    };
+    format!("Of the run of each arm under its first seed, {seed}.{left}")
+}
+
+fn messages(arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String], RunDir)]) -> Vec<Block> {
+    let of_arms = runs
+        .iter()
+        .map(|(values, run)| (values.to_vec(), run.messages.as_slice()))
+        .collect();
+    let table = parts::messages(axes, &of_arms);
+    let told = table.map(|mut table| {
+        table.notes.push(of_first(arms, runs));
+        Block::Table(table)
+    });
+    told.into_iter().collect()
+}
+
+fn privacy(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String], RunDir)]) -> Vec<Block> {
+    let of_arms = runs
+        .iter()
+        .map(|(values, run)| (values.to_vec(), run.privacy.as_slice()))
+        .collect();
+    let mut blocks = Vec::new();
+    if let Some(mut table) = parts::privacy(axes, &of_arms) {
+        table.notes.push(of_first(arms, runs));
+        blocks.push(Block::Table(table));
+    }
+    let mut rows = Vec::new();
+    let names = sweep.points.iter().flat_map(|row| row.summary.keys());
+    for name in parts::attacks(names, &sweep.manifest.terms) {
+        let known = known(sweep, name);
+        let Some(meaning) = &known.meaning else { continue };
+        for arm in arms {
+            let numbers = arm.numbers(name);
+            if numbers.is_empty() {
+                continue;
+            }
+            let prefix = format!("{name}@");
+            let references = arm.rows.first().into_iter().flat_map(|row| row.summary.keys());
+            let references = references.filter_map(|other| {
+                let label = other.strip_prefix(&prefix)?.replace('_', " ");
+                Some((label, Spread::of(&arm.numbers(other)).mean))
+            });
+            let references: Vec<(String, f64)> = references.collect();
+            let mut reached = cell(&numbers, known.unit, "");
+            let details = [reached.detail, parts::list(known.unit, &references)];
+            reached.detail = details
+                .into_iter()
+                .filter(|detail| !detail.is_empty())
+                .collect::<Vec<_>>()
+                .join("; ");
+            let mut cells = parts::attack(&known.words, reached, Spread::of(&numbers).mean, meaning);
+            // What it is is said once for all arms.
+            if arm.values != arms[0].values {
+                cells[0].detail.clear();
+            }
+            rows.push(of_arm(arm).into_iter().chain(cells).collect());
+        }
+    }
+    if !rows.is_empty() {
+        let mut table = Table::new(
+            "What attackers have reached",
+            parts::attack_columns(axes),
+            rows,
+            "points.csv",
+        );
+        table.notes.push(parts::OF_ATTACKS.to_owned());
+        blocks.push(Block::Table(table));
+    }
+    blocks
+}
+
+pub(crate) fn repeat(sweep: &SweepDir) -> Vec<Block> {
+    let manifest = &sweep.manifest;
+    let mut facts = vec![
+        ("Version".to_owned(), manifest.version.clone()),
+        ("Target".to_owned(), manifest.target.clone()),
+        ("Points".to_owned(), count(manifest.n_points() as u64)),
+    ];
+    let prints = manifest.data_fingerprints.iter();
+    facts.extend(prints.map(|(name, print)| (format!("Fingerprint of {name}"), print.clone())));
+    vec![Block::Code(manifest.command.clone()), Block::Facts(facts)]
+}

@@ -1,0 +1,165 @@
+//! `folkmoot new`: a crate of one's own with a strategy, a card, and a program that has every subcommand for them.
+
+use crate::args::NewArgs;
+use crate::context::quoted;
+use crate::exit::Exit;
+use crate::output::print;
+use folkmoot_metrics::run_dir::write_whole;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What the crate is made of: the example of a strategy from another crate, which is built and tested with this program.
+const CODE: &str = include_str!("../examples/rumour/src/main.rs");
+const CARD: &str = include_str!("../examples/rumour/rumour.ron");
+
+/// What the example depends on, and where each lies in a checkout.
+const CRATES: [(&str, &str); 5] = [
+    ("folkmoot", ""),
+    ("folkmoot-draws", "sim/draws"),
+    ("folkmoot-engine", "sim/engine"),
+    ("folkmoot-parts", "sim/parts"),
+    ("folkmoot-strategies", "sim/strategies"),
+];
+
+pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
+    let name = args.name.as_str();
+    check(name)?;
+    let refuse = |why: String| Exit::usage(format!("error: {why}"));
+    let dir = Path::new(name);
+    if dir.exists() {
+        return Err(refuse(format!(
+            "{name}: is there already and is never overwritten; choose another name"
+        )));
+    }
+    let checkout = args.checkout.canonicalize();
+    let checkout = checkout.map_err(|error| refuse(format!("--checkout {}: {error}", args.checkout.display())))?;
+    if let Some((missing, path)) = CRATES
+        .iter()
+        .find(|(_, path)| !checkout.join(path).join("Cargo.toml").is_file())
+    {
+        return Err(refuse(format!(
+            "--checkout {}: is no checkout of Folkmoot's sources: there is no crate {missing} in {}",
+            args.checkout.display(),
+            checkout.join(path).display()
+        )));
+    }
+    write_whole(
+        &dir.join("Cargo.toml"),
+        manifest(name, &checkout.to_string_lossy()).as_bytes(),
+    )?;
+    write_whole(&dir.join("src/main.rs"), renamed(CODE, name).as_bytes())?;
+    write_whole(&dir.join(format!("{name}.ron")), renamed(CARD, name).as_bytes())?;
+    let place = quoted(name);
+    print(&format!(
+        "{name}/ has a strategy of its own (src/main.rs) and a card for it ({name}.ron)\n  \
+         cd {place} && cargo run --release -- run {name}\n\
+         the first build takes minutes; from then on the program knows every subcommand: check, sweep, explain, plot, …"
+    ))
+}
+
+/// What Cargo takes as the name of a package and a program, and Rust, in capitals, as that of a type.
+fn check(name: &str) -> Result<(), Exit> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_word = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
+    let is_taken =
+        name.starts_with("folkmoot") || ["build", "deps", "examples", "incremental", "serde", "test"].contains(&name);
+    match is_word && !is_taken && !name.ends_with('-') && name.len() <= 64 {
+        true => Ok(()),
+        false => Err(Exit::usage(format!(
+            "error: {name:?} cannot be the name of a crate here: give small letters, digits and hyphens, a letter first, 64 at most, none \
+             of Cargo's and Folkmoot's own names; as in my-strategy"
+        ))),
+    }
+}
+
+fn manifest(name: &str, checkout: &str) -> String {
+    let mut text = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n"
+    );
+    for (of, path) in CRATES {
+        let path = Path::new(checkout).join(path);
+        let _ = writeln!(
+            text,
+            "{of} = {{ path = {:?} }}",
+            path.to_string_lossy().trim_end_matches('/')
+        );
+    }
+    text += "serde = { version = \"1\", features = [\"derive\"] }\n\n\
+             # One that stands alone, also below another.\n[workspace]\n";
+    text
+}
+
+/// The example under another name: that of the program and card, and in capitals that of the strategy.
+fn renamed(text: &str, name: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase())
+            .into_iter()
+            .chain(letters)
+            .collect::<String>()
+    };
+    let strategy: String = name.split('-').map(capital).collect();
+    text.replace("Rumour", &strategy)
+        .replace("`rumour run rumour`", &format!("`{name} run {name}`"))
+        .replace(
+            "\"rumour\", include_str!(\"../rumour.ron\")",
+            &format!("\"{name}\", include_str!(\"../{name}.ron\")"),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crate_depends_on_what_the_example_does() {
+        let example = include_str!("../examples/rumour/Cargo.toml");
+        let (_, of_example) = example.split_once("[dependencies]\n").unwrap();
+        let (of_example, _) = of_example.split_once("\n\n").unwrap();
+        let names = |lines: &str| -> Vec<String> {
+            let name = |line: &str| line.split([' ', '.']).next().unwrap().to_owned();
+            lines.lines().map(name).collect()
+        };
+        let made = manifest("gossip", "/somewhere");
+        let (_, made) = made.split_once("[dependencies]\n").unwrap();
+        let (made, _) = made.split_once("\n\n").unwrap();
+        assert_eq!(names(made), names(of_example));
+        assert!(made.contains("folkmoot = { path = \"/somewhere\" }"), "{made}");
+    }
+
+    #[test]
+    fn program_card_and_strategy_have_the_name() {
+        let code = renamed(CODE, "two-step");
+        assert!(
+            code.contains("`two-step run two-step`") && code.contains("struct TwoStep {"),
+            "{code}"
+        );
+        assert!(
+            code.contains(".add_card(\"two-step\", include_str!(\"../two-step.ron\"))"),
+            "{code}"
+        );
+        assert!(renamed(CARD, "two-step").contains("strategy: TwoStep(fanout: 2)"));
+    }
+
+    #[test]
+    fn names_that_cargo_or_rust_would_refuse_are_refused() {
+        for name in [
+            "",
+            "Rumour",
+            "1st",
+            "-a",
+            "a-",
+            "a_b",
+            "folkmoot-x",
+            "test",
+            "é",
+            "a/b",
+            &"a".repeat(65),
+        ] {
+            assert!(check(name).is_err(), "{name}");
+        }
+        assert!(["gossip", "two-step", "x2"].iter().all(|name| check(name).is_ok()));
+    }
+}

@@ -1,0 +1,358 @@
+//! The book in `sim/book`: every command, card, output and link in it holds.
+//!
+//! A page is one session in a folder of its own, from top to bottom, by what its fences are called:
+//!
+//! - `sh` is run and must end well, `sh,fails` must not; a `text` right behind it is what it prints, where `[…]` stands for anything.
+//!   `UPDATE_GOLDEN=1` writes those without `[…]` anew.
+//! - `sh,ignore` cannot be run here; its `folkmoot …` lines must have arguments that there are, and files that it names exist.
+//! - `ron,file=NAME` is a card, written to that file and checked; `ron,fields` are fields of one.
+//! - `{{#include FILE}}` brings a file of the repository, which is the only way for code in Rust; `python` is run by `sim/python/tests`; `r` where there is an R.
+
+use crate::support::{FOLKMOOT, TempDir, root};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What stands in a page for what was left out.
+const ELIDED: &str = "[…]";
+
+/// What stands around fields to make a card of them.
+const AROUND: &str = "dataset: GraphClasses(n_graphs: 40, n_classes: 2), partition: Iid(n_clients: 4)";
+const STRATEGY: &str = "strategy: FedAvg(inputs: Degree())";
+
+fn source() -> PathBuf {
+    root().join("sim/book/src")
+}
+
+/// Every page by its name, those written by the program among them.
+fn pages() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, bytes) in crate::support::files(&source()) {
+        if name.ends_with(".md") {
+            found.push((name, String::from_utf8(bytes).unwrap()));
+        }
+    }
+    assert!(found.len() > 20, "{}", found.len());
+    found
+}
+
+/// A fenced block: its name with what is behind it, the line where it begins, and its text.
+struct Fence {
+    name: String,
+    line: usize,
+    text: String,
+}
+
+fn fences(page: &str) -> Vec<Fence> {
+    let mut found: Vec<Fence> = Vec::new();
+    let mut is_open = false;
+    for (line, number) in page.lines().zip(1..) {
+        match (line.strip_prefix("```"), is_open) {
+            (Some(name), false) => {
+                let name = name.to_owned();
+                let text = String::new();
+                found.push(Fence {
+                    name,
+                    line: number,
+                    text,
+                });
+                is_open = true;
+            }
+            (Some(_), true) => is_open = false,
+            (None, true) => {
+                let fence = found.last_mut().unwrap();
+                fence.text += line;
+                fence.text.push('\n');
+            }
+            (None, false) => {}
+        }
+    }
+    assert!(!is_open, "a fence is not closed");
+    found
+}
+
+fn ended(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// Runs a script in `temp` with the program on the path; what it says on stderr comes where it is said.
+fn shell(temp: &TempDir, script: &str) -> Output {
+    let bin = Path::new(FOLKMOOT).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let script = format!("exec 2>&1\n{script}");
+    let mut command = Command::new("bash");
+    command
+        .args(["-euo", "pipefail", "-c", &script])
+        .current_dir(temp.path());
+    command
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env_remove("FOLKMOOT_DATA");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// Whether `text` is `wanted`, in which [`ELIDED`] stands for anything.
+fn fits(wanted: &str, text: &str) -> bool {
+    let mut rest = text;
+    let parts: Vec<&str> = wanted.split(ELIDED).collect();
+    for (part, i) in parts.iter().zip(0..) {
+        let at = match i {
+            0 => rest.starts_with(part).then_some(0),
+            // The last goes to the end.
+            _ if i + 1 == parts.len() => rest.ends_with(part).then(|| rest.len() - part.len()),
+            _ => rest.find(part),
+        };
+        let Some(at) = at else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    parts.len() > 1 || rest.is_empty()
+}
+
+/// Plays a page in `temp`, and returns it with what its commands print.
+fn play(temp: &TempDir, name: &str, page: &str) -> String {
+    let mut said: Option<String> = None;
+    let mut played = page.to_owned();
+    for Fence {
+        name: fence,
+        line,
+        text,
+    } in fences(page)
+    {
+        let at = format!("{name}:{line}");
+        let before = said.take();
+        let included = text
+            .trim()
+            .strip_prefix("{{#include ")
+            .and_then(|rest| rest.strip_suffix("}}"));
+        if let Some(file) = included {
+            assert!(
+                source().join(name).parent().unwrap().join(file).is_file(),
+                "{at}: {file}"
+            );
+            continue;
+        }
+        match fence.split_once(',').unwrap_or((&fence, "")) {
+            ("sh", "") | ("sh", "fails") => {
+                let output = shell(temp, &text);
+                let wanted = fence == "sh";
+                assert_eq!(output.status.success(), wanted, "{at}: {text}\n{}", ended(&output));
+                said = Some(ended(&output));
+            }
+            ("sh", "ignore") => parses(temp, &at, &text),
+            ("text", "") => {
+                let before = before.unwrap_or_else(|| panic!("{at}: no command stands before this text"));
+                if std::env::var_os("UPDATE_GOLDEN").is_some() && !text.contains(ELIDED) {
+                    played = played.replacen(&format!("```text\n{text}```"), &format!("```text\n{before}```"), 1);
+                } else {
+                    assert!(fits(&text, &before), "{at}: wanted\n{text}\ngot\n{before}");
+                }
+            }
+            ("ron", "fields") => {
+                let strategy = if text.contains("strategy:") { "" } else { STRATEGY };
+                let data = if text.contains("dataset:") { "" } else { AROUND };
+                temp.write(
+                    "fields.ron",
+                    format!("({}\n{strategy}\n)", [data, &text].join(",\n").trim_start_matches(',')),
+                );
+                temp.run(&["check", "fields.ron"]).done();
+            }
+            ("ron", file) => {
+                let file = file
+                    .strip_prefix("file=")
+                    .unwrap_or_else(|| panic!("{at}: a card is written to a file"));
+                temp.write(file, &text);
+                let checked = temp.run(&["check", file]);
+                let is_wrong = file.starts_with("wrong");
+                assert_eq!(checked.code, Some(if is_wrong { 2 } else { 0 }), "{at}: {checked:#?}");
+            }
+            ("python", "") => {}
+            ("r", "") => {
+                // An R is a quarter of a gigabyte; who has one tries it.
+                if Command::new("Rscript").arg("--version").output().is_ok() {
+                    temp.write("page.R", &text);
+                    let output = shell(temp, "Rscript page.R");
+                    assert!(output.status.success(), "{at}: {}", ended(&output));
+                }
+            }
+            _ => panic!("{at}: nobody tries what is called {fence:?}"),
+        }
+    }
+    played
+}
+
+/// Of a script that cannot be run here: every `folkmoot …` has a subcommand and options that there are, and every file of ours exists.
+fn parses(temp: &TempDir, at: &str, script: &str) {
+    for line in script.lines() {
+        let words: Vec<&str> = line.split(" #").next().unwrap().split(' ').collect();
+        for word in words.iter().filter(|word| word.starts_with("tests/")) {
+            assert!(root().join(word).exists(), "{at}: {line}");
+        }
+        if let Some(program) = words.iter().position(|word| *word == "folkmoot") {
+            let args = words[program + 1..].join(" ");
+            let output = shell(temp, &format!("folkmoot {args} --help"));
+            assert!(output.status.success(), "{at}: {line}\n{}", ended(&output));
+        } else {
+            let other = words.iter().find(|word| !word.contains('=')).unwrap();
+            assert!(["cargo", "pip", "python"].contains(other), "{at}: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_command_card_and_output_of_the_book_holds() {
+    let pages = pages();
+    std::thread::scope(|scope| {
+        for (name, page) in &pages {
+            scope.spawn(move || {
+                let played = play(&TempDir::new(), name, page);
+                if played != *page {
+                    fs::write(source().join(name), played).unwrap();
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn an_output_that_a_page_makes_up_is_found() {
+    let page = |text: &str| format!("```sh\nfolkmoot --version\n```\n\n```text\n{text}\n```\n");
+    let temp = TempDir::new();
+    let holds = |page: String| std::panic::catch_unwind(|| play(&temp, "planted", &page)).is_ok();
+    assert!(holds(page("folkmoot […]")));
+    assert!(!holds(page("folkmeet […]")));
+    assert!(!holds(page("folkmoot […] beta")));
+    assert!(!holds("```sh\nfolkmoot check nosuch.ron\n```\n".to_owned()));
+    assert!(!holds("```sh,fails\nfolkmoot --version\n```\n".to_owned()));
+    assert!(!holds(
+        "```sh,ignore\nmpirun -n 2 folkmoot run karate --nosuch\n```\n".to_owned()
+    ));
+    assert!(!holds("```ron,fields\nnetwrok: Ideal\n```\n".to_owned()));
+    assert!(!holds("```console\nls\n```\n".to_owned()));
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    let temp = TempDir::new();
+    temp.run(&["man", "--markdown", "--to", "reference"]).done();
+    let written = crate::support::files(&temp.join("reference"));
+    let dir = source().join("reference");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        for (name, bytes) in &written {
+            fs::write(dir.join(name), bytes).unwrap();
+        }
+    }
+    crate::support::assert_same(
+        &crate::support::files(&dir),
+        &written,
+        "UPDATE_GOLDEN=1 writes sim/book/src/reference",
+    );
+}
+
+/// The papers' errata as the claims have them, with what was measured of each, a table a system.
+fn errata() -> String {
+    let mut page = "# Errata of the papers\n\nWhat cannot be as a paper prints it: the claims that an erratum concerns, and what became of them. With seeds, \
+        commands and all other claims: `scenarios/results`.\n"
+        .to_owned();
+    for one in crate::audit::recorded().0 {
+        let mut rows: Vec<(String, String)> = Vec::new();
+        for (claim, finding) in one.rows().filter(|(claim, _)| !claim.erratum.is_empty()) {
+            let why = [&*finding.verdict.to_string(), &finding.why, &claim.note];
+            let why: Vec<&str> = why.into_iter().filter(|text| !text.is_empty()).collect();
+            let printed = [&*claim.at, &claim.printed];
+            let printed: Vec<&str> = printed.into_iter().filter(|text| !text.is_empty()).collect();
+            let cells = [
+                &*claim.erratum,
+                &claim.claim,
+                &printed.join(": "),
+                &finding.text(),
+                &why.join("; "),
+            ];
+            let cells = cells.map(|cell| cell.replace('|', "\\|").replace('*', "\\*").replace('\n', " "));
+            rows.push((claim.erratum.clone(), format!("| {} |\n", cells.join(" | "))));
+        }
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        let rows: Vec<String> = rows.into_iter().map(|(_, row)| row).collect();
+        page += &format!(
+            "\n## {}\n\n{}\n\n| | what the paper says | where: printed | measured | verdict |\n|---|---|---|---|---|\n{}",
+            one.claims.system,
+            one.claims.paper,
+            rows.concat()
+        );
+    }
+    page
+}
+
+#[test]
+fn the_errata_are_those_of_the_claims() {
+    let path = source().join("systems/errata.md");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, errata()).unwrap();
+    }
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == errata(),
+        "UPDATE_GOLDEN=1 writes sim/book/src/systems/errata.md"
+    );
+}
+
+/// What a heading is linked by.
+fn slug(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Where the links of a page lead: behind each `](`.
+fn links(page: &str) -> Vec<&str> {
+    let starts = page.match_indices("](").map(|(at, _)| at + 2);
+    starts.map(|at| page[at..].split(')').next().unwrap()).collect()
+}
+
+#[test]
+fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
+    let pages = pages();
+    let text_of = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let listed: BTreeSet<&str> = links(&pages.iter().find(|(name, _)| name == "SUMMARY.md").unwrap().1)
+        .into_iter()
+        .collect();
+    for (name, page) in &pages {
+        assert!(
+            name == "SUMMARY.md" || listed.contains(name.as_str()),
+            "{name} is not in SUMMARY.md"
+        );
+        for link in links(page).into_iter().filter(|link| !link.starts_with("https://")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let here = source().join(name);
+            let target = if file.is_empty() {
+                here
+            } else {
+                here.parent().unwrap().join(file)
+            };
+            assert!(target.is_file(), "{name} links {link}");
+            let headings = text_of(&target);
+            let has = |anchor: &str| {
+                headings
+                    .lines()
+                    .any(|line| line.starts_with('#') && slug(line.trim_start_matches('#')) == anchor)
+            };
+            assert!(anchor.is_empty() || has(anchor), "{name} links {link}");
+        }
+        // Files of the repository are named, not linked: they are not part of the book.
+        for token in page
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|token| !token.contains([' ', '*', '…']))
+        {
+            let rooms = ["metrics/", "plots/", "scenarios/", "sim/", "tests/"];
+            if rooms.iter().any(|room| token.starts_with(room)) {
+                assert!(root().join(token).exists(), "{name} names {token}");
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Pages of results, and what they are made of: how the data are shared out.
+
+use crate::support::{TempDir, files, karate, rough, run_args};
+use folkmoot_metrics::RunDir;
+
+fn page(temp: &TempDir, name: &str) -> String {
+    std::fs::read_to_string(temp.join(name)).unwrap()
+}
+
+#[test]
+fn a_run_has_a_page_that_is_no_part_of_its_result() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "out");
+    karate().lay(&temp, "twin");
+    let before = files(&temp.join("out"));
+    assert_eq!(temp.run(&["report", "out"]).done(), "out/report.html\n");
+    let page = page(&temp, "out/report.html");
+    for text in [
+        "What does every phase of FedWalk send",
+        "34 clients on Karate",
+        "How the data are shared out",
+        "78 (100.0 %)",
+        "Edges found",
+        "Blind guess",
+        "folkmoot run karate",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // Again, and on one thread, the same; and nothing else is touched or in anybody's way.
+    temp.run(&["report", "out", "--threads", "1", "--out", "elsewhere/page.html"])
+        .done();
+    assert_eq!(self::page(&temp, "elsewhere/page.html"), page);
+    let mut after = files(&temp.join("out"));
+    after.remove("report.html").unwrap();
+    assert_eq!(before, after);
+    temp.run(&["verify", "out"]).done();
+    temp.run(&["compare", "out", "twin"]).done();
+}
+
+#[test]
+fn what_is_not_whole_or_not_measured_says_so() {
+    let temp = TempDir::new();
+    temp.run(&run_args(&["fed-avg/small"], "dry", &["--dry-run"])).done();
+    temp.run(&["report", "dry"]).done();
+    let page = page(&temp, "dry/report.html");
+    assert!(
+        page.contains("A dry run: every message simulated") && page.contains("An ideal world"),
+        "{page}"
+    );
+
+    temp.run(&["report", "nowhere"])
+        .refused(&["nowhere", "neither a run nor a sweep directory"]);
+    karate().lay(&temp, "out");
+    temp.run(&["report", "out", "nowhere"])
+        .refused(&["nowhere", "neither a run nor"]);
+    temp.write("out/split.csv", "client\n");
+    temp.run(&["report", "out"]).refused(&["split.csv: line 1"]);
+    temp.write("out/messages.csv", "phase\n");
+    temp.run(&["report", "out"]).refused(&["messages.csv: line 1"]);
+    assert!(!temp.join("out/report.html").exists());
+}
+
+#[test]
+fn two_runs_stand_side_by_side_with_what_was_asked_first() {
+    let temp = TempDir::new();
+    karate().lay(&temp, "a");
+    rough().lay(&temp, "b");
+    assert_eq!(temp.run(&["report", "a", "b"]).done(), "a/report-beside-b.html\n");
+    let page = page(&temp, "a/report-beside-b.html");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("Fields of the two scenarios that differ") < place("B less A"));
+    assert!(place("dataset") < place("Messages by kind"));
+    assert!(page.contains("DcSbm") && page.contains("Karate"));
+}
+
+#[test]
+fn a_sweep_has_a_page_with_its_arms_and_targets() {
+    let temp = TempDir::new();
+    let arms = "sweep=(arms: {\"mean\": {}, \"near\": {\"strategy.training.proximal\": 0.5}}, seeds: [1, 2])";
+    let card = [
+        "sweep",
+        "fed-avg/algorithms",
+        "--set",
+        "strategy.protocol.rounds=3",
+        "--set",
+        arms,
+    ];
+    temp.run(&[&card[..], &["--quiet", "--out", "s"]].concat()).done();
+    temp.run(&["report", "s"]).done();
+    let page = page(&temp, "s/report.html");
+    for text in [
+        "Which algorithm reaches",
+        "2 arms, each under 2 seeds (1, 2)",
+        "near",
+        "To test accuracy 0.9",
+        "The answer by arm",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    karate().lay(&temp, "run");
+    temp.run(&["report", "s", "run"])
+        .refused(&["a run and a sweep", "name two runs or two sweeps"]);
+    std::fs::remove_dir_all(temp.join("s/points")).unwrap();
+    // A sweep may be copied without its runs.
+    temp.run(&["report", "s"]).done();
+}
+
+#[test]
+fn the_split_says_who_has_what_before_the_run_begins() {
+    let run = &karate().run;
+    let division = run.manifest.division.clone().unwrap();
+    assert_eq!(
+        (division.items, division.clients, division.edges, division.cut_edges),
+        (34, 34, 78, 78)
+    );
+    assert_eq!(run.split.len(), 34);
+    assert!(
+        run.split
+            .iter()
+            .all(|row| row.shard_size == 1 && row.items == 1 && row.inner_edges == 0)
+    );
+    assert_eq!(run.split.iter().map(|row| row.cut_edges).sum::<u64>(), 2 * 78);
+
+    let temp = TempDir::new();
+    let shown = temp.run(&["show", "karate", "--resolved"]).done();
+    assert!(
+        shown.contains("edges in no shard") && shown.contains("78 of 78"),
+        "{shown}"
+    );
+
+    temp.run(&run_args(&["fed-avg/small"], "parts", &["--dry-run"])).done();
+    let parts = RunDir::open(&temp.join("parts")).unwrap();
+    let division = parts.manifest.division.clone().unwrap();
+    let mut clients: Vec<_> = parts
+        .split
+        .iter()
+        .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
+        .collect();
+    clients.dedup();
+    assert_eq!(clients.len() as u64, division.clients);
+    let sizes: Vec<u64> = parts.clients.iter().map(|row| row.shard_size).collect();
+    assert_eq!(clients.iter().map(|client| client.1).collect::<Vec<_>>(), sizes);
+    let inner: u64 = clients.iter().map(|client| client.2).sum();
+    assert_eq!(inner + division.cut_edges, division.edges);
+}
