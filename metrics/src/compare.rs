@@ -2,7 +2,7 @@
 
 use crate::run_dir::{ReadError, RunDir, SUMMARY, result_files};
 use crate::run_dir::{encode_summary, read_bytes};
-use crate::table::decode_cells;
+use crate::table::{bare, decode_cells};
 use std::fmt;
 use std::path::Path;
 
@@ -84,7 +84,8 @@ fn compare_tables(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, 
                 b,
             }));
         };
-        if let Some(column) = (0..header.len()).find(|&column| a.get(column) != b.get(column)) {
+        let number = |row: &csv::StringRecord, column| row.get(column).map(|cell| bare(cell.as_bytes()).to_owned());
+        if let Some(column) = (0..header.len()).find(|&column| number(a, column) != number(b, column)) {
             return Ok(Some(Difference {
                 file: name.to_owned(),
                 line: Some(*line),

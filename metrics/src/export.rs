@@ -14,7 +14,7 @@ mod parquet;
 use crate::curves::{Curve, CurvePoint, curves};
 use crate::run_dir::{ReadError, RunDir};
 use crate::sweep_dir::{Axis, SWEEP, SweepDir};
-use crate::table::{encode_cells, number_text, parse_number};
+use crate::table::{encode_cells, float_text, parse_number};
 use parquet::Column;
 use std::path::Path;
 
@@ -99,11 +99,11 @@ impl Export {
             let own = [
                 run.seed.to_string(),
                 point.round.to_string(),
-                number_text(point.virtual_s),
+                float_text(point.virtual_s),
                 point.bytes.to_string(),
                 curve.split.clone(),
                 curve.metric.clone(),
-                number_text(point.value),
+                float_text(point.value),
                 point.n.to_string(),
             ];
             run.values.iter().cloned().chain(own).collect()

@@ -1,7 +1,7 @@
 //! The tables of the run directory as CSV text: which columns, in which order, and how a number is spelled.
 //!
 //! Promises: the header row is always there; reading what was written gives the same bits back; a float has its
-//! shortest form that does so; equal tables have equal bytes.
+//! shortest form that does so, and is a float for every reader (`3.0`, not `3`); equal tables have equal bytes.
 
 use crate::ids::Direction;
 use std::fmt;
@@ -22,7 +22,42 @@ pub fn number_text(x: f64) -> String {
     }
 }
 
-/// The inverse of [`number_text`]; also takes every other decimal form.
+/// As [`number_text`], with `.0` behind a whole number: a cell of a column that may hold fractions, so that whoever guesses a column's type
+/// by its cells guesses the same in every run.
+pub fn float_text(x: f64) -> String {
+    let mut text = number_text(x);
+    if is_whole(text.as_bytes()) {
+        text.push_str(".0");
+    }
+    text
+}
+
+fn is_whole(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// A cell without the `.0` of [`float_text`].
+pub(crate) fn bare(cell: &[u8]) -> &[u8] {
+    match cell.strip_suffix(b".0") {
+        Some(whole) if is_whole(whole) => whole,
+        _ => cell,
+    }
+}
+
+/// A table's text with every cell [`bare`], as directories were written before floats had their point: what a fingerprint is taken of, so that
+/// it is one of numbers and not of how they are spelled.
+pub(crate) fn bare_cells(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes.len());
+    for piece in bytes.split_inclusive(|byte| matches!(byte, b',' | b'\n')) {
+        let n = piece.len() - usize::from(piece.ends_with(b",") || piece.ends_with(b"\n"));
+        text.extend_from_slice(bare(&piece[..n]));
+        text.extend_from_slice(&piece[n..]);
+    }
+    text
+}
+
+/// The inverse of [`number_text`] and [`float_text`]; also takes every other decimal form.
 pub fn parse_number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
@@ -31,7 +66,7 @@ pub fn parse_number(text: &str) -> Option<f64> {
 pub trait Field: Sized {
     /// What a cell may hold, for error messages.
     const RULE: &'static str;
-    /// What a cell holds, for readers in other languages: a whole number of a float column has no point, and is a float all the same.
+    /// What a cell holds, for readers in other languages.
     const HOLDS: &'static str;
     /// The cell's text.
     fn to_text(&self) -> String;
@@ -59,7 +94,7 @@ impl Field for f64 {
     const RULE: &'static str = "must be a number, inf or nan";
     const HOLDS: &'static str = "a float";
     fn to_text(&self) -> String {
-        number_text(*self)
+        float_text(*self)
     }
     fn from_text(text: &str) -> Option<Self> {
         parse_number(text)
@@ -70,7 +105,7 @@ impl Field for Option<f64> {
     const RULE: &'static str = "must be blank, a number, inf or nan";
     const HOLDS: &'static str = "a float or blank";
     fn to_text(&self) -> String {
-        self.map(number_text).unwrap_or_default()
+        self.map(float_text).unwrap_or_default()
     }
     fn from_text(text: &str) -> Option<Self> {
         if text.is_empty() {
@@ -340,6 +375,20 @@ mod tests {
         for (x, text) in forms {
             assert_eq!(number_text(x), text);
         }
+    }
+
+    #[test]
+    fn a_float_is_one_for_every_reader_and_its_fingerprint_is_of_the_number() {
+        let texts = [3.0, -0.0, 0.5, 1e16, f64::INFINITY, f64::NAN].map(|x: f64| x.to_text());
+        assert_eq!(texts, ["3.0", "-0.0", "0.5", "1e16", "inf", "nan"]);
+        assert_eq!(
+            [Some(2.0), None].map(|x: Option<f64>| x.to_text()),
+            ["2.0".to_owned(), String::new()]
+        );
+        let table = b"a,b\n3.0,-0.0\nx.0,1.50\n.0,\"1.0\"\n10.0,7";
+        let bare: &[u8] = b"a,b\n3,-0\nx.0,1.50\n.0,\"1.0\"\n10,7";
+        assert_eq!(bare_cells(table), bare);
+        assert_eq!(bare_cells(bare), bare);
     }
 
     #[test]

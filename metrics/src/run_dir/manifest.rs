@@ -2,9 +2,10 @@
 
 use super::error::ReadError;
 use crate::metric::Unit;
-use crate::table::{number_text, parse_number};
+use crate::table::{bare_cells, number_text, parse_number};
 use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -159,16 +160,19 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 ///
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
-/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Left out are
+/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Of the tables, cells such as `3.0` are
+/// taken as `3`, so that a fingerprint is one of numbers and not of how they are spelled. Left out are
 /// `timing.csv`, which may differ; `split.csv`, which the data and the card say already; the figures and the report, which are drawn from these files; the checkpoint and the
 /// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();
     for (name, bytes) in files {
+        let is_table = name.ends_with(".csv") && !name.contains('/');
+        let bytes = if is_table { Cow::from(bare_cells(bytes)) } else { Cow::from(bytes) };
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
         hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
+        hasher.update(&bytes);
     }
     hasher.finalize().to_hex().to_string()
 }

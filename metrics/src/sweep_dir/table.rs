@@ -1,7 +1,7 @@
 //! `points.csv`: the summaries of finished points, a row a point.
 
 use super::Axis;
-use crate::table::{TableError, decode_cells, encode_cells, number_text, parse_number};
+use crate::table::{TableError, decode_cells, encode_cells, float_text, parse_number};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of `points.csv`.
@@ -30,7 +30,7 @@ pub(super) fn encode_points(axes: &[Axis], rows: &[PointRow]) -> Vec<u8> {
         cells.extend(
             names
                 .iter()
-                .map(|name| row.summary.get(*name).copied().map(number_text).unwrap_or_default()),
+                .map(|name| row.summary.get(*name).copied().map(float_text).unwrap_or_default()),
         );
         cells
     });
