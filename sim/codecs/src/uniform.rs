@@ -1,0 +1,134 @@
+//! Even steps between the least and the greatest number of a matrix.
+
+use crate::bits::{BitReader, BitWriter, put_f32, take_f32, whole_bytes};
+use crate::range::{Decoder, Encoder, Tree};
+use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
+use folkmoot_draws::{SimRng, unit};
+use folkmoot_parts::part;
+
+/// Each number as one of `2^bits` levels, evenly from the least to the greatest number of its matrix: the least and the step as `f32`s for
+/// each matrix, then the levels.
+#[part(name = "Uniform", about = "even levels of 1 to 16 bits for each matrix")]
+#[derive(Clone, Copy, Debug)]
+pub struct Uniform {
+    /// Bits of a level.
+    #[part(default = 8, in = 1..=16)]
+    pub bits: u32,
+    /// To which of its two levels a number goes.
+    pub rounding: Rounding,
+    /// How levels are written.
+    pub symbols: Symbols,
+    /// Whether the sender keeps what rounding takes away, and adds it to the next.
+    #[part(default = false)]
+    pub feedback: bool,
+}
+
+/// To which of its two levels a number goes.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To the nearer one; halves go up.
+    #[default]
+    Nearest,
+    /// To either, so that the mean over draws is the number itself.
+    Stochastic,
+}
+
+/// How levels are written.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbols {
+    /// With all their bits.
+    #[default]
+    Fixed,
+    /// By a range coder that learns on the way which are frequent, in each message anew.
+    Range,
+}
+
+impl Codec for Uniform {
+    fn encode(&self, values: &[f32], shapes: &[Shape], rng: &mut SimRng, out: &mut Vec<u8>) {
+        let top = ((1_u32 << self.bits) - 1) as f64;
+        let mut levels = Vec::with_capacity(values.len());
+        for (_, matrix) in matrices(values, shapes) {
+            let low = matrix.iter().copied().fold(f32::INFINITY, f32::min);
+            let high = matrix.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let (low, high) = if matrix.is_empty() { (0.0, 0.0) } else { (low, high) };
+            let step = finite((f64::from(high) - f64::from(low)) / top);
+            put_f32(low, out);
+            put_f32(step, out);
+            levels.extend(matrix.iter().map(|x| {
+                let exact = match step {
+                    0.0 => 0.0,
+                    step => (f64::from(*x) - f64::from(low)) / f64::from(step),
+                };
+                let level = match self.rounding {
+                    Rounding::Nearest => (exact + 0.5).floor(),
+                    Rounding::Stochastic => exact.floor() + f64::from(u8::from(unit(rng) < exact - exact.floor())),
+                };
+                level.clamp(0.0, top) as u32
+            }));
+        }
+        put_symbols(self.symbols, self.bits, levels.into_iter(), out);
+    }
+
+    fn decode(&self, mut bytes: &[u8], shapes: &[Shape]) -> Result<Vec<f32>, Damaged> {
+        let mut scales = Vec::with_capacity(shapes.len());
+        for _ in shapes {
+            scales.push((take_f32(&mut bytes)?, take_f32(&mut bytes)?));
+        }
+        let mut levels = take_symbols(self.symbols, self.bits, n_values(shapes), bytes)?.into_iter();
+        let mut values = Vec::with_capacity(levels.len());
+        for ([rows, columns], (low, step)) in shapes.iter().zip(scales) {
+            let number = |level: u32| finite(f64::from(low) + f64::from(level) * f64::from(step));
+            values.extend(levels.by_ref().take(rows * columns).map(number));
+        }
+        Ok(values)
+    }
+
+    fn encoded_len(&self, shapes: &[Shape]) -> Option<u64> {
+        let levels = whole_bytes(n_values(shapes) as u64 * u64::from(self.bits));
+        (self.symbols == Symbols::Fixed).then_some(8 * shapes.len() as u64 + levels)
+    }
+
+    fn feeds_back(&self) -> bool {
+        self.feedback
+    }
+
+    fn suits_models(&self) -> bool {
+        true
+    }
+}
+
+/// Appends symbols of `width` bits each.
+pub(crate) fn put_symbols(how: Symbols, width: u32, symbols: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    match how {
+        Symbols::Fixed => {
+            let mut bits = BitWriter::new(out);
+            symbols.for_each(|symbol| bits.put(u64::from(symbol), width));
+        }
+        Symbols::Range => {
+            let start = out.len();
+            let (mut coder, mut tree) = (Encoder::new(out), Tree::new(width));
+            symbols.for_each(|symbol| coder.put(&mut tree, symbol));
+            coder.finish(start);
+        }
+    }
+}
+
+/// Reads `n` symbols of `width` bits each, to the end of the bytes.
+pub(crate) fn take_symbols(how: Symbols, width: u32, n: usize, bytes: &[u8]) -> Result<Vec<u32>, Damaged> {
+    match how {
+        Symbols::Fixed => {
+            let mut bits = BitReader::new(bytes);
+            let symbols: Result<Vec<u32>, Damaged> = (0..n).map(|_| bits.take(width).map(|x| x as u32)).collect();
+            bits.finish()?;
+            symbols
+        }
+        Symbols::Range => {
+            let (mut coder, mut tree) = (Decoder::new(bytes), Tree::new(width));
+            let symbols = (0..n).map(|_| coder.take(&mut tree)).collect();
+            coder.finish()?;
+            Ok(symbols)
+        }
+    }
+}
