@@ -137,6 +137,11 @@ impl Classifier {
         }
     }
 
+    /// Passes of one training over its items.
+    pub fn epochs(&self) -> u32 {
+        self.training.epochs
+    }
+
     /// Operations of one training: for each weight, node and epoch 2 forward and 4 backward.
     pub fn cost(&self, shard: &Shard) -> f64 {
         let n_nodes = shard.n_train_nodes() as f64;

@@ -116,12 +116,21 @@ impl RoundStrategy for FedAvg {
         self.0.cost(shard)
     }
 
+    fn passes(&self) -> u32 {
+        self.0.epochs()
+    }
+
     fn order(&self, _: Round, (): &()) {}
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
         Trained::model(match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.0.train(task.shard, task.parameters, &mut task.rng()),
+            false => {
+                let epochs = task.passes.unwrap_or(self.0.epochs());
+                self.0
+                    .train_corrected(task.shard, task.parameters, &[], epochs, &mut task.rng())
+                    .0
+            }
         })
     }
 }

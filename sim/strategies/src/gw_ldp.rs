@@ -262,6 +262,10 @@ impl RoundStrategy for GwLdp {
         self.classifier.cost(shard)
     }
 
+    fn passes(&self) -> u32 {
+        self.classifier.epochs()
+    }
+
     fn order(&self, round: Round, _: &Collected) -> Wish {
         match self.brings_extra(round) {
             true => self.wish.clone(),
@@ -282,7 +286,12 @@ impl RoundStrategy for GwLdp {
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
         let parameters = match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.classifier.train(task.shard, task.parameters, &mut task.rng()),
+            false => {
+                let epochs = task.passes.unwrap_or(self.classifier.epochs());
+                self.classifier
+                    .train_corrected(task.shard, task.parameters, &[], epochs, &mut task.rng())
+                    .0
+            }
         };
         // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
         if *task.order != self.wish {

@@ -51,7 +51,7 @@ pub use message::Extra;
 pub use rule::{Mean, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
-pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
+pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
 pub use terms::TERMS;
 
@@ -112,6 +112,12 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// Operations of a client's training in one round: its device takes this over its speed.
     fn cost(&self, shard: Self::Shard<'_>) -> f64;
 
+    /// Passes over its data that a client makes in one round, of the same cost; whoever does part of its work makes some of them
+    /// ([`Task::passes`]). Default: the training is one whole, and a card that wants parts of it is refused.
+    fn passes(&self) -> u32 {
+        1
+    }
+
     /// What the server asks for in `round`, knowing what it has collected.
     fn order(&self, round: Round, collected: &Self::Collected) -> Self::Order;
 
@@ -165,6 +171,8 @@ pub struct Task<'s, 'a, R: RoundStrategy> {
     pub parameters: &'a [f32],
     /// What the client has kept, where [`RoundStrategy::READS_KEPT`].
     pub kept: Option<&'a R::Kept>,
+    /// How many of its [`RoundStrategy::passes`] the client makes; all of them where it is left open.
+    pub passes: Option<u32>,
     cx: &'a JobContext,
 }
 
@@ -176,6 +184,7 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
             order,
             parameters,
             kept: None,
+            passes: None,
             cx,
         }
     }
@@ -232,6 +241,7 @@ impl<E, K> Trained<E, K> {
 }
 
 const INITIAL: Purpose = Purpose(*b"rd-start");
+const PARTIAL: Purpose = Purpose(*b"rd-parts");
 const LOCAL: Purpose = Purpose(*b"rd-local");
 
 /// The place of the protocol's own mechanism, that weights are sent as they are.
@@ -256,6 +266,13 @@ impl<R: RoundStrategy> Rounds<R> {
         if let (true, Err((field, rule))) = (task.n_fixed() > 0, protocol.opens()) {
             return Err(StrategyError(format!("protocol.{field}: {rule}")));
         }
+        if protocol.completeness.partial_prob > 0.0 && task.passes() < 2 {
+            return Err(StrategyError(
+                "protocol.completeness: a client's training is a single pass, which has no parts; raise training.epochs if this system has \
+                 it, or leave completeness out"
+                    .to_owned(),
+            ));
+        }
         Ok(Rounds { task, protocol })
     }
 
@@ -267,6 +284,11 @@ impl<R: RoundStrategy> Rounds<R> {
     /// How rounds go.
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
+    }
+
+    /// How many passes a client makes in a round; `rng` is its own stream for that, in which event or job ever.
+    fn passes(&self, rng: impl FnOnce() -> SimRng) -> u32 {
+        self.protocol.completeness.passes(self.task.passes(), rng)
     }
 
     fn is_secure(&self) -> bool {
@@ -402,6 +424,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         let shard = shard.expect("clients train");
         let mut trained = self.task.train(Task {
             kept: work.kept.as_deref(),
+            passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
             ..Task::new(shard, &work.order, &work.parameters, cx)
         });
         assert_eq!(

@@ -268,9 +268,10 @@ impl Scaffold {
         }
         let own = task.kept.map_or(&nothing, |Change(own)| own);
         let correction = correction(c, own);
+        let epochs = task.passes.unwrap_or(self.classifier.epochs());
         let (y, n_steps) = self
             .classifier
-            .train_corrected(task.shard, x, &correction, &mut task.rng());
+            .train_corrected(task.shard, x, &correction, epochs, &mut task.rng());
         let mut change = match self.renewal {
             _ if n_steps == 0 => nothing,
             Renewal::FromSteps => change_from_steps((&x[..n], &y[..n]), &c[..n], n_steps, self.rate),
@@ -320,6 +321,11 @@ impl RoundStrategy for Scaffold {
             Renewal::FromGradient => self.epochs + 1.0,
         };
         self.classifier.cost(shard) * passes / self.epochs
+    }
+
+    /// Those of steps: a pass for the gradient alone is not cut, and its cost is taken to shrink with them.
+    fn passes(&self) -> u32 {
+        self.classifier.epochs()
     }
 
     fn order(&self, _: Round, controls: &Controls) -> Control {

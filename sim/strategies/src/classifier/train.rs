@@ -52,10 +52,11 @@ impl Classifier {
     ///
     /// If the parameters are those of another network.
     pub fn train(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
-        self.train_corrected(shard, parameters, &[], rng).0
+        self.train_corrected(shard, parameters, &[], self.training.epochs, rng)
+            .0
     }
 
-    /// The same with `correction` added to the gradient of every step, and the number of steps.
+    /// The same in so many `epochs` with `correction` added to the gradient of every step, and the number of steps.
     ///
     /// `correction` has the length of the parameters, or of those that learn; nothing is added where it is empty.
     ///
@@ -67,6 +68,7 @@ impl Classifier {
         shard: &Shard,
         parameters: &[f32],
         correction: &[f32],
+        epochs: u32,
         rng: &mut SimRng,
     ) -> (Vec<f32>, u64) {
         if shard.n_train() == 0 {
@@ -82,7 +84,6 @@ impl Classifier {
         scratch.moments.reset();
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            let epochs = self.training.epochs;
             let n_batches = match self.training.batch_size {
                 Some(size) if (size as usize) < shard.n_items() => {
                     let size = size as usize;

@@ -2,7 +2,7 @@
 
 use super::message::{Down, Extra, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{Done, RoundStrategy, Rounds, WEIGHTS, Work};
+use super::{Done, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,7 +77,14 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                     parameters,
                     kept: self.kept.clone().filter(|_| R::READS_KEPT),
                 };
-                cx.compute(work, rounds.task.cost(shard));
+                let (all, passes) = (rounds.task.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
+                let cost = rounds.task.cost(shard);
+                let cost = if passes == all {
+                    cost
+                } else {
+                    cost * f64::from(passes) / f64::from(all)
+                };
+                cx.compute(work, cost);
             }
             ClientEvent::Message(Down::Opening) => {
                 let statistics = rounds.task.statistics(shard);

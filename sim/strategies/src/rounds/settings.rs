@@ -1,6 +1,7 @@
 //! The settings of rounds, as a card writes them.
 
 use super::{Rule, ServerOptimiser};
+use folkmoot_draws::{SimRng, index, unit};
 use folkmoot_parts::{Chosen, Rules, part};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
@@ -23,6 +24,8 @@ pub struct Protocol {
     pub min_updates: u32,
     /// What becomes of a model whose receiver is away.
     pub absent: Absent,
+    /// Who does only part of its work.
+    pub completeness: Completeness,
     /// Whether the server may see single updates.
     pub secure: Secure,
     /// The model is scored after every so many rounds, and after the last.
@@ -74,6 +77,31 @@ pub enum Discount {
     },
     /// As much as a fresh one.
     None,
+}
+
+/// Who does only part of its work in a round, as on devices that are too slow (FedProx: Li et al. 2020, section 5.2). Such a client stops
+/// after some of its passes over its data, 1 to all of them, each number as likely, and sends what it has; its device takes so much less
+/// time. Needs a system that trains in several passes, such as FedAvg with `training.epochs`.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Completeness {
+    /// The probability that a client does so, drawn for each client and round.
+    #[part(default = 0.0, in = 0..=1)]
+    pub partial_prob: f64,
+}
+
+impl Completeness {
+    /// How many of `passes` a client does, by a stream of its own for the round; without any that does part of its work, nothing is drawn.
+    pub(super) fn passes(self, passes: u32, rng: impl FnOnce() -> SimRng) -> u32 {
+        if self.partial_prob <= 0.0 {
+            return passes;
+        }
+        let mut rng = rng();
+        match unit(&mut rng) < self.partial_prob {
+            true => 1 + index(&mut rng, passes.max(1) as usize) as u32,
+            false => passes,
+        }
+    }
 }
 
 /// Secure aggregation.
