@@ -78,13 +78,13 @@ fn print(outcome: &Outcome) -> String {
 #[track_caller]
 fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
     let (scenario, loaded) = prepared(card, settings);
-    let world = scenario.world();
+    let world = &loaded.world;
     let play = |(options, n_ranks): (Options, usize), saved: Option<&Saved>, observer: &mut dyn Observer| {
         among(n_ranks, observer, |ranks, observer| {
             let job = Job {
                 dataset: &loaded.dataset,
                 partition: &loaded.partition,
-                world: &world,
+                world,
                 seed: scenario.seed(),
                 options,
                 saved,

@@ -265,8 +265,9 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ),
         (
             "scenarios",
-            &["draws", "engine", "graphs", "metrics", "parts", "strategies"],
+            &["draws", "engine", "graphs", "metrics", "parts", "strategies", "traces"],
         ),
+        ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (
             ".",
             &[

@@ -170,6 +170,21 @@ table! {
 }
 
 table! {
+    "absences.csv"
+    /// A row of `absences.csv`: a time at which a client could not be reached, for all clients of a run with at most two hundred, else for
+    /// two hundred spread evenly; no part of the result, from whose card and seed it follows.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct AbsenceRow {
+        /// The client's id.
+        pub client: u32,
+        /// When it went away, in virtual seconds.
+        pub from_s: f64,
+        /// When it came back, or the run ended. One that was never away has a row from 0 to 0.
+        pub until_s: f64,
+    }
+}
+
+table! {
     "split.csv"
     /// A row of `split.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@ use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
 use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_traces::{self as traces, Model, Whole};
 use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
@@ -19,9 +20,9 @@ pub struct Registry {
     strategies: Axis<dyn Runs>,
     datasets: Axis<dyn DataSource>,
     partitions: Axis<dyn Partitioner>,
-    networks: Axis<dyn Network>,
-    devices: Axis<dyn Devices>,
-    availabilities: Axis<dyn Availability>,
+    networks: Axis<dyn Model<dyn Network>>,
+    devices: Axis<dyn Model<dyn Devices>>,
+    availabilities: Axis<dyn Model<dyn Availability>>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
     cards: Vec<(&'static str, &'static str)>,
@@ -44,6 +45,34 @@ macro_rules! adds {
 
         /// All of that kind.
         pub fn $all(&self) -> &Axis<dyn $what> {
+            &self.$axis
+        }
+    )*};
+}
+
+/// Adds a model of the world, which is whole by its settings or made of files.
+macro_rules! adds_model {
+    ($($(#[$doc:meta])* $name:ident, $made:ident, $all:ident: $axis:ident of $what:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $name<P: Part + $what>(&mut self) -> Result<(), DuplicateName> {
+            self.$axis.add::<P>(|part| Box::new(Whole(part)))
+        }
+
+        /// The same for one that is made when a run is set up, of files or of the number of clients.
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $made<P: Part + Model<dyn $what>>(&mut self) -> Result<(), DuplicateName> {
+            self.$axis.add::<P>(|part| Box::new(part))
+        }
+
+        /// All of that kind.
+        pub fn $all(&self) -> &Axis<dyn Model<dyn $what>> {
             &self.$axis
         }
     )*};
@@ -101,12 +130,17 @@ impl Registry {
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
         self.add_network::<world::network::Links>()?;
+        self.add_made_network::<traces::BandwidthLogs>()?;
         self.add_devices::<world::devices::Ideal>()?;
         self.add_devices::<world::devices::Constant>()?;
         self.add_devices::<world::devices::LogNormal>()?;
+        self.add_made_devices::<traces::Venn>()?;
+        self.add_made_devices::<traces::FlHetBench>()?;
         self.add_availability::<world::availability::Always>()?;
         self.add_availability::<world::availability::Bernoulli>()?;
         self.add_availability::<world::availability::OnOff>()?;
+        self.add_availability::<world::availability::Diurnal>()?;
+        self.add_made_availability::<traces::Flash>()?;
         self.add_aggregation::<rounds::Mean>()?;
         self.add_aggregation::<rounds::TrimmedMean>()?;
         self.add_aggregation::<rounds::NormClip>()?;
@@ -173,12 +207,15 @@ impl Registry {
         add_dataset, datasets: datasets of DataSource;
         /// Adds a way to share data out.
         add_partition, partitions: partitions of Partitioner;
+    }
+
+    adds_model! {
         /// Adds a network.
-        add_network, networks: networks of Network;
+        add_network, add_made_network, networks: networks of Network;
         /// Adds a model of how fast clients compute.
-        add_devices, devices: devices of Devices;
+        add_devices, add_made_devices, devices: devices of Devices;
         /// Adds a model of when clients are online.
-        add_availability, availabilities: availabilities of Availability;
+        add_availability, add_made_availability, availabilities: availabilities of Availability;
     }
 
     adds_inside! {

@@ -3,7 +3,7 @@
 use super::error::ReadError;
 use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+use crate::records::{AbsenceRow, ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,6 +29,8 @@ pub struct RunDir {
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
     pub clients: Vec<ClientRow>,
+    /// `absences.csv`; empty where everybody was always there.
+    pub absences: Vec<AbsenceRow>,
     /// `split.csv`; empty where an earlier version made the run.
     pub split: Vec<SplitRow>,
     /// `summary.json`.
@@ -57,6 +59,7 @@ impl RunDir {
             scores: read_table(path, partial)?,
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
+            absences: read_table(path, true)?,
             split: read_table(path, true)?,
             timing: read_table(path, partial)?,
             summary: match read_optional(&summary, partial)? {
