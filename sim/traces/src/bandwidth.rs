@@ -107,7 +107,7 @@ impl Model<dyn Network> for BandwidthLogs {
             LogSet::ThreeG => "bandwidth-3g",
             LogSet::FourG => "bandwidth-4g",
         };
-        let files = shelf.read_folder(&below(folder, ""), "json")?;
+        let files = shelf.read_folder(&below(folder), "json")?;
         let logs: Vec<Logged> = files
             .iter()
             .map(|read| logged(read, self.up_share))

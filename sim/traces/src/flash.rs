@@ -17,8 +17,8 @@ const ROW: Purpose = Purpose(*b"flashrow");
 const DAY: Purpose = Purpose(*b"flashday");
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// When phones were ready to train: locked, charging and on Wi-Fi, as FLASH saw 710 of them for 1 to 10 days each. A client gets the
-/// trace of one phone, which begins on a day of it that is drawn and repeats for ever; hours of the day stay what they were, so that
+/// When phones were ready to train: locked, charging and on Wi-Fi, as FLASH saw 710 of them for 1 to 10 days each; the 704
+/// that were ever ready count. A client gets the trace of one phone, which begins on a day of it that is drawn and repeats for ever; hours of the day stay what they were, so that
 /// clients are away and back together. From `fl-traces/flash/cached_timers.json` below a data folder.
 #[part(
     name = "Flash",
@@ -26,7 +26,7 @@ const DAY_NS: u64 = 86_400_000_000_000;
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone of its own, and there are 710.
+    /// Whether clients may share a phone: each then draws one. Without it every client has a phone of its own, and there are 704.
     #[part(default = true)]
     pub replacement: bool,
     /// The hour of the day at which the run begins.
@@ -114,7 +114,7 @@ fn phones(read: &Read, shelf: &mut Shelf<'_>) -> Result<Vec<Phone>, DataError> {
 
 impl Model<dyn Availability> for Flash {
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<dyn Availability>, TraceError> {
-        let read = shelf.read(&below("flash", "cached_timers.json"))?;
+        let read = shelf.read(&below("flash/cached_timers.json"))?;
         let phones = phones(&read, shelf)?;
         let rows = shelf.deal(ROW, phones.len(), "phones with a trace", self.replacement)?;
         let begins = SimSpan::from_secs(self.begins_h * 3600.0).0;

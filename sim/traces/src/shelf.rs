@@ -5,7 +5,7 @@ use folkmoot_graphs::{DataDirs, DataError};
 use folkmoot_metrics::{ClientId, Party, Round};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a model of the world cannot be made.
@@ -176,13 +176,9 @@ impl<'a> Shelf<'a> {
     }
 }
 
-/// For messages: a path below a data folder, of which there is one spelling.
-pub(crate) fn below(folder: &str, name: &str) -> String {
-    Path::new("fl-traces")
-        .join(folder)
-        .join(name)
-        .to_string_lossy()
-        .into_owned()
+/// Where a file or folder of traces lies below a data folder.
+pub(crate) fn below(name: &str) -> String {
+    format!("fl-traces/{name}")
 }
 
 #[cfg(test)]
@@ -227,9 +223,9 @@ mod tests {
             fs::write(folder.join("a.json"), "1").unwrap();
             fs::write(folder.join("c.txt"), content).unwrap();
             let mut shelf = Shelf::new(&dirs, 1, Streams::new(1));
-            let files = shelf.read_folder(&below("logs", ""), "json").unwrap();
+            let files = shelf.read_folder(&below("logs"), "json").unwrap();
             assert_eq!((files.len(), &files[0].bytes), (2, &b"1".to_vec()));
-            shelf.read(&below("logs", "a.json")).unwrap();
+            shelf.read(&below("logs/a.json")).unwrap();
             shelf.fingerprints().clone()
         };
         let (one, other) = (sum("2"), sum("3"));
@@ -237,14 +233,14 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(one["fl-traces/logs/a.json"], other["fl-traces/logs/a.json"]);
         let mut shelf = Shelf::new(&dirs, 1, Streams::new(1));
-        let missing = shelf.read(&below("flash", "x.json")).err().unwrap().to_string();
+        let missing = shelf.read(&below("flash/x.json")).err().unwrap().to_string();
         assert!(
             missing.contains("fl-traces/flash/x.json") && missing.contains("folkmoot data fetch"),
             "{missing}"
         );
         assert!(
             shelf
-                .read_folder(&below("logs", ""), "csv")
+                .read_folder(&below("logs"), "csv")
                 .err()
                 .unwrap()
                 .to_string()

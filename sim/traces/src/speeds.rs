@@ -132,14 +132,14 @@ fn speeds(
 
 impl Model<dyn Devices> for Venn {
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<dyn Devices>, TraceError> {
-        let read = shelf.read(&below("venn", "client_spec_speed.csv"))?;
+        let read = shelf.read(&below("venn/client_spec_speed.csv"))?;
         speeds((venn(&read)?, &read), self.median_ops_per_s, self.replacement, shelf)
     }
 }
 
 impl Model<dyn Devices> for FlHetBench {
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<dyn Devices>, TraceError> {
-        let read = shelf.read(&below("flhetbench", "training_latency.json"))?;
+        let read = shelf.read(&below("flhetbench/training_latency.json"))?;
         let (times, n_none) = latencies(&read, self.network)?;
         shelf.note(format!(
             "FLHetBench's latencies: {} phones were measured; {n_none} rows without a latency are left out",
