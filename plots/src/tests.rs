@@ -56,6 +56,7 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
         messages: result.messages,
         scores: result.scores,
         privacy: result.privacy,
+        absences: Vec::new(),
         split: Vec::new(),
         clients: result.clients,
         summary: result.summary,
