@@ -192,6 +192,32 @@ table! {
 }
 
 table! {
+    "client_scores.csv"
+    /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own test items.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ClientScoreRow {
+        /// The client; one without test items has no row.
+        pub client: u32,
+        /// Its test items.
+        pub items: u64,
+        /// The share of them whose class is predicted.
+        pub accuracy: f64,
+        /// The mean cross entropy over them; nothing where it is not finite.
+        pub loss: Option<f64>,
+    }
+}
+
+impl ClientScoreRow {
+    /// The mean accuracy over the tenth of the clients that fare worst, rounded up; `None` without rows.
+    pub fn worst_tenth(rows: &[ClientScoreRow]) -> Option<f64> {
+        let mut all: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        all.truncate(all.len().div_ceil(10));
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    }
+}
+
+table! {
     "observations.csv"
     /// A row of `observations.csv`: something watched that is no part of the result.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

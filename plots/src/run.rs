@@ -48,6 +48,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(scores::availability(run));
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
+    figures.extend(clients::fairness(run));
     figures.extend(clients::epsilon(run));
     figures.extend(crate::split::figure(run));
     figures.extend(scores::epsilon_by_round(run));

@@ -57,6 +57,7 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
         scores: result.scores,
         privacy: result.privacy,
         split: Vec::new(),
+        client_scores: result.client_scores,
         clients: result.clients,
         summary: result.summary,
         timing: result.timing,

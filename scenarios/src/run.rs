@@ -351,6 +351,7 @@ pub fn play(
         units: summary.units.clone(),
         terms: summary.terms.clone(),
         artifacts: finished.outcome.artifacts,
+        client_scores: finished.outcome.client_scores,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
         public_facts: finished.public_facts,

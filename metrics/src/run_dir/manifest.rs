@@ -160,7 +160,8 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
 /// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Left out are
-/// `timing.csv`, which may differ; `split.csv`, which the data and the card say already; the figures and the report, which are drawn from these files; the checkpoint and the
+/// `timing.csv`, which may differ; `split.csv`, which the data and the card say already; `client_scores.csv`,
+/// which came later than many recorded prints; the figures and the report, which are drawn from these files; the checkpoint and the
 /// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();

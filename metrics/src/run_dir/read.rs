@@ -3,7 +3,7 @@
 use super::error::ReadError;
 use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+use crate::records::{ClientRow, ClientScoreRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,6 +31,8 @@ pub struct RunDir {
     pub clients: Vec<ClientRow>,
     /// `split.csv`; empty where an earlier version made the run.
     pub split: Vec<SplitRow>,
+    /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version made the run.
+    pub client_scores: Vec<ClientScoreRow>,
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
     /// `timing.csv`.
@@ -58,6 +60,7 @@ impl RunDir {
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
             split: read_table(path, true)?,
+            client_scores: read_table(path, true)?,
             timing: read_table(path, partial)?,
             summary: match read_optional(&summary, partial)? {
                 Some(bytes) => decode_summary(&summary, &bytes)?,

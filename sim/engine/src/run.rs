@@ -34,8 +34,8 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
-    ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
-    Unit,
+    ClientId, ClientRow, ClientScoreRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet,
+    SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -61,6 +61,8 @@ pub struct Outcome {
     pub stopped_early: bool,
     /// The strategy's files for `artifacts/`.
     pub artifacts: Vec<Artifact>,
+    /// How clients fare one by one, where they are scored so.
+    pub client_scores: Vec<ClientScoreRow>,
     /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
     /// One row per client.

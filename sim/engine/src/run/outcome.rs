@@ -56,6 +56,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             privacy: &privacy,
             rounds: &self.server.record.rounds,
             counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
+            by_round: &counters,
             streams: ground.streams,
         };
         sheet.stands_at(self.server.record.round.0, end.as_secs());
@@ -75,6 +76,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             warnings: sheet.take_warnings(),
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
+            client_scores: sheet.take_client_scores(),
             end,
             memory,
         }))
