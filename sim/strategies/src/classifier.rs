@@ -30,6 +30,7 @@ pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training};
 pub use terms::TERMS;
+pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;
 
 use crate::rounds::{RoundStrategy, Rounds};
@@ -125,6 +126,11 @@ impl Classifier {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.network
+    }
+
+    /// How it is trained.
+    pub fn training(&self) -> &Training {
+        &self.training
     }
 
     fn reading(&self, split: Split) -> data::Reading {

@@ -298,6 +298,7 @@ impl RoundStrategy for GwLdp {
             receipt,
             extra: Some(embeddings),
             kept: Some(kept),
+            counts: Vec::new(),
         }
     }
 

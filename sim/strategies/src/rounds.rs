@@ -12,6 +12,7 @@
 //! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step of that; both are parts of any crate.
 //! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any weight: the model and the server's moments stay as they
 //!   are, and `rounds_without_update` counts the round. One update is a mean like any other.
+//! - **Mixed** rounds are FedAsync's: each update that comes is mixed into the model by a share that shrinks with its age.
 //! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
 //! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
 //!
@@ -48,7 +49,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
-pub use rule::{Mean, NormClip, Rule, TrimmedMean, Update, Updates};
+pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
@@ -77,9 +78,18 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
 
     /// Whether training reads what the client has kept. Default: no.
     const READS_KEPT: bool = false;
+    /// The counters of its runs: those of rounds, [`COUNTERS`], and its own behind them, which [`Trained::counts`] raises. Default: none of
+    /// its own.
+    const COUNTERS: &'static [&'static str] = COUNTERS;
 
     /// Numbers of the model, those that do not learn included.
     fn n_parameters(&self) -> usize;
+
+    /// Numbers of an update. Default: as many as the model's that do not come from statistics. One of another length needs a
+    /// [`combine`](Self::combine) that makes the model's of them, and neither buffered rounds nor masks.
+    fn n_update(&self) -> usize {
+        self.n_parameters() - self.n_fixed()
+    }
 
     /// So many of the first numbers learn; the others, such as running statistics, are averaged whatever the server's
     /// optimiser. Default: all.
@@ -147,6 +157,17 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         _extra: Self::Extra,
     ) -> Result<(), StrategyError> {
         Ok(())
+    }
+
+    /// What the updates of a round come to, where the server sees them one by one. Default: what the card's rule makes of them.
+    fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        rule.combine(updates)
+    }
+
+    /// What the server makes of that, or of a sum of masked updates over their weights, before its optimiser: `weight` is that of all
+    /// updates together, `model` the present one. Default: it is taken as it is.
+    fn settle(&self, _collected: &mut Self::Collected, _model: &[f32], mean: Vec<f64>, _weight: f64) -> Vec<f64> {
+        mean
     }
 
     /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
@@ -217,6 +238,8 @@ pub struct Trained<E, K = ()> {
     pub receipt: Receipt,
     /// What it keeps, by [`RoundStrategy::keep`], once that is sent; with `None` it keeps what it has.
     pub kept: Option<K>,
+    /// By how much it raises the first counters of the strategy's own, in their order: numbers for whoever studies the run, never sent.
+    pub counts: Vec<u64>,
 }
 
 impl<E, K> Trained<E, K> {
@@ -227,9 +250,18 @@ impl<E, K> Trained<E, K> {
             extra: None,
             receipt: Receipt::default(),
             kept: None,
+            counts: Vec::new(),
         }
     }
 }
+
+/// The counters of every strategy that trains in rounds.
+pub const COUNTERS: &[&str] = &[
+    "refused_updates",
+    "late_updates",
+    "lost_models",
+    "rounds_without_update",
+];
 
 const INITIAL: Purpose = Purpose(*b"rd-start");
 const LOCAL: Purpose = Purpose(*b"rd-local");
@@ -273,7 +305,13 @@ impl<R: RoundStrategy> Rounds<R> {
         self.protocol.secure != Secure::Off
     }
 
+    /// Whether updates are taken in as they come, of whatever age.
     fn is_buffered(&self) -> bool {
+        self.protocol.buffer().is_some()
+    }
+
+    /// Whether updates are changes of the model that was sent, and not models.
+    fn sends_changes(&self) -> bool {
         matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
     }
 
@@ -315,6 +353,7 @@ pub struct Done<E, K> {
     extra: Option<E>,
     receipt: Receipt,
     kept: Option<K>,
+    counts: Vec<u64>,
 }
 
 impl<R: RoundStrategy> Strategy for Rounds<R> {
@@ -328,12 +367,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Client = Client<R::Extra, R::Kept>;
     type Sight = ();
 
-    const COUNTERS: &'static [&'static str] = &[
-        "refused_updates",
-        "late_updates",
-        "lost_models",
-        "rounds_without_update",
-    ];
+    const COUNTERS: &'static [&'static str] = R::COUNTERS;
 
     fn server(&self, setup: &Setup<'_>) -> Result<Self::Server, StrategyError> {
         if setup.n_clients == 0 {
@@ -404,13 +438,13 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             kept: work.kept.as_deref(),
             ..Task::new(shard, &work.order, &work.parameters, cx)
         });
-        assert_eq!(
-            trained.parameters.len(),
-            work.parameters.len(),
-            "a trained model has the parameters it came with"
+        let n_update = self.task.n_update();
+        assert!(
+            trained.parameters.len() == n_update || trained.parameters.len() == work.parameters.len(),
+            "a trained model has the parameters it came with, or those of an update"
         );
-        trained.parameters.truncate(work.parameters.len() - self.task.n_fixed());
-        if self.is_buffered() {
+        trained.parameters.truncate(n_update);
+        if self.sends_changes() {
             for (x, before) in trained.parameters.iter_mut().zip(&*work.parameters) {
                 *x -= before;
             }
@@ -420,6 +454,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             extra: trained.extra,
             receipt: trained.receipt,
             kept: trained.kept,
+            counts: trained.counts,
         }
     }
 

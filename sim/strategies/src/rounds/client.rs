@@ -2,7 +2,7 @@
 
 use super::message::{Down, Extra, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{Done, RoundStrategy, Rounds, WEIGHTS, Work};
+use super::{COUNTERS, Done, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -97,6 +97,9 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                 }
             }
             ClientEvent::Done(mut done) => {
+                for (place, n) in done.counts.iter().enumerate() {
+                    cx.count(COUNTERS.len() + place, *n);
+                }
                 if !rounds.is_secure() {
                     self.keep::<R>(done.kept.take());
                     send_plain(rounds, shard, done, cx);

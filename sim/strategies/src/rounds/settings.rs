@@ -57,6 +57,16 @@ pub enum Aggregation {
         /// How much a stale update counts.
         discount: Discount,
     },
+    /// As soon as one update has come, of whatever age: it is mixed into the model, `x ← (1 − a) x + a y` with `a` the share times the
+    /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.proximal`). Clients are asked as
+    /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form.
+    Mixed {
+        /// The share of a fresh update in the next model, alpha in the paper.
+        #[part(default = 0.6, above = 0, at_most = 1)]
+        share: f64,
+        /// How much smaller the share of a stale one is.
+        discount: Discount,
+    },
 }
 
 /// How much an update counts that was learned from a model `s` rounds old.
@@ -71,6 +81,15 @@ pub enum Discount {
         /// The exponent.
         #[part(required, at_least = 0)]
         exponent: f64,
+    },
+    /// 1 up to `after` rounds, and from there on `1 / (slope (s − after) + 1)` (FedAsync: Xie et al. 2019, section 5.2).
+    Hinge {
+        /// As many rounds later an update still counts in full, b in the paper.
+        #[part(default = 4)]
+        after: u32,
+        /// How fast it counts less from there on, a in the paper.
+        #[part(default = 10.0, at_least = 0)]
+        slope: f64,
     },
     /// As much as a fresh one.
     None,
@@ -111,6 +130,7 @@ impl Discount {
         match self {
             Discount::InverseRoot => 1.0 / age.sqrt(),
             Discount::Polynomial { exponent } => libm::pow(age, -exponent),
+            Discount::Hinge { after, slope } => 1.0 / (slope * f64::from(staleness.saturating_sub(after)) + 1.0),
             Discount::None => 1.0,
         }
     }
@@ -128,7 +148,7 @@ impl Protocol {
     /// Whether rounds may begin with one that asks for statistics; otherwise the field that does not allow it, and the rule.
     pub(crate) fn opens(&self) -> Result<(), (&'static str, &'static str)> {
         match (self.rounds, self.aggregation) {
-            (_, Aggregation::Buffered { .. }) => Err((
+            (_, Aggregation::Buffered { .. } | Aggregation::Mixed { .. }) => Err((
                 "aggregation",
                 "must be Synchronous where the first round asks for statistics",
             )),
@@ -151,14 +171,23 @@ impl Protocol {
     /// How much an update counts that is so stale.
     pub(super) fn discount(&self, staleness: u32) -> f64 {
         match self.aggregation {
-            Aggregation::Synchronous => 1.0,
+            Aggregation::Synchronous | Aggregation::Mixed { .. } => 1.0,
             Aggregation::Buffered { discount, .. } => discount.factor(staleness),
+        }
+    }
+
+    /// With so many updates a buffer is full; `None` in synchronous rounds.
+    pub(super) fn buffer(&self) -> Option<u32> {
+        match self.aggregation {
+            Aggregation::Synchronous => None,
+            Aggregation::Buffered { size, .. } => Some(size),
+            Aggregation::Mixed { .. } => Some(1),
         }
     }
 
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
-        if let Aggregation::Buffered { size, .. } = self.aggregation {
+        if let Some(size) = self.buffer() {
             let rule = format!("must be at most {size} (aggregation.size), got {}", self.min_updates);
             rules.require(self.min_updates <= size.max(1), "min_updates", rule);
             if !rules.is_broken("rule") {
@@ -187,6 +216,11 @@ mod tests {
         assert_eq!(
             [0, 3, 8].map(|s| Discount::InverseRoot.factor(s)),
             [1.0, 0.5, 1.0 / 3.0]
+        );
+        let hinge = Discount::Hinge { after: 4, slope: 10.0 };
+        assert_eq!(
+            [0, 4, 5, 6].map(|s| hinge.factor(s)),
+            [1.0, 1.0, 1.0 / 11.0, 1.0 / 21.0]
         );
         let inverse = Discount::Polynomial { exponent: 1.0 };
         assert_eq!([0, 1, 3].map(|s| inverse.factor(s)), [1.0, 0.5, 0.25]);

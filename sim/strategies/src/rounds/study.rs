@@ -1,7 +1,7 @@
 //! What rounds come to, seen from above.
 
 use super::server::{EMPTY, REFUSED};
-use super::{Client, RoundStrategy, Rounds, Secure, WEIGHTS};
+use super::{COUNTERS, Client, RoundStrategy, Rounds, Secure, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 
@@ -104,7 +104,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             run: end,
         };
         self.0.at_end(&ended, sheet);
-        for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
+        for (name, count) in COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
         }
         warn(&end.counters, end.rounds.len(), sheet);

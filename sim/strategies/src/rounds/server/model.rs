@@ -1,7 +1,7 @@
 //! The global model, and how updates move it.
 
 use super::super::message::{Down, Weights, first_not_finite};
-use super::super::{RoundStrategy, Rounds, ServerMoments, Update, Updates};
+use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -168,15 +168,27 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         if all.len() < protocol.rule.fewest().max(1) as usize {
             return false;
         }
-        let combined = protocol.rule.combine(&Updates {
-            all,
-            model: match self.rounds.is_buffered() {
-                true => &[],
-                false => &self.global.parameters[..self.n_sent()],
+        let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
+        let weight = all.iter().map(|update| update.weight).sum();
+        let mut combined = self.rounds.task.combine(
+            &*protocol.rule,
+            &Updates {
+                all,
+                model: match self.rounds.sends_changes() {
+                    true => &[],
+                    false => &self.global.parameters[..self.n_sent()],
+                },
+                n_trainable: self.rounds.task.n_trainable(),
             },
-            n_trainable: self.rounds.task.n_trainable(),
-        });
-        self.step(&combined);
+        );
+        if let Aggregation::Mixed { share, discount } = protocol.aggregation {
+            // Its one update is a model.
+            let share = share * discount.factor(stalest);
+            for (y, x) in combined.iter_mut().zip(&*self.global.parameters) {
+                *y = (1.0 - share) * f64::from(*x) + share * *y;
+            }
+        }
+        self.step(combined, weight);
         true
     }
 
@@ -198,9 +210,13 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         Ok(())
     }
 
-    /// Moves the model by what updates come to: their mean, or what a rule puts in its place.
-    pub(super) fn step(&mut self, mean: &[f64]) {
+    /// Moves the model by what updates of this `weight` come to: their mean, or what a rule puts in its place.
+    pub(super) fn step(&mut self, mean: Vec<f64>, weight: f64) {
         let rounds = self.rounds;
+        let Global {
+            parameters, collected, ..
+        } = &mut *self.global;
+        let mean = rounds.task.settle(collected, parameters, mean, weight);
         let n_trainable = rounds.task.n_trainable();
         let mut model = self.global.parameters.to_vec();
         let n_sent = self.n_sent();
@@ -209,7 +225,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             n_sent,
             "a rule gives one number for each of the model's that come back"
         );
-        let change = |model: &[f32], i: usize| match rounds.is_buffered() {
+        let change = |model: &[f32], i: usize| match rounds.sends_changes() {
             true => mean[i],
             false => mean[i] - f64::from(model[i]),
         };
@@ -224,7 +240,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             .server
             .step(&mut self.global.moments, &mut model[..n_stepped], &changes);
         for (i, x) in model[..n_sent].iter_mut().enumerate().skip(n_stepped) {
-            *x = match rounds.is_buffered() {
+            *x = match rounds.sends_changes() {
                 true => (f64::from(*x) + mean[i]) as f32,
                 false => mean[i] as f32,
             };

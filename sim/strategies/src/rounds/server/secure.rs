@@ -211,7 +211,7 @@ impl Masked {
             }
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
-                turn.step(&sums);
+                turn.step(sums, weights);
                 true
             }
             None => false,
