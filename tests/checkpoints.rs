@@ -156,7 +156,27 @@ fn stopping_changes_nothing_of_rounds() {
     stopping_changes_nothing("fed-avg/small", &rough(&["strategy.protocol.secure=Pairwise()"]), false);
     let buffered = "strategy.protocol.aggregation=Buffered(size: 3)";
     stopping_changes_nothing("fed-avg/small", &rough(&[buffered]), false);
+    stopping_changes_nothing(
+        "fed-avg/small",
+        &rough(&["strategy.protocol.aggregation=Mixed()"]),
+        false,
+    );
     stopping_changes_nothing("scaffold/small", &rough(&[]), false);
+    for method in [
+        "LocalOnly()",
+        "FineTuned()",
+        "FedNova()",
+        "FedDyn()",
+        "Moon()",
+        "FedPer()",
+        "FedRep()",
+        "Ditto()",
+        "Ifca()",
+    ] {
+        let method = format!("strategy.method={method}");
+        let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
+        stopping_changes_nothing("federated/small", &settings, false);
+    }
 }
 
 #[test]

@@ -7,11 +7,12 @@ use crate::text::{self, Problems};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
+use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
 use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
@@ -93,6 +94,7 @@ impl Registry {
         self.add_strategy(deep_walk::Params::runs)?;
         self.add_strategy(fed_avg::Params::runs)?;
         self.add_strategy(scaffold::Params::runs)?;
+        self.add_strategy(federated::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
@@ -110,6 +112,18 @@ impl Registry {
         self.add_aggregation::<rounds::Mean>()?;
         self.add_aggregation::<rounds::TrimmedMean>()?;
         self.add_aggregation::<rounds::NormClip>()?;
+        self.add_aggregation::<rounds::Median>()?;
+        self.add_aggregation::<rounds::Krum>()?;
+        self.add_method::<federated::Global>()?;
+        self.add_method::<federated::LocalOnly>()?;
+        self.add_method::<federated::FineTuned>()?;
+        self.add_method::<federated::FedNova>()?;
+        self.add_method::<federated::FedDyn>()?;
+        self.add_method::<federated::Moon>()?;
+        self.add_method::<federated::FedPer>()?;
+        self.add_method::<federated::FedRep>()?;
+        self.add_method::<federated::Ditto>()?;
+        self.add_method::<federated::Ifca>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -186,6 +200,8 @@ impl Registry {
         add_aggregation: Rule;
         /// Adds what the server does with the update that they become.
         add_server_optimiser: ServerOptimiser;
+        /// Adds a method of federated training.
+        add_method: Method;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.

@@ -18,7 +18,7 @@ use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -235,6 +235,41 @@ fn in_scaffold() {
     ];
     holds::<scaffold::Params>(data::graphs, &cases);
     holds::<scaffold::Params>(data::parts, &cases);
+}
+
+#[test]
+fn in_federated_methods() {
+    let update: &[&str] = &["update"];
+    let cases: [(&str, &[&str]); 10] = [
+        ("(method: LocalOnly(), protocol: (rounds: 2))", &[]),
+        ("(method: FineTuned(), protocol: (rounds: 2))", update),
+        (
+            "(method: FedNova(), training: (batch_size: 2), protocol: (rounds: 2))",
+            update,
+        ),
+        ("(method: FedDyn(), protocol: (rounds: 2, weighting: Uniform))", update),
+        ("(method: Moon(), protocol: (rounds: 3))", update),
+        (
+            "(method: FedPer(), model: (encoder: GinBatchNorm), protocol: (rounds: 2))",
+            update,
+        ),
+        (
+            "(method: FedRep(), training: (epochs: 2), protocol: (rounds: 2))",
+            update,
+        ),
+        ("(method: Ditto(), protocol: (rounds: 2))", update),
+        ("(method: Ifca(), protocol: (rounds: 2))", update),
+        (
+            "(method: Ditto(), protocol: (rounds: 2, secure: Pairwise()))",
+            &["keys", "shares", "masked_update"],
+        ),
+    ];
+    // By itself a client never learns of others, and so nothing parts the two runs.
+    holds::<federated::Params>(data::graphs, &cases[1..]);
+    holds::<federated::Params>(data::parts, &cases[1..9]);
+    let alone: federated::Params = Registry::shipped().settings(cases[0].0).unwrap();
+    let [client, _] = check(&alone, &data::graphs(Change::everything(101))).unwrap();
+    assert_eq!((client.sent, client.parted), (vec!["update"], false));
 }
 
 #[test]
