@@ -21,6 +21,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-avg/mutag",
     "fed-avg/robust",
     "fed-avg/small",
+    "federated/mutag",
     "federated/small",
     "fedwalk/attacks",
     "fedwalk/attacks-cora",

@@ -115,7 +115,7 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
         },
         y: Axis {
             log_beyond: None,
-            ..Axis::amount("Accuracy on a client's own test items", Unit::Share)
+            ..Axis::amount("Accuracy of a client", Unit::Share)
         },
         series: vec![
             series("a client".to_owned(), Role::Data(0), Path::Stairs, sorted.collect()),
@@ -125,7 +125,7 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     };
     let mut figure = figure("fairness", "how clients fare", Panel::Lines(lines));
     figure.notes.push(format!(
-        "{n} clients with test items, each with the model that it answers with; {n_worst} of them are the worst tenth."
+        "{n} clients with test items, each with the model that it answers with; the worst tenth: {n_worst}."
     ));
     Some(figure)
 }

@@ -71,7 +71,12 @@ impl Method for FedNova {
         }
         let effective = sum / weights;
         let rescaled = |update: &Update<'_>| -> Vec<f32> {
-            let factor = effective / reach(update);
+            // Who says that it made no step has nothing to be rescaled, as everybody in a dry run.
+            let factor = if reach(update) > 0.0 {
+                effective / reach(update)
+            } else {
+                1.0
+            };
             let mut values = update.values[..n].to_vec();
             // A factor of 1 leaves no trace of a difference and a sum.
             if factor != 1.0 {

@@ -101,8 +101,8 @@ fn krum_takes_whoever_lies_among_its_likes_and_of_equals_the_first() {
     // Scores: 0: 1 + 4 + 9, 1: 1 + 1 + 4, 2: 1 + 1 + 4, 4: 1 + 4 + 9, 3: 1 + 1 + 4.
     assert_eq!(krum(1, 1, &values), 1.0);
     assert_eq!(krum(1, 2, &values), 1.5);
-    // Squares, not lengths: by lengths the update at 5 would be as near to its two nearest as the one at 0.
-    assert_eq!(krum(1, 1, &[5.0, 1.0, 9.0, 2.0, 1000.0]), 1.0);
+    // Squares, not lengths, with the two nearest: 9 + 9 is less than 0 + 25, and 3 + 3 is more than 0 + 5.
+    assert_eq!(krum(1, 1, &[8.0, -3.0, 3.0, 0.0, 8.0]), 0.0);
     assert_eq!(Krum { faulty: 1, chosen: 1 }.fewest(), 5);
     use folkmoot_parts::Value;
     assert_eq!(Krum { faulty: 1, chosen: 3 }.broken()[0].path, "chosen");
