@@ -237,6 +237,20 @@ mod tests {
     use crate::testing::result;
 
     #[test]
+    fn the_worst_tenth_is_rounded_up_and_its_mean_is_taken() {
+        let row = |(client, accuracy): (u32, f64)| ClientScoreRow {
+            client,
+            items: 1,
+            accuracy,
+            loss: None,
+        };
+        let rows: Vec<ClientScoreRow> = (0..11).map(|i| row((i, f64::from((i + 5) % 11) / 10.0))).collect();
+        assert_eq!(ClientScoreRow::worst_tenth(&rows), Some(0.05));
+        assert_eq!(ClientScoreRow::worst_tenth(&rows[6..8]), Some(0.0));
+        assert_eq!(ClientScoreRow::worst_tenth(&[]), None);
+    }
+
+    #[test]
     fn totals_add_up_what_is_alike_and_keep_theory_where_every_round_has_it() {
         let mut rows = result(3).messages;
         rows.iter_mut().for_each(|row| row.expected_messages = Some(2.5));

@@ -142,6 +142,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
                 bytes: vec![1, 2, 3],
             },
         ],
+        client_scores: Vec::new(),
         observations: Vec::new(),
         timing: vec![TimingRow {
             stage: "simulate".into(),

@@ -56,6 +56,6 @@ impl Method for Ditto {
         let reach = self.strength * params.training.rate;
         let rule =
             format!("times training.rate must lie below 2, got {reach}: a client's own model would swing ever wider");
-        rules.require(!(reach >= 2.0), "method.strength", rule);
+        rules.require(reach < 2.0 || reach.is_nan(), "method.strength", rule);
     }
 }

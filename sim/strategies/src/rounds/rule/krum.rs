@@ -42,16 +42,9 @@ impl Krum {
             let difference = |i: usize| all[a].value(i) - all[b].value(i);
             (0..updates.n_values()).map(|i| difference(i) * difference(i)).sum()
         };
-        let mut distances = vec![vec![0.0; n]; n];
-        for a in 0..n {
-            for b in 0..a {
-                let between = distance(a, b);
-                (distances[a][b], distances[b][a]) = (between, between);
-            }
-        }
         let n_near = n.saturating_sub(self.faulty as usize + 2);
         let score = |a: usize| -> f64 {
-            let mut others: Vec<f64> = (0..n).filter(|b| *b != a).map(|b| distances[a][b]).collect();
+            let mut others: Vec<f64> = (0..n).filter(|b| *b != a).map(|b| distance(a, b)).collect();
             others.sort_unstable_by(f64::total_cmp);
             others.iter().take(n_near).sum()
         };
