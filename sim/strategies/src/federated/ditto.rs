@@ -1,3 +1,5 @@
+//! Ditto: models of one's own that are drawn to the global one.
+
 use super::{Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_parts::{Rules, part};

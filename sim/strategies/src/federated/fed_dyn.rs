@@ -1,3 +1,5 @@
+//! FedDyn: a regulariser that each client keeps up.
+
 use super::{Common, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use crate::rounds::{Aggregation, Weighting};

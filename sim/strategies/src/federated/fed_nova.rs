@@ -1,3 +1,5 @@
+//! FedNova: updates by how far their steps reach.
+
 use super::{Common, Learned, Local, Method, Params};
 use crate::classifier::{Course, LocalOptimiser, Training};
 use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};

@@ -1,3 +1,5 @@
+//! FedPer and FedRep: shared graph layers, and heads that are never sent.
+
 use super::{Common, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_draws::SimRng;

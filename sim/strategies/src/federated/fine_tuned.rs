@@ -1,3 +1,5 @@
+//! One model for all that each client trains on: the control.
+
 use super::{Learned, Local, Method};
 use crate::classifier::Course;
 use folkmoot_draws::Purpose;

@@ -1,3 +1,5 @@
+//! One model for all: the control.
+
 use super::{Learned, Local, Method};
 use folkmoot_parts::part;
 

@@ -1,3 +1,5 @@
+//! IFCA: several models, each trained by the clients that it fits best.
+
 use super::{Common, Learned, Local, Method, Params};
 use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
 use folkmoot_draws::SimRng;

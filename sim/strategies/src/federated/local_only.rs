@@ -1,3 +1,5 @@
+//! Every client by itself: the control.
+
 use super::{Common, Learned, Local, Method};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::part;

@@ -1,3 +1,5 @@
+//! MOON: rows near the server's model and far from the last.
+
 use super::{Learned, Local, Method, Params};
 use crate::classifier::{Contrast, Course};
 use folkmoot_parts::{Rules, part};
