@@ -27,9 +27,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The fingerprint of each data set by its name, as a manifest keeps them.
+    /// The fingerprint of each data set by its name, as a manifest keeps them, and that of the file by which they are shared out.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([(self.dataset.name.clone(), self.dataset.fingerprint())])
+        let mut all = BTreeMap::from([(self.dataset.name.clone(), self.dataset.fingerprint())]);
+        let source = self.partition.source();
+        all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
+        all
     }
 
     /// The number of clients.
@@ -115,8 +118,12 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
     let rng = &mut streams.global(Purpose(*b"partitn "));
     let partition = scenario
         .partition()
-        .partition(&dataset, rng)
+        .partition(&dataset, dirs, rng)
         .map_err(Failure::Partition)?;
+    let dataset = match partition.added_edges() {
+        [] => dataset,
+        added => Arc::new(dataset.with_edges(added).map_err(|error| Failure::Data(error.into()))?),
+    };
     let loaded = Loaded {
         dataset,
         partition: Arc::new(partition),
@@ -269,7 +276,7 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         question: scenario.question().to_owned(),
         headline: scenario.answers(),
         figures: scenario.figures().to_vec(),
-        notes: loaded.dataset.notes.clone(),
+        notes: [loaded.dataset.notes.as_slice(), loaded.partition.notes()].concat(),
         warnings: identity.warnings.clone(),
         ..Manifest::default()
     }

@@ -78,6 +78,16 @@ pub struct Division {
     pub edges: u64,
     /// Those that lie in no shard whole.
     pub cut_edges: u64,
+    /// Items that several clients have.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub shared_items: u64,
+    /// Items that no client has.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub spare_items: u64,
+}
+
+fn is_none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Where a forked run comes from.
