@@ -18,6 +18,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "deep-walk/output-layers-blogcatalog",
     "fed-avg/algorithms",
     "fed-avg/algorithms-cora",
+    "fed-avg/cuts",
+    "fed-avg/cuts-cora",
     "fed-avg/mutag",
     "fed-avg/robust",
     "fed-avg/small",
