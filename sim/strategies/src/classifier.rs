@@ -157,8 +157,9 @@ impl Classifier {
                 "no client has anything to train on; raise split.train or label the data".to_owned(),
             ));
         }
-        if self.network.begins_with_sums() {
-            shards.par_iter_mut().for_each(Shard::keep_neighbour_sums);
+        match self.network.begins_with_sums() {
+            true => shards.par_iter_mut().for_each(Shard::keep_neighbour_sums),
+            false => shards.par_iter_mut().for_each(Shard::keep_nonzeros),
         }
         Ok(Arc::new(Held {
             shards,
