@@ -78,13 +78,13 @@ fn print(outcome: &Outcome) -> String {
 #[track_caller]
 fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
     let (scenario, loaded) = prepared(card, settings);
-    let world = scenario.world();
+    let world = &loaded.world;
     let play = |(options, n_ranks): (Options, usize), saved: Option<&Saved>, observer: &mut dyn Observer| {
         among(n_ranks, observer, |ranks, observer| {
             let job = Job {
                 dataset: &loaded.dataset,
                 partition: &loaded.partition,
-                world: &world,
+                world,
                 seed: scenario.seed(),
                 options,
                 saved,
@@ -154,9 +154,32 @@ fn stopping_changes_nothing_of_rounds() {
     let rough = |more: &[&'static str]| [&["strategy.protocol.rounds=4"], &COMING_AND_GOING[..], more].concat();
     stopping_changes_nothing("fed-avg/small", &rough(&[]), false);
     stopping_changes_nothing("fed-avg/small", &rough(&["strategy.protocol.secure=Pairwise()"]), false);
+    // What a codec has left out waits at its client.
+    let packed = ["strategy.protocol.up=TopK(share: 0.1)", "strategy.protocol.down=Half()"];
+    stopping_changes_nothing("fed-avg/small", &rough(&packed), false);
     let buffered = "strategy.protocol.aggregation=Buffered(size: 3)";
     stopping_changes_nothing("fed-avg/small", &rough(&[buffered]), false);
+    stopping_changes_nothing(
+        "fed-avg/small",
+        &rough(&["strategy.protocol.aggregation=Mixed()"]),
+        false,
+    );
     stopping_changes_nothing("scaffold/small", &rough(&[]), false);
+    for method in [
+        "LocalOnly()",
+        "FineTuned()",
+        "FedNova()",
+        "FedDyn()",
+        "Moon()",
+        "FedPer()",
+        "FedRep()",
+        "Ditto()",
+        "Ifca()",
+    ] {
+        let method = format!("strategy.method={method}");
+        let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
+        stopping_changes_nothing("federated/small", &settings, false);
+    }
 }
 
 #[test]

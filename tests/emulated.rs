@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 11] = [
+const CARDS: [(&str, &[&str]); 12] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -41,6 +41,17 @@ const CARDS: [(&str, &[&str]); 11] = [
     (
         "fed-avg/small",
         &["strategy.protocol.rounds=2", FEW_GRAPHS, "strategy.training.epochs=1"],
+    ),
+    (
+        "federated/small",
+        &[
+            "strategy.protocol.rounds=2",
+            FEW_GRAPHS,
+            "partition.min_size=2",
+            "strategy.training.epochs=2",
+            "strategy.method=Moon()",
+            "strategy.protocol.up=Qsgd(coding: Range)",
+        ],
     ),
     (
         "scaffold/small",
@@ -143,6 +154,11 @@ fn an_emulated_haswell_gives_the_fingerprints_of_fedwalk() {
 #[test]
 fn an_emulated_haswell_gives_the_fingerprints_of_deep_walk() {
     an_emulated_haswell_verifies("deep-walk/");
+}
+
+#[test]
+fn an_emulated_haswell_gives_the_fingerprints_of_federated_methods() {
+    an_emulated_haswell_verifies("federated");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod lstm;
 mod metrics;
 mod model;
 mod models;
+mod modularity;
 mod optim;
 mod ot_linear;
 mod privacy;
@@ -70,6 +71,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("metrics", metrics::check),
     ("model_graph_classifier", models::graphs),
     ("model_node_classifier", models::nodes),
+    ("modularity", modularity::check),
     ("optim", optim::check),
     ("ot_linear", ot_linear::check),
     ("privacy", privacy::check),

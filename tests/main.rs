@@ -30,3 +30,4 @@ mod sweeps;
 mod terms;
 mod tidy;
 mod trace;
+mod worlds;

@@ -8,6 +8,11 @@ use folkmoot_metrics::{RunDir, Unit};
 const RUNS: &[&[&str]] = &[
     &["fed-avg/small", "strategy.protocol.rounds=3"],
     &["scaffold/small", "strategy.protocol.rounds=3"],
+    &[
+        "federated/small",
+        "strategy.protocol.rounds=3",
+        "strategy.method=Ditto()",
+    ],
     &["fedwalk/links", "dataset.n_nodes=60", "strategy.walks_per_node=2"],
     &[
         "fedwalk/curious",

@@ -253,6 +253,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         (
             "sim/strategies",
             &[
+                "codecs",
                 "draws",
                 "engine",
                 "graphs",
@@ -266,8 +267,18 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ),
         (
             "scenarios",
-            &["draws", "engine", "graphs", "metrics", "parts", "strategies"],
+            &[
+                "codecs",
+                "draws",
+                "engine",
+                "graphs",
+                "metrics",
+                "parts",
+                "strategies",
+                "traces",
+            ],
         ),
+        ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (
             ".",
             &[

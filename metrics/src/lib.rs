@@ -56,7 +56,9 @@ pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curve
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
-pub use records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow, totals};
+pub use records::{
+    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow, totals,
+};
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError};
 pub use sheet::Sheet;
 pub use spread::Spread;

@@ -170,6 +170,21 @@ table! {
 }
 
 table! {
+    "absences.csv"
+    /// A row of `absences.csv`: a time at which a client could not be reached, for all clients of a run with at most two hundred, else for
+    /// two hundred spread evenly; no part of the result, from whose card and seed it follows.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct AbsenceRow {
+        /// The client's id.
+        pub client: u32,
+        /// When it went away, in virtual seconds.
+        pub from_s: f64,
+        /// When it came back, or the run ended. One that was never away has a row from 0 to 0.
+        pub until_s: f64,
+    }
+}
+
+table! {
     "split.csv"
     /// A row of `split.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,6 +207,32 @@ table! {
 }
 
 table! {
+    "client_scores.csv"
+    /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own test items.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ClientScoreRow {
+        /// The client; one without test items has no row.
+        pub client: u32,
+        /// Its test items.
+        pub items: u64,
+        /// The share of them whose class is predicted.
+        pub accuracy: f64,
+        /// The mean cross entropy over them; nothing where it is not finite.
+        pub loss: Option<f64>,
+    }
+}
+
+impl ClientScoreRow {
+    /// The mean accuracy over the tenth of the clients that fare worst, rounded up; `None` without rows.
+    pub fn worst_tenth(rows: &[ClientScoreRow]) -> Option<f64> {
+        let mut all: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        all.truncate(all.len().div_ceil(10));
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    }
+}
+
+table! {
     "observations.csv"
     /// A row of `observations.csv`: something watched that is no part of the result.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,6 +250,20 @@ table! {
 mod tests {
     use super::*;
     use crate::testing::result;
+
+    #[test]
+    fn the_worst_tenth_is_rounded_up_and_its_mean_is_taken() {
+        let row = |(client, accuracy): (u32, f64)| ClientScoreRow {
+            client,
+            items: 1,
+            accuracy,
+            loss: None,
+        };
+        let rows: Vec<ClientScoreRow> = (0..11).map(|i| row((i, f64::from((i + 5) % 11) / 10.0))).collect();
+        assert_eq!(ClientScoreRow::worst_tenth(&rows), Some(0.05));
+        assert_eq!(ClientScoreRow::worst_tenth(&rows[6..8]), Some(0.0));
+        assert_eq!(ClientScoreRow::worst_tenth(&[]), None);
+    }
 
     #[test]
     fn totals_add_up_what_is_alike_and_keep_theory_where_every_round_has_it() {

@@ -6,6 +6,8 @@
 //! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
 //! summary.json     a flat map from a name to a number
 //! split.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
+//! absences.csv     who was away when, unless all were always there: no part of the result
+//! client_scores.csv  how clients fare one by one, where models are scored so: made of what the result rests on, and no part of it
 //! observations.csv what a run was asked to watch besides, if anything: no part of the result
 //! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
 //! timing.csv       the only file that may differ between two runs

@@ -3,7 +3,7 @@
 use crate::curves::score_name;
 use crate::ids::Round;
 use crate::metric::{Metric, Unit};
-use crate::records::ScoreRow;
+use crate::records::{ClientScoreRow, ScoreRow};
 use crate::run_dir::Artifact;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ pub struct Sheet {
     scores: Vec<ScoreRow>,
     summary: Vec<(String, f64)>,
     artifacts: Vec<Artifact>,
+    client_scores: Vec<ClientScoreRow>,
     /// Of the metrics that are no plain numbers.
     units: BTreeMap<String, Unit>,
     /// The lines of `not_scored.csv`.
@@ -145,6 +146,16 @@ impl Sheet {
     pub fn artifact(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
         let path = path.into();
         self.artifacts.push(Artifact { path, bytes });
+    }
+
+    /// The rows of `client_scores.csv`, in the place of any before.
+    pub fn client_scores(&mut self, rows: Vec<ClientScoreRow>) {
+        self.client_scores = rows;
+    }
+
+    /// The rows of `client_scores.csv`, which the sheet then has no more.
+    pub fn take_client_scores(&mut self) -> Vec<ClientScoreRow> {
+        std::mem::take(&mut self.client_scores)
     }
 
     /// The scores, which the sheet then has no more.

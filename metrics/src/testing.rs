@@ -142,6 +142,8 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
                 bytes: vec![1, 2, 3],
             },
         ],
+        absences: Vec::new(),
+        client_scores: Vec::new(),
         observations: Vec::new(),
         timing: vec![TimingRow {
             stage: "simulate".into(),

@@ -1,6 +1,7 @@
 //! The standard figures of one run.
 
 mod clients;
+mod online;
 mod scores;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
@@ -46,8 +47,10 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     ));
     figures.extend(participation(run));
     figures.extend(scores::availability(run));
+    figures.extend(online::online(run));
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
+    figures.extend(clients::fairness(run));
     figures.extend(clients::epsilon(run));
     figures.extend(crate::split::figure(run));
     figures.extend(scores::epsilon_by_round(run));

@@ -46,6 +46,14 @@ pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
             100.0 * division.cut_edges as f64 / division.edges as f64
         ));
     }
+    for (n, said) in [
+        (division.shared_items, "with several clients"),
+        (division.spare_items, "with none"),
+    ] {
+        if n > 0 {
+            notes.push(format!("{n} of {} {} are {said}.", division.items, division.of));
+        }
+    }
     if split.clients > 1 {
         notes.push(format!(
             "A column is the mean of {} clients that follow each other.",

@@ -377,6 +377,13 @@ fn facts(run: &RunDir, division: &Division) -> Vec<(String, String)> {
             format!("{} ({share:.1} %)", count(division.cut_edges)),
         ));
     }
+    let held = [
+        (division.shared_items, "with several clients"),
+        (division.spare_items, "with no client"),
+    ];
+    for (n, said) in held.into_iter().filter(|(n, _)| *n > 0) {
+        facts.push((format!("{} {said}", capital(&division.of)), count(n)));
+    }
     facts
 }
 

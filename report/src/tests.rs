@@ -71,6 +71,8 @@ fn result(text: &str) -> (Manifest, RunResult) {
             clients: 2,
             edges: 12,
             cut_edges: 5,
+            shared_items: 0,
+            spare_items: 0,
         }),
         ..synthetic::manifest(text, 1)
     };

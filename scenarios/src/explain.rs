@@ -323,8 +323,8 @@ mod tests {
         assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
-            4,
-            "of FedAvg, Fgcl, GwLdp and Scaffold"
+            5,
+            "of FedAvg, Federated, Fgcl, GwLdp and Scaffold"
         );
     }
 

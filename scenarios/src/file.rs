@@ -1,6 +1,6 @@
 //! The shape of a card: every field, its default, range and unit.
 
-use folkmoot_engine::world::{CohortSpec, DropoutSpec};
+use folkmoot_engine::world::{CohortSpec, DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, part};
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,8 @@ pub struct ScenarioFile {
     /// When clients are online.
     #[part(default = Named::of("Always"))]
     pub availability: Named,
+    /// Regions that now and then go away with all of their clients, on top of that.
+    pub outages: OutageSpec,
     /// Who leaves in mid-round.
     pub dropout: DropoutSpec,
     /// Whom the server asks in a round.

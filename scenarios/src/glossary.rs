@@ -4,7 +4,7 @@ use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow};
+use folkmoot_metrics::records::{AbsenceRow, ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow};
 use folkmoot_metrics::table::{Column, Row, TimingRow};
 use folkmoot_metrics::term::{PREFIXES, base, find};
 use folkmoot_metrics::trace::{self, TRACE};
@@ -127,6 +127,7 @@ pub fn tables() -> Vec<(&'static str, Vec<Column>)> {
         table::<ScoreRow>(),
         table::<PrivacyRow>(),
         table::<ClientRow>(),
+        table::<AbsenceRow>(),
         table::<SplitRow>(),
         table::<ObservationRow>(),
         table::<TimingRow>(),
@@ -197,7 +198,7 @@ mod tests {
         };
         assert_eq!(
             (&*term.words, &of[..]),
-            ("Test accuracy", &["FedAvg", "Scaffold", "GwLdp"][..])
+            ("Test accuracy", &["FedAvg", "Scaffold", "Federated", "GwLdp"][..])
         );
         let stale = Column {
             name: "staleness_mean",

@@ -4,14 +4,17 @@ use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::cards::CARDS;
 use crate::glossary::Glossary;
 use crate::text::{self, Problems};
+use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
+use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
 use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_traces::{self as traces, Model, Whole};
 use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
@@ -19,9 +22,9 @@ pub struct Registry {
     strategies: Axis<dyn Runs>,
     datasets: Axis<dyn DataSource>,
     partitions: Axis<dyn Partitioner>,
-    networks: Axis<dyn Network>,
-    devices: Axis<dyn Devices>,
-    availabilities: Axis<dyn Availability>,
+    networks: Axis<dyn Model<dyn Network>>,
+    devices: Axis<dyn Model<dyn Devices>>,
+    availabilities: Axis<dyn Model<dyn Availability>>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
     cards: Vec<(&'static str, &'static str)>,
@@ -44,6 +47,34 @@ macro_rules! adds {
 
         /// All of that kind.
         pub fn $all(&self) -> &Axis<dyn $what> {
+            &self.$axis
+        }
+    )*};
+}
+
+/// Adds a model of the world, which is whole by its settings or made of files.
+macro_rules! adds_model {
+    ($($(#[$doc:meta])* $name:ident, $made:ident, $all:ident: $axis:ident of $what:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $name<P: Part + $what>(&mut self) -> Result<(), DuplicateName> {
+            self.$axis.add::<P>(|part| Box::new(Whole(part)))
+        }
+
+        /// The same for one that is made when a run is set up, of files or of the number of clients.
+        ///
+        /// # Errors
+        ///
+        /// When its name is taken.
+        pub fn $made<P: Part + Model<dyn $what>>(&mut self) -> Result<(), DuplicateName> {
+            self.$axis.add::<P>(|part| Box::new(part))
+        }
+
+        /// All of that kind.
+        pub fn $all(&self) -> &Axis<dyn Model<dyn $what>> {
             &self.$axis
         }
     )*};
@@ -93,6 +124,7 @@ impl Registry {
         self.add_strategy(deep_walk::Params::runs)?;
         self.add_strategy(fed_avg::Params::runs)?;
         self.add_strategy(scaffold::Params::runs)?;
+        self.add_strategy(federated::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
@@ -101,15 +133,41 @@ impl Registry {
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
         self.add_network::<world::network::Links>()?;
+        self.add_made_network::<traces::BandwidthLogs>()?;
         self.add_devices::<world::devices::Ideal>()?;
         self.add_devices::<world::devices::Constant>()?;
         self.add_devices::<world::devices::LogNormal>()?;
+        self.add_made_devices::<traces::Venn>()?;
+        self.add_made_devices::<traces::FlHetBench>()?;
         self.add_availability::<world::availability::Always>()?;
         self.add_availability::<world::availability::Bernoulli>()?;
         self.add_availability::<world::availability::OnOff>()?;
+        self.add_availability::<world::availability::Diurnal>()?;
+        self.add_made_availability::<traces::Flash>()?;
         self.add_aggregation::<rounds::Mean>()?;
         self.add_aggregation::<rounds::TrimmedMean>()?;
         self.add_aggregation::<rounds::NormClip>()?;
+        self.add_aggregation::<rounds::Median>()?;
+        self.add_aggregation::<rounds::Krum>()?;
+        self.add_codec::<codecs::Plain>()?;
+        self.add_codec::<codecs::Half>()?;
+        self.add_codec::<codecs::Bfloat>()?;
+        self.add_codec::<codecs::Uniform>()?;
+        self.add_codec::<codecs::Qsgd>()?;
+        self.add_codec::<codecs::TopK>()?;
+        self.add_codec::<codecs::RandomK>()?;
+        self.add_codec::<codecs::Sign>()?;
+        self.add_codec::<codecs::LowRank>()?;
+        self.add_method::<federated::Global>()?;
+        self.add_method::<federated::LocalOnly>()?;
+        self.add_method::<federated::FineTuned>()?;
+        self.add_method::<federated::FedNova>()?;
+        self.add_method::<federated::FedDyn>()?;
+        self.add_method::<federated::Moon>()?;
+        self.add_method::<federated::FedPer>()?;
+        self.add_method::<federated::FedRep>()?;
+        self.add_method::<federated::Ditto>()?;
+        self.add_method::<federated::Ifca>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -173,19 +231,26 @@ impl Registry {
         add_dataset, datasets: datasets of DataSource;
         /// Adds a way to share data out.
         add_partition, partitions: partitions of Partitioner;
+    }
+
+    adds_model! {
         /// Adds a network.
-        add_network, networks: networks of Network;
+        add_network, add_made_network, networks: networks of Network;
         /// Adds a model of how fast clients compute.
-        add_devices, devices: devices of Devices;
+        add_devices, add_made_devices, devices: devices of Devices;
         /// Adds a model of when clients are online.
-        add_availability, availabilities: availabilities of Availability;
+        add_availability, add_made_availability, availabilities: availabilities of Availability;
     }
 
     adds_inside! {
         /// Adds a rule by which the updates of a round become one.
         add_aggregation: Rule;
+        /// Adds a way in which numbers that are learned become bytes.
+        add_codec: Codec;
         /// Adds what the server does with the update that they become.
         add_server_optimiser: ServerOptimiser;
+        /// Adds a method of federated training.
+        add_method: Method;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.

@@ -12,6 +12,7 @@ use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, 
 use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
 use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
 use folkmoot_strategies::settings::Job;
+use folkmoot_traces::{Shelf, TraceError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,12 +25,23 @@ pub struct Loaded {
     pub dataset: Arc<Dataset>,
     /// The shards.
     pub partition: Arc<Partition>,
+    /// What is around the clients.
+    pub world: Arc<World>,
+    /// The sums of the files that the world is made of, by their paths below a data folder.
+    traces: BTreeMap<String, String>,
+    /// What their readers left out.
+    notes: Vec<String>,
 }
 
 impl Loaded {
-    /// The fingerprint of each data set by its name, as a manifest keeps them.
+    /// The fingerprint of each data set by its name, the sum of each file of traces by its path, and that of the file by which data are shared
+    /// out, as a manifest keeps them.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([(self.dataset.name.clone(), self.dataset.fingerprint())])
+        let mut all = self.traces.clone();
+        all.insert(self.dataset.name.clone(), self.dataset.fingerprint());
+        let source = self.partition.source();
+        all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
+        all
     }
 
     /// The number of clients.
@@ -88,11 +100,11 @@ pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failur
     scenario.dataset().load(dirs, rng).map_err(Failure::Data)
 }
 
-/// Loads a scenario's data and shares them out: two stages of the watcher's.
+/// Loads a scenario's data, shares them out and makes the world around them: two stages of the watcher's.
 ///
 /// # Errors
 ///
-/// When the data cannot be found, read or shared out, or the card asks more clients than there are.
+/// When the data or traces cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
 pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
     let seed = if scenario.dataset().is_generated() {
@@ -115,17 +127,29 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
     let rng = &mut streams.global(Purpose(*b"partitn "));
     let partition = scenario
         .partition()
-        .partition(&dataset, rng)
+        .partition(&dataset, dirs, rng)
         .map_err(Failure::Partition)?;
-    let loaded = Loaded {
-        dataset,
-        partition: Arc::new(partition),
+    let dataset = match partition.added_edges() {
+        [] => dataset,
+        added => Arc::new(dataset.with_edges(added).map_err(|error| Failure::Data(error.into()))?),
     };
     watcher.lap("share out");
+    let n_clients = partition.n_clients() as u32;
     scenario
-        .check_clients(loaded.n_clients())
+        .check_clients(n_clients)
         .map_err(|problems| Failure::Card(Box::new(problems)))?;
-    Ok(loaded)
+    let mut shelf = Shelf::new(dirs, n_clients, streams);
+    let world = scenario.world(&mut shelf).map_err(|(field, error)| match error {
+        TraceError::Data(error) => Failure::Data(error),
+        error => Failure::Card(Box::new(scenario.problem(field, error.to_string()))),
+    })?;
+    Ok(Loaded {
+        dataset,
+        partition: Arc::new(partition),
+        world: Arc::new(world),
+        traces: shelf.fingerprints().clone(),
+        notes: shelf.notes().to_vec(),
+    })
 }
 
 /// Wall clock and progress, which belong to whoever runs: no result depends on them.
@@ -269,7 +293,7 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         question: scenario.question().to_owned(),
         headline: scenario.answers(),
         figures: scenario.figures().to_vec(),
-        notes: loaded.dataset.notes.clone(),
+        notes: [loaded.dataset.notes.as_slice(), loaded.partition.notes(), &loaded.notes].concat(),
         warnings: identity.warnings.clone(),
         ..Manifest::default()
     }
@@ -287,11 +311,10 @@ pub fn play(
     how: How<'_>,
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Report>, Failure> {
-    let world = scenario.world();
     let job = Job {
         dataset: &loaded.dataset,
         partition: &loaded.partition,
-        world: &world,
+        world: &loaded.world,
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,
@@ -347,10 +370,12 @@ pub fn play(
         scores: finished.outcome.scores,
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
+        absences: finished.outcome.absences,
         summary: summary.numbers.clone(),
         units: summary.units.clone(),
         terms: summary.terms.clone(),
         artifacts: finished.outcome.artifacts,
+        client_scores: finished.outcome.client_scores,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
         public_facts: finished.public_facts,

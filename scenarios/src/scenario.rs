@@ -14,6 +14,7 @@ use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Target};
 use folkmoot_parts::{Rules, Value};
 use folkmoot_strategies::settings::Runs;
+use folkmoot_traces::{Model, Shelf, TraceError};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use std::collections::BTreeSet;
@@ -26,9 +27,9 @@ pub struct Scenario {
     dataset: Box<dyn DataSource>,
     partition: Box<dyn Partitioner>,
     strategy: Box<dyn Runs>,
-    network: Picked<dyn Network>,
-    devices: Picked<dyn Devices>,
-    availability: Picked<dyn Availability>,
+    network: Picked<dyn Model<dyn Network>>,
+    devices: Picked<dyn Model<dyn Devices>>,
+    availability: Picked<dyn Model<dyn Availability>>,
     axes: Vec<Swept>,
     targets: Vec<Target>,
     doubts: Vec<String>,
@@ -307,12 +308,18 @@ impl Scenario {
         &self.targets
     }
 
-    /// The world around the clients.
-    pub fn world(&self) -> World {
-        World {
-            network: self.network.build(),
-            devices: self.devices.build(),
-            availability: self.availability.build(),
+    /// The world around the clients of a shelf, made of what lies on it.
+    ///
+    /// # Errors
+    ///
+    /// When a model cannot be made: the field of the card that names it, and why.
+    pub fn world(&self, shelf: &mut Shelf<'_>) -> Result<World, (&'static str, TraceError)> {
+        let of = |field| move |error| (field, error);
+        let availability = self.availability.build().make(shelf).map_err(of("availability"))?;
+        Ok(World {
+            network: self.network.build().make(shelf).map_err(of("network"))?,
+            devices: self.devices.build().make(shelf).map_err(of("devices"))?,
+            availability: self.file.outages.over(availability, shelf.n_clients()),
             dropout: self.file.dropout,
             cohort: self.file.cohort,
             deadline: self.file.deadline_ms.map(SimSpan::from_millis),
@@ -325,7 +332,14 @@ impl Scenario {
                 diverged: self.file.stop.diverged,
             },
             header_bytes: self.file.header_bytes,
-        }
+        })
+    }
+
+    /// What is wrong with one field of the card, once the data are known.
+    pub(crate) fn problem(&self, field: &str, rule: String) -> Problems {
+        let mut problems = Problems::new(&self.source);
+        problems.push_at(field, rule);
+        problems
     }
 
     /// Checks what depends on the number of clients.

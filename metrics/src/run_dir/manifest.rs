@@ -79,6 +79,16 @@ pub struct Division {
     pub edges: u64,
     /// Those that lie in no shard whole.
     pub cut_edges: u64,
+    /// Items that several clients have.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub shared_items: u64,
+    /// Items that no client has.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub spare_items: u64,
+}
+
+fn is_none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Where a forked run comes from.
@@ -161,14 +171,19 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
 /// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Of the tables, cells such as `3.0` are
-/// taken as `3`, so that a fingerprint is one of numbers and not of how they are spelled. Left out are
-/// `timing.csv`, which may differ; `split.csv`, which the data and the card say already; the figures and the report, which are drawn from these files; the checkpoint and the
+/// taken as `3`, so that a fingerprint is one of numbers and not of how they are spelled. Left out are `timing.csv`, which may differ; `split.csv`
+/// and `absences.csv`, which the data and the card say already; `client_scores.csv`, which came later than many recorded prints; the figures and
+/// the report, which are drawn from these files; the checkpoint and the
 /// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();
     for (name, bytes) in files {
         let is_table = name.ends_with(".csv") && !name.contains('/');
-        let bytes = if is_table { Cow::from(bare_cells(bytes)) } else { Cow::from(bytes) };
+        let bytes = if is_table {
+            Cow::from(bare_cells(bytes))
+        } else {
+            Cow::from(bytes)
+        };
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
         hasher.update(&(bytes.len() as u64).to_le_bytes());

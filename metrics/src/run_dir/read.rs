@@ -3,7 +3,7 @@
 use super::error::ReadError;
 use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+use crate::records::{AbsenceRow, ClientRow, ClientScoreRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,8 +29,12 @@ pub struct RunDir {
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
     pub clients: Vec<ClientRow>,
+    /// `absences.csv`; empty where everybody was always there.
+    pub absences: Vec<AbsenceRow>,
     /// `split.csv`; empty where an earlier version made the run.
     pub split: Vec<SplitRow>,
+    /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version made the run.
+    pub client_scores: Vec<ClientScoreRow>,
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
     /// `timing.csv`.
@@ -57,7 +61,9 @@ impl RunDir {
             scores: read_table(path, partial)?,
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
+            absences: read_table(path, true)?,
             split: read_table(path, true)?,
+            client_scores: read_table(path, true)?,
             timing: read_table(path, partial)?,
             summary: match read_optional(&summary, partial)? {
                 Some(bytes) => decode_summary(&summary, &bytes)?,

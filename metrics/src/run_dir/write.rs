@@ -8,7 +8,9 @@ use super::read::{RunDir, read_manifest};
 use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
-use crate::records::{ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+use crate::records::{
+    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow,
+};
 use crate::table::{Row, TimingRow, encode};
 use crate::term::Meaning;
 use crate::trace::{About, Event, Followed, Mark, TRACE, TraceFile};
@@ -40,10 +42,14 @@ pub struct RunResult {
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
     pub clients: Vec<ClientRow>,
+    /// `absences.csv`, written only if there are any, and no part of the fingerprint.
+    pub absences: Vec<AbsenceRow>,
     /// `summary.json`: names in lower case, units last; `metric@label` is a reference for `metric`.
     pub summary: BTreeMap<String, f64>,
     /// Files below `artifacts/`, in any order.
     pub artifacts: Vec<Artifact>,
+    /// `client_scores.csv`, written only if there are any, and no part of the fingerprint.
+    pub client_scores: Vec<ClientScoreRow>,
     /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching a run more closely
     /// does not make it another run.
     pub observations: Vec<ObservationRow>,
@@ -320,6 +326,14 @@ impl RunWriter {
         let print = fingerprint(files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
         let (name, bytes) = table(&result.timing);
         files.push((name.to_owned(), bytes));
+        if !result.absences.is_empty() {
+            let (name, bytes) = table(&result.absences);
+            files.push((name.to_owned(), bytes));
+        }
+        if !result.client_scores.is_empty() {
+            let (name, bytes) = table(&result.client_scores);
+            files.push((name.to_owned(), bytes));
+        }
         if !result.observations.is_empty() {
             let (name, bytes) = table(&result.observations);
             files.push((name.to_owned(), bytes));

@@ -82,6 +82,54 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
     figures
 }
 
+/// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst tenth.
+pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
+    let mut all: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
+    all.sort_by(f64::total_cmp);
+    let n = all.len();
+    let n_worst = n.div_ceil(10);
+    if n < 2 {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mean_all, mean_worst) = (mean(&all), mean(&all[..n_worst]));
+    let steps = n.min(QUANTILES);
+    let ranks = (0..=steps).map(|i| (i * n / steps).min(n - 1));
+    let sorted = ranks.enumerate().map(|(i, rank)| (i as f64 / steps as f64, all[rank]));
+    let series = |label: String, role, path, points| Series {
+        label,
+        role,
+        points,
+        band: Vec::new(),
+        across: Vec::new(),
+        path,
+    };
+    let level = |label: &str, to: f64, value: f64, nth| {
+        let label = format!("{label}: {}", short(value));
+        series(label, Role::Theory(nth), Path::Joined, vec![(0.0, value), (to, value)])
+    };
+    let lines = Lines {
+        x: Axis {
+            log_beyond: None,
+            ..Axis::amount("Share of the clients, the worst first", Unit::Share)
+        },
+        y: Axis {
+            log_beyond: None,
+            ..Axis::amount("Accuracy of a client", Unit::Share)
+        },
+        series: vec![
+            series("a client".to_owned(), Role::Data(0), Path::Stairs, sorted.collect()),
+            level("mean of all clients", 1.0, mean_all, 0),
+            level("mean of the worst tenth", n_worst as f64 / n as f64, mean_worst, 1),
+        ],
+    };
+    let mut figure = figure("fairness", "how clients fare", Panel::Lines(lines));
+    figure.notes.push(format!(
+        "{n} clients with test items, each with the model that it answers with; the worst tenth: {n_worst}."
+    ));
+    Some(figure)
+}
+
 /// The share of values that are at most x, for some hundreds of x.
 fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     values.sort_by(f64::total_cmp);

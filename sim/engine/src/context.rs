@@ -125,6 +125,16 @@ macro_rules! alike {
                 self.handling.rng(purpose)
             }
 
+            /// The stream for `purpose` of this party in this round, whatever came before in it: a job's, too, has it by that name.
+            pub fn round_rng(&self, purpose: Purpose) -> SimRng {
+                let handling = &self.handling;
+                handling
+                    .env
+                    .ground
+                    .streams
+                    .party(purpose, handling.me, handling.round)
+            }
+
             /// Sets a timer: it runs out `after` from now.
             pub fn timer(&mut self, after: SimSpan, id: TimerId) {
                 self.handling.timer(after, id);

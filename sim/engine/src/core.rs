@@ -420,8 +420,8 @@ impl<S: Strategy> Core<S> {
         }
 
         // Every transmission occupies the sender's access link; repetitions are taken to follow at once.
-        let occupied = AccessRates::transmission(account.rates.up, Bytes(size.0.saturating_mul(attempts)));
-        let departs = now.max(account.up_free) + occupied;
+        let occupying = Bytes(size.0.saturating_mul(attempts));
+        let departs = account.rates.up.through(now.max(account.up_free), occupying);
         account.up_free = departs;
         match verdict.after {
             Some(after) => {

@@ -7,7 +7,7 @@ use crate::privacy::{Prices, Spent};
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::study::Ended;
-use crate::world::{AccessRates, Presence, PresenceCursor};
+use crate::world::{Presence, PresenceCursor, Rate};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, Sheet, SimTime};
 use serde::{Deserialize, Serialize};
@@ -440,10 +440,9 @@ impl<S: Strategy> ClientPart<S> {
             },
             Content::Message(mut envelope) => {
                 let size = envelope.letter.payload_len() + u64::from(env.world.header_bytes);
-                if !envelope.linked && account.rates.down.is_some() {
+                if !envelope.linked && account.rates.down != Rate::Unlimited {
                     // First in, first out: it is through the access link after all that came to it earlier.
-                    let span = AccessRates::transmission(account.rates.down, Bytes(size));
-                    account.down_free = key.at.max(account.down_free) + span;
+                    account.down_free = account.rates.down.through(key.at.max(account.down_free), Bytes(size));
                     envelope.linked = true;
                     if account.down_free > key.at {
                         let key = EventKey::new(account.down_free, key.origin(), key.seq());

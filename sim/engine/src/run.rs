@@ -34,8 +34,8 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
-    ClientId, ClientRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow, Sheet, SimSpan, SimTime,
-    Unit,
+    AbsenceRow, ClientId, ClientRow, ClientScoreRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow,
+    Sheet, SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -61,10 +61,14 @@ pub struct Outcome {
     pub stopped_early: bool,
     /// The strategy's files for `artifacts/`.
     pub artifacts: Vec<Artifact>,
+    /// How clients fare one by one, where they are scored so.
+    pub client_scores: Vec<ClientScoreRow>,
     /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
     /// One row per client.
     pub clients: Vec<ClientRow>,
+    /// When some clients were away; none where all are always there. No result: it follows from the world.
+    pub absences: Vec<AbsenceRow>,
     /// The strategy's counters by round: name, then one number per round.
     pub counters: Vec<(&'static str, Vec<u64>)>,
     /// Virtual time at the end.

@@ -93,6 +93,8 @@ pub struct End<'a, S: Strategy> {
     pub rounds: &'a [RoundRow],
     /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].
     pub counters: Vec<u64>,
+    /// The same by round, from round 0 on, each with its name.
+    pub by_round: &'a [(&'static str, Vec<u64>)],
     /// The streams of the run.
     pub streams: Streams,
 }

@@ -10,6 +10,8 @@ pub mod devices;
 pub mod dist;
 pub mod dropout;
 pub mod network;
+pub mod outages;
+pub mod rate;
 
 pub use availability::{Availability, Periodic, Presence, PresenceCursor};
 pub use cohort::CohortSpec;
@@ -17,6 +19,8 @@ pub use devices::Devices;
 pub use dist::Dist;
 pub use dropout::DropoutSpec;
 pub use network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
+pub use outages::OutageSpec;
+pub use rate::{Log, LogError, Rate, Replay};
 
 use folkmoot_metrics::{SimSpan, Target};
 

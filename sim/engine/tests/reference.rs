@@ -8,18 +8,23 @@ mod script;
 #[path = "reference/stops.rs"]
 mod stops;
 
+use folkmoot_draws::StreamName;
 use folkmoot_engine::prelude::{
     ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, World,
 };
 use folkmoot_engine::run::run_among;
-use folkmoot_engine::world::network::{self, LinkClass, Links};
+use folkmoot_engine::world::network::{self, AccessRates, Link, LinkClass, Links, Network, Verdict};
+use folkmoot_engine::world::outages::{OutageSpec, RegionBy};
 use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
+use folkmoot_engine::world::{Log, Rate, Replay};
 use folkmoot_engine::world::{availability, devices};
+use folkmoot_metrics::Bytes;
 use folkmoot_metrics::trace::{Event, What};
 use plain::{Story, in_order};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use script::{Act, Diaries, Heard, Script};
+use std::sync::Arc;
 use stops::{among, in_pieces};
 
 /// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on one instant.
@@ -27,6 +32,8 @@ use stops::{among, in_pieces};
 struct Place {
     links: Option<Links>,
     ops_per_s: Option<f64>,
+    stutters: bool,
+    has_outages: bool,
     attendance: Attendance,
     dropout: DropoutSpec,
     cohort: CohortSpec,
@@ -57,12 +64,64 @@ impl Availability for Blink {
     fn online(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams) -> SimSpan {
         SimSpan::ZERO
     }
+
+    fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
+}
+
+/// Links whose limited rates are those of a log: half of the time nothing passes, then twice as much.
+struct Stuttering(Links);
+
+impl Network for Stuttering {
+    fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict {
+        self.0.verdict(link, size, name)
+    }
+
+    fn access(&self, client: ClientId, streams: Streams) -> AccessRates {
+        let stutter = |rate: Rate| match rate {
+            Rate::Constant(rate) => {
+                let log = Log::new([(SimSpan(700_000), 0), (SimSpan(700_000), 2 * rate)]).unwrap();
+                Rate::Replay(Arc::new(Replay {
+                    log: Arc::new(log),
+                    passed: SimSpan(u64::from(client.0) * 300_000),
+                }))
+            }
+            other => other,
+        };
+        let AccessRates { up, down } = self.0.access(client, streams);
+        AccessRates {
+            up: stutter(up),
+            down: stutter(down),
+        }
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        self.0.lookahead()
+    }
 }
 
 impl Place {
+    fn outages(&self) -> OutageSpec {
+        OutageSpec {
+            regions: if self.has_outages { 2 } else { 0 },
+            by: RegionBy::Blocks,
+            mean_between_s: 0.02,
+            mean_length_s: 0.005,
+        }
+    }
+
     fn world(&self) -> World {
+        let availability: Box<dyn Availability> = match self.attendance {
+            Attendance::Always => Box::new(availability::Always {}),
+            Attendance::Bernoulli => Box::new(availability::Bernoulli { online_prob: 0.6 }),
+            Attendance::OnOff => Box::new(availability::OnOff {
+                mean_on_s: 0.01,
+                mean_off_s: 0.005,
+            }),
+            Attendance::Blink => Box::new(Blink),
+        };
         World {
             network: match self.links {
+                Some(links) if self.stutters => Box::new(Stuttering(links)),
                 Some(links) => Box::new(links),
                 None => Box::new(network::Ideal {}),
             },
@@ -73,20 +132,13 @@ impl Place {
                     sigma: 0.5,
                 }),
             },
-            availability: match self.attendance {
-                Attendance::Always => Box::new(availability::Always {}),
-                Attendance::Bernoulli => Box::new(availability::Bernoulli { online_prob: 0.6 }),
-                Attendance::OnOff => Box::new(availability::OnOff {
-                    mean_on_s: 0.01,
-                    mean_off_s: 0.005,
-                }),
-                Attendance::Blink => Box::new(Blink),
-            },
+            availability: self.outages().over(availability, 4),
             dropout: self.dropout,
             cohort: self.cohort,
             deadline: None,
             // A message that is cut off by an absence begins anew, for ever where clients never stay for as long as it takes.
             horizon: match self.attendance {
+                _ if self.has_outages => self.horizon.min(SimSpan(60_000_000)),
                 Attendance::Always | Attendance::Bernoulli => self.horizon,
                 Attendance::OnOff | Attendance::Blink => self.horizon.min(SimSpan(60_000_000)),
             },
@@ -147,17 +199,30 @@ fn place() -> impl Strategy<Value = Place> {
     ];
     let horizon = prop_oneof![3 => Just(SimSpan::FOREVER), 1 => (1u64..30).prop_map(|ms| SimSpan(ms * 1_000_000))];
     let header_bytes = prop_oneof![Just(0), Just(24)];
-    (links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes).prop_map(
-        |(links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes)| Place {
-            links,
-            ops_per_s,
-            attendance,
-            dropout,
-            cohort,
-            horizon,
-            header_bytes,
-        },
+    let faults = prop_oneof![4 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
+    (
+        links,
+        ops_per_s,
+        attendance,
+        dropout,
+        cohort,
+        horizon,
+        header_bytes,
+        faults,
     )
+        .prop_map(
+            |(links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes, (stutters, has_outages))| Place {
+                links,
+                ops_per_s,
+                stutters,
+                has_outages,
+                attendance,
+                dropout,
+                cohort,
+                horizon,
+                header_bytes,
+            },
+        )
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -371,6 +436,8 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
         loss_prob: 0.0,
     };
     let place = Place {
+        stutters: false,
+        has_outages: false,
         links: Some(Links {
             uplink: class,
             downlink: class,
@@ -413,6 +480,8 @@ fn another_client_changes_nothing_that_the_others_see() {
     };
     let rate = Dist::Uniform { low: 1e3, high: 9e3 };
     let place = Place {
+        stutters: false,
+        has_outages: false,
         links: Some(Links {
             uplink: class,
             downlink: class,

@@ -12,7 +12,7 @@ use std::ops::Range;
 pub use class_split::SplitError;
 
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
-use crate::{DataError, Features, Graph, Labels, Properties, TaskLabels};
+use crate::{DataError, Features, Graph, GraphError, Labels, Properties, TaskLabels};
 
 /// One or more graphs and their annotations.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -184,6 +184,24 @@ impl Dataset {
             notes: self.notes.clone(),
             fingerprint_on_file: None,
         }
+    }
+
+    /// The set with more edges in its single graph: pairs of different nodes that have none, each without direction and of weight 1.
+    ///
+    /// # Errors
+    /// [`GraphError`] for a node that does not exist, or too many edges.
+    ///
+    /// # Panics
+    /// If the set is graph-level, or its edges have labels.
+    pub fn with_edges(&self, added: &[(u32, u32)]) -> Result<Dataset, GraphError> {
+        assert!(
+            !self.is_graph_level() && self.edge_labels.is_none(),
+            "only a node-level set whose edges have no labels can get more"
+        );
+        let mut set = self.clone();
+        set.graphs = vec![self.graph().with_edges(added)?];
+        set.fingerprint_on_file = None;
+        Ok(set)
     }
 
     /// The set on the largest component of its graph, with a note of what was left out.

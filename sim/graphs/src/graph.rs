@@ -309,6 +309,42 @@ impl Graph {
         Graph::symmetric(merged.expect("taking a mean does not fail"))
     }
 
+    /// The same graph with more edges, in both directions and of weight 1; those that it has stay as they are.
+    ///
+    /// # Errors
+    /// As [`GraphBuilder::build`].
+    pub(crate) fn with_edges(&self, added: &[(u32, u32)]) -> Result<Graph, GraphError> {
+        let mut pairs: Vec<(u32, u32)> = if self.directed {
+            self.arcs().collect()
+        } else {
+            self.edges().collect()
+        };
+        let mut weights: Vec<f32> = Vec::new();
+        if let Some(all) = self.arc_weights() {
+            let arcs = self.arcs().zip(all).filter(|((u, v), _)| self.directed || u <= v);
+            weights.extend(arcs.map(|(_, weight)| *weight));
+        }
+        // Nodes that do not exist are the builder's to refuse.
+        let has = |u: u32, v: u32| (u as usize) < self.n_nodes() && self.has_edge(u, v);
+        for &(u, v) in added.iter().filter(|(u, v)| !has(*u, *v)) {
+            pairs.push((u, v));
+            if self.directed && !has(v, u) {
+                pairs.push((v, u));
+            }
+        }
+        let builder = GraphBuilder::new(self.n_nodes() as u32)
+            .directed(self.directed)
+            .keep_self_loops(true);
+        let (graph, _) = match self.is_weighted() {
+            true => {
+                weights.resize(pairs.len(), 1.0);
+                builder.build_weighted(&pairs, &weights)?
+            }
+            false => builder.build(&pairs)?,
+        };
+        Ok(graph)
+    }
+
     /// The subgraph on `nodes` (ascending, distinct); node `i` of the result is `nodes[i]`.
     ///
     /// # Complexity

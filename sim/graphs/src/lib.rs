@@ -46,7 +46,9 @@ pub use features::{Features, SparseRows};
 pub use graph::{Cleaned, Graph, GraphBuilder, GraphError};
 pub use labels::{LabelError, Labels};
 pub use pairs::{Pair, PairError, PairSampler};
-pub use partition::{Centres, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner};
+pub use partition::{
+    Balance, Centres, Cover, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner, Property,
+};
 pub use profile::{Profile, Spread};
 pub use properties::Properties;
 pub use scaling::CountScaling;

@@ -1,4 +1,4 @@
-//! Measures of a graph's shape: hop distances, neighbourhoods, components, degrees.
+//! Measures of a graph's shape: hop distances, neighbourhoods, components, degrees, modularity.
 //!
 //! All follow arcs as stored. Components ignore direction (they are the weakly connected ones).
 
@@ -33,6 +33,35 @@ pub fn hops_from(graph: &Graph, source: u32) -> Vec<u32> {
         }
     }
     hops
+}
+
+/// The modularity of a division into groups (Newman & Girvan 2004): of all edges the share inside groups, less what degrees alone would give.
+/// `group_of` names the group of each node; directions and weights are ignored, and a graph without edges has 0.
+///
+/// # Panics
+/// If `group_of` is not as long as there are nodes.
+///
+/// # Numerics
+/// Whole numbers up to one division.
+pub fn modularity(graph: &Graph, group_of: &[u32]) -> f64 {
+    assert_eq!(group_of.len(), graph.n_nodes(), "every node has one group");
+    let graph = graph.undirected();
+    let n_groups = group_of.iter().max().map_or(0, |&most| most as usize + 1);
+    // Ends of edges in each group; a loop has two there.
+    let mut ends = vec![0_u64; n_groups];
+    let mut inside = 0_u64;
+    for (u, v) in graph.edges() {
+        let (u, v) = (group_of[u as usize], group_of[v as usize]);
+        ends[u as usize] += 1;
+        ends[v as usize] += 1;
+        inside += u64::from(u == v);
+    }
+    let all = 2 * graph.n_edges() as i128;
+    let expected: i128 = ends.iter().map(|&ends| i128::from(ends) * i128::from(ends)).sum();
+    match all {
+        0 => 0.0,
+        _ => (2 * i128::from(inside) * all - expected) as f64 / (all * all) as f64,
+    }
 }
 
 /// The nodes within `hops` arcs of `centre`, the centre included, ascending.

@@ -1,41 +1,53 @@
 //! Dividing a data set among clients.
 //!
 //! A [`Partition`] lists for each client all that it can see: nodes of a node-level set, graphs of a graph-level one. Shards
-//! are ascending. They are an exact cover (every item in exactly one shard), except for [`PartitionSpec::KHop`], whose
-//! neighbourhoods overlap.
+//! are ascending. They are an exact cover (every item in exactly one shard), except for [`PartitionSpec::KHop`] and
+//! [`PartitionSpec::Overlapping`], and for [`PartitionSpec::File`] where the card says so. A partition may add edges to the graph that it divides
+//! ([`PartitionSpec::StructureSkew`]).
 
+mod communities;
 mod deal;
+mod file;
+mod level;
+mod louvain;
+mod multilevel;
+mod property;
+mod sizes;
 mod spec;
 mod split;
+mod structure;
 
 use folkmoot_parts::Broken;
 use thiserror::Error;
 
 use folkmoot_draws::SimRng;
 
-use crate::Dataset;
+use crate::{DataDirs, Dataset};
 
-pub use spec::{Centres, PartitionSpec};
+pub use spec::{Balance, Centres, Cover, PartitionSpec, Property};
 
 /// A rule that divides data sets; third parties can add their own.
 pub trait Partitioner: Send + Sync {
-    /// Divides `dataset`; called once for each run, before any client exists.
+    /// Divides `dataset`; called once for each run, before any client exists. Files that it reads are looked for in `dirs`.
     ///
     /// # Errors
-    /// [`PartitionError`] if the rule does not fit the data set; nothing is left behind.
+    /// [`PartitionError`] if the rule does not fit the data set, or a file is not what it should be; nothing is left behind.
     ///
     /// # Determinism
-    /// The result may depend on the arguments only.
-    fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError>;
+    /// The result may depend on the arguments, and what files hold, only.
+    fn partition(&self, dataset: &Dataset, dirs: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError>;
 }
 
 /// The items of every client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     /// Bounds of the shards in `items`; `None` if shard `k` is item `k` alone, which then costs 4 bytes a client.
     bounds: Option<Vec<u32>>,
     items: Vec<u32>,
     centres: Option<Vec<u32>>,
+    added: Vec<(u32, u32)>,
+    source: Option<(String, String)>,
+    notes: Vec<String>,
 }
 
 impl Partition {
@@ -44,7 +56,7 @@ impl Partition {
         Partition {
             bounds: None,
             items: (0..n_items).collect(),
-            centres: None,
+            ..Partition::default()
         }
     }
 
@@ -55,14 +67,26 @@ impl Partition {
     pub fn from_shards(shards: Vec<Vec<u32>>) -> Result<Partition, PartitionError> {
         let mut partition = Partition {
             bounds: Some(vec![0]),
-            items: Vec::new(),
-            centres: None,
+            ..Partition::default()
         };
         for mut shard in shards {
             shard.sort_unstable();
             partition.push(&shard)?;
         }
         Ok(partition)
+    }
+
+    /// As [`from_shards`](Self::from_shards) of `rule`, but none may be empty; `why` says how that comes and what to do.
+    fn without_empty(shards: Vec<Vec<u32>>, rule: &'static str, why: &str) -> Result<Partition, PartitionError> {
+        match shards.iter().position(Vec::is_empty) {
+            None => Partition::from_shards(shards),
+            Some(client) => Err(PartitionError::Empty {
+                rule,
+                client,
+                n_clients: shards.len() as u32,
+                why: why.to_owned(),
+            }),
+        }
     }
 
     fn push(&mut self, shard: &[u32]) -> Result<(), PartitionError> {
@@ -73,6 +97,33 @@ impl Partition {
         self.items.extend_from_slice(shard);
         self.bounds.get_or_insert_with(|| vec![0]).push(n_entries as u32);
         Ok(())
+    }
+
+    /// The same shards of a graph to which `edges` are added: pairs of nodes that have none. [`Dataset::with_edges`] is what clients then hold.
+    pub fn with_added_edges(mut self, edges: Vec<(u32, u32)>) -> Partition {
+        self.added = edges;
+        self
+    }
+
+    /// The same shards with something that a reader of the results should know, in a sentence.
+    pub fn with_note(mut self, note: String) -> Partition {
+        self.notes.push(note);
+        self
+    }
+
+    /// Edges that the graph gets before it is divided.
+    pub fn added_edges(&self) -> &[(u32, u32)] {
+        &self.added
+    }
+
+    /// The name and the BLAKE3 hash, in hexadecimal, of the file that the shards were read from.
+    pub fn source(&self) -> Option<(&str, &str)> {
+        self.source.as_ref().map(|(name, hash)| (name.as_str(), hash.as_str()))
+    }
+
+    /// What a reader of the results should know, each a sentence.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// How many clients there are.
@@ -143,6 +194,34 @@ pub enum PartitionError {
         /// What it needs and what to do about it.
         what: &'static str,
     },
+    /// Some client would have nothing.
+    #[error("partition {rule} leaves client {client} of {n_clients} without any item: {why}")]
+    Empty {
+        /// Which rule.
+        rule: &'static str,
+        /// The first such client.
+        client: usize,
+        /// How many there are to be.
+        n_clients: u32,
+        /// Why, and what to do about it.
+        why: String,
+    },
+    /// Clients are so small that no slack is left.
+    #[error(
+        "partition.slack: {slack} must be below the {share} nodes that each of {n_clients} clients gets on average; lower it or \
+             partition.n_clients, or set partition.balance: Whole"
+    )]
+    Slack {
+        /// The slack.
+        slack: u32,
+        /// Nodes for each client, rounded down.
+        share: usize,
+        /// How many clients.
+        n_clients: u32,
+    },
+    /// The file of a partition is not there or not what it should be.
+    #[error("partition.path: {0}")]
+    File(String),
     /// More centres than nodes.
     #[error("partition.centres: {wanted} centres are wanted, but the graph has {n_nodes} nodes")]
     TooManyCentres {
@@ -174,3 +253,8 @@ pub enum PartitionError {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
+mod file_tests;

@@ -22,6 +22,7 @@ pub(crate) use karate::karate;
 pub(crate) use mat::{MatOptions, read_mat};
 pub(crate) use molecules::{MoleculeOptions, Tasks, read_molecules};
 pub(crate) use npz::read_npz;
+pub(crate) use text::Text;
 pub(crate) use tudataset::read_tudataset;
 
 /// The most nodes that a file may describe.

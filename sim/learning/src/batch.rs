@@ -3,14 +3,20 @@
 use crate::kernels::sparse;
 use crate::{Adjacency, Csr, Tape, Var};
 
+/// Features narrower than this, or with more than one number in so many that is not 0, are multiplied as they are: faster, and nobody has to look for zeros.
+const WIDE: usize = 64;
+const SCARCE: usize = 8;
+
 /// A batch of graphs. Refilled in place, it keeps its memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     csr: Csr,
     bounds: Vec<u32>,
     features: Vec<f32>,
     n_features: usize,
     sums: Option<Vec<f32>>,
+    /// The features that are not 0.
+    nonzeros: Option<Csr>,
 }
 
 impl Batch {
@@ -22,6 +28,7 @@ impl Batch {
             features: Vec::new(),
             n_features,
             sums: None,
+            nonzeros: None,
         }
     }
 
@@ -31,6 +38,7 @@ impl Batch {
         self.bounds.truncate(1);
         self.features.clear();
         self.sums = None;
+        self.nonzeros = None;
     }
 
     /// Appends a graph; `features` has shape `(n_nodes, n_features)`.
@@ -48,6 +56,25 @@ impl Batch {
         self.bounds.push(self.csr.n_rows() as u32);
         self.features.extend_from_slice(features);
         self.sums = None;
+        self.nonzeros = None;
+    }
+
+    /// Looks for the features that are not 0 once and keeps them until the batch changes, if they are wide and such are few, as in bags of words: a layer that
+    /// begins with a product then skips the others, and has the same bits.
+    pub fn keep_nonzeros(&mut self) {
+        let is_some = |x: &f32| *x != 0.0;
+        let n_some = self.features.iter().filter(|x| is_some(x)).count();
+        if self.n_features < WIDE || n_some * SCARCE > self.features.len() {
+            return;
+        }
+        let rows = (0..).zip(self.features.chunks_exact(self.n_features));
+        let entries = rows.flat_map(|(row, values)| {
+            let all = (0..).zip(values).filter(|(_, x)| is_some(x));
+            all.map(move |(column, x)| (row, column, *x))
+        });
+        let entries: Vec<(u32, u32, f32)> = entries.collect();
+        // Whoever has features that are no numbers goes on without.
+        self.nonzeros = Csr::from_entries(self.csr.n_rows() as u32, self.n_features as u32, &entries).ok();
     }
 
     /// Computes each node's weighted sum of its neighbours' features once and keeps it until the batch changes: a layer that begins
@@ -103,6 +130,9 @@ impl Batch {
 
     /// The features of all nodes, of shape `(n_nodes, n_features)`, on a tape that borrows them.
     pub fn features<'g>(&'g self, tape: &mut Tape<'g>) -> Var {
-        tape.input(self.csr.n_rows(), self.n_features, &self.features)
+        match &self.nonzeros {
+            Some(nonzeros) => tape.scarce_input(&self.features, nonzeros),
+            None => tape.input(self.csr.n_rows(), self.n_features, &self.features),
+        }
     }
 }

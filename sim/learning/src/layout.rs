@@ -117,6 +117,12 @@ impl Layout {
         self.n_trainable
     }
 
+    /// Rows and columns of the matrices that learn, in the order in which they lie in the vector.
+    pub fn shapes(&self) -> Vec<[usize; 2]> {
+        let learns = self.slots.iter().filter(|slot| slot.trainable);
+        learns.map(|slot| [slot.rows, slot.columns]).collect()
+    }
+
     /// All matrices, in the order of their creation.
     pub fn slots(&self) -> &[Slot] {
         &self.slots

@@ -37,6 +37,7 @@ pub use custom::{Backward, Function};
 pub use propagation::Adjacency;
 
 use crate::Layout;
+use crate::csr::Csr;
 use crate::kernels::moments;
 use crate::layout::Parameter;
 use arena::{Entry, Place};
@@ -229,6 +230,16 @@ impl<'g> Tape<'g> {
         entry.place = Place::Borrowed(data);
         self.entries.push(entry);
         self.last()
+    }
+
+    /// An [`input`](Self::input) whose numbers that are not 0 are known: products with it read only these, and have the same bits.
+    ///
+    /// # Panics
+    /// If `data` has not the shape of `nonzeros`.
+    pub fn scarce_input(&mut self, data: &'g [f32], nonzeros: &'g Csr) -> Var {
+        let var = self.input(nonzeros.n_rows(), nonzeros.n_columns(), data);
+        self.entries[var.0 as usize].op = Op::Scarce(nonzeros);
+        var
     }
 
     /// A copy of a matrix, without a gradient.

@@ -30,6 +30,7 @@ pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training};
 pub use terms::TERMS;
+pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;
 
 use crate::rounds::{RoundStrategy, Rounds};
@@ -127,6 +128,11 @@ impl Classifier {
         &self.network
     }
 
+    /// How it is trained.
+    pub fn training(&self) -> &Training {
+        &self.training
+    }
+
     fn reading(&self, split: Split) -> data::Reading {
         data::Reading {
             inputs: self.inputs,
@@ -135,6 +141,11 @@ impl Classifier {
             split,
             encoder: self.encoder,
         }
+    }
+
+    /// Passes of one training over its items.
+    pub fn epochs(&self) -> u32 {
+        self.training.epochs
     }
 
     /// Operations of one training: for each weight, node and epoch 2 forward and 4 backward.
@@ -157,8 +168,9 @@ impl Classifier {
                 "no client has anything to train on; raise split.train or label the data".to_owned(),
             ));
         }
-        if self.network.begins_with_sums() {
-            shards.par_iter_mut().for_each(Shard::keep_neighbour_sums);
+        match self.network.begins_with_sums() {
+            true => shards.par_iter_mut().for_each(Shard::keep_neighbour_sums),
+            false => shards.par_iter_mut().for_each(Shard::keep_nonzeros),
         }
         Ok(Arc::new(Held {
             shards,

@@ -10,9 +10,10 @@
 //!
 //! A client's samples are the graphs it holds, or the labelled nodes of its part of one graph, less those that validate and
 //! test. The relatives of FedAvg are settings: FedProx (`training.proximal`), server momentum, FedAdam and FedYogi
-//! (`protocol.server`), FedBuff (`protocol.aggregation`), secure aggregation (`protocol.secure`).
+//! (`protocol.server`), FedBuff (`protocol.aggregation`), secure aggregation (`protocol.secure`), compression (`protocol.up`,
+//! `protocol.down`).
 //!
-//! Deviations from the paper: late updates are dropped, not waited for. Not modelled: compression.
+//! Deviations from the paper: late updates are dropped, not waited for.
 
 use crate::classifier::{self, Accuracy, Classifier, Facts, Handed, Inputs, Model, Shard, Split, Training};
 use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Watched};
@@ -104,6 +105,10 @@ impl RoundStrategy for FedAvg {
         self.0.network().layout().n_trainable()
     }
 
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.0.network().layout().shapes()
+    }
+
     fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
         self.0.network().layout().initialise(rng)
     }
@@ -116,12 +121,18 @@ impl RoundStrategy for FedAvg {
         self.0.cost(shard)
     }
 
+    fn passes(&self) -> u32 {
+        self.0.epochs()
+    }
+
     fn order(&self, _: Round, (): &()) {}
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
         Trained::model(match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.0.train(task.shard, task.parameters, &mut task.rng()),
+            false => self
+                .0
+                .train_passes(task.shard, task.parameters, task.passes, &mut task.rng()),
         })
     }
 }

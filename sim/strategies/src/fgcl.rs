@@ -185,6 +185,10 @@ impl RoundStrategy for Fgcl {
         self.network.layout().n_trainable()
     }
 
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.network.layout().shapes()
+    }
+
     fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
         self.network.layout().initialise(rng)
     }

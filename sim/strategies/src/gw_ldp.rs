@@ -238,6 +238,10 @@ impl RoundStrategy for GwLdp {
         self.classifier.network().layout().n_trainable()
     }
 
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.classifier.network().layout().shapes()
+    }
+
     fn n_fixed(&self) -> usize {
         self.classifier.n_fixed()
     }
@@ -262,6 +266,10 @@ impl RoundStrategy for GwLdp {
         self.classifier.cost(shard)
     }
 
+    fn passes(&self) -> u32 {
+        self.classifier.epochs()
+    }
+
     fn order(&self, round: Round, _: &Collected) -> Wish {
         match self.brings_extra(round) {
             true => self.wish.clone(),
@@ -282,7 +290,9 @@ impl RoundStrategy for GwLdp {
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
         let parameters = match task.dry_run() {
             true => task.parameters.to_vec(),
-            false => self.classifier.train(task.shard, task.parameters, &mut task.rng()),
+            false => self
+                .classifier
+                .train_passes(task.shard, task.parameters, task.passes, &mut task.rng()),
         };
         // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
         if *task.order != self.wish {
@@ -298,6 +308,7 @@ impl RoundStrategy for GwLdp {
             receipt,
             extra: Some(embeddings),
             kept: Some(kept),
+            counts: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The federated systems that Folkmoot runs, each a [`Strategy`](folkmoot_engine::Strategy) named as its paper is.
 //!
 //! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
+//! - [`federated`]: models for all or for each client, by methods that are parts: FedNova, FedDyn, MOON, FedPer, Ditto, clusters, controls.
 //! - [`scaffold`]: averaging whose clients correct their drift by control variates.
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
@@ -15,6 +16,7 @@
 pub mod classifier;
 pub mod deep_walk;
 pub mod fed_avg;
+pub mod federated;
 pub mod fedwalk;
 pub mod fgcl;
 pub mod gw_ldp;

@@ -12,6 +12,7 @@
 //! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step of that; both are parts of any crate.
 //! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any weight: the model and the server's moments stay as they
 //!   are, and `rounds_without_update` counts the round. One update is a mean like any other.
+//! - **Mixed** rounds are FedAsync's: each update that comes is mixed into the model by a share that shrinks with its age.
 //! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
 //! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
 //!
@@ -31,6 +32,9 @@
 #[cfg(test)]
 mod buffered_tests;
 mod client;
+mod coding;
+#[cfg(test)]
+mod coding_tests;
 pub mod message;
 mod rule;
 #[cfg(test)]
@@ -48,17 +52,19 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
-pub use rule::{Mean, NormClip, Rule, TrimmedMean, Update, Updates};
+pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
-pub use settings::{Absent, Aggregation, Discount, Protocol, Secure, Weighting};
+pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
 pub use terms::TERMS;
 
+use coding::{Learned, Sent};
+use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Value;
-use message::{Down, Up, Weights};
+use message::{Down, Up};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -77,14 +83,29 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
 
     /// Whether training reads what the client has kept. Default: no.
     const READS_KEPT: bool = false;
+    /// The counters of its runs: those of rounds, [`COUNTERS`], and its own behind them, which [`Trained::counts`] raises. Default: none of
+    /// its own.
+    const COUNTERS: &'static [&'static str] = COUNTERS;
 
     /// Numbers of the model, those that do not learn included.
     fn n_parameters(&self) -> usize;
+
+    /// Numbers of an update. Default: as many as the model's that do not come from statistics. One of another length needs a
+    /// [`combine`](Self::combine) that makes the model's of them, and neither buffered rounds nor masks.
+    fn n_update(&self) -> usize {
+        self.n_parameters() - self.n_fixed()
+    }
 
     /// So many of the first numbers learn; the others, such as running statistics, are averaged whatever the server's
     /// optimiser. Default: all.
     fn n_trainable(&self) -> usize {
         self.n_parameters()
+    }
+
+    /// Rows and columns of the matrices that the numbers that learn stand in, one after the other, for codecs that look at matrices. Default: one
+    /// row.
+    fn shapes(&self) -> Vec<Shape> {
+        vec![[1, self.n_trainable()]]
     }
 
     /// So many of the last numbers of the model say how clients read what they hold. They come from [`statistics`](Self::statistics) by
@@ -111,6 +132,12 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
 
     /// Operations of a client's training in one round: its device takes this over its speed.
     fn cost(&self, shard: Self::Shard<'_>) -> f64;
+
+    /// Passes over its data that a client makes in one round, of the same cost; whoever does part of its work makes some of them
+    /// ([`Task::passes`]). Default: the training is one whole, and a card that wants parts of it is refused.
+    fn passes(&self) -> u32 {
+        1
+    }
 
     /// What the server asks for in `round`, knowing what it has collected.
     fn order(&self, round: Round, collected: &Self::Collected) -> Self::Order;
@@ -149,6 +176,17 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         Ok(())
     }
 
+    /// What the updates of a round come to, where the server sees them one by one. Default: what the card's rule makes of them.
+    fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        rule.combine(updates)
+    }
+
+    /// What the server makes of that, or of a sum of masked updates over their weights, before its optimiser: `weight` is that of all
+    /// updates together, `model` the present one. Default: it is taken as it is.
+    fn settle(&self, _collected: &mut Self::Collected, _model: &[f32], mean: Vec<f64>, _weight: f64) -> Vec<f64> {
+        mean
+    }
+
     /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         Vec::new()
@@ -165,6 +203,8 @@ pub struct Task<'s, 'a, R: RoundStrategy> {
     pub parameters: &'a [f32],
     /// What the client has kept, where [`RoundStrategy::READS_KEPT`].
     pub kept: Option<&'a R::Kept>,
+    /// How many of its [`RoundStrategy::passes`] the client makes; all of them where it is left open.
+    pub passes: Option<u32>,
     cx: &'a JobContext,
 }
 
@@ -176,6 +216,7 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
             order,
             parameters,
             kept: None,
+            passes: None,
             cx,
         }
     }
@@ -217,6 +258,8 @@ pub struct Trained<E, K = ()> {
     pub receipt: Receipt,
     /// What it keeps, by [`RoundStrategy::keep`], once that is sent; with `None` it keeps what it has.
     pub kept: Option<K>,
+    /// By how much it raises the first counters of the strategy's own, in their order: numbers for whoever studies the run, never sent.
+    pub counts: Vec<u64>,
 }
 
 impl<E, K> Trained<E, K> {
@@ -227,11 +270,21 @@ impl<E, K> Trained<E, K> {
             extra: None,
             receipt: Receipt::default(),
             kept: None,
+            counts: Vec::new(),
         }
     }
 }
 
+/// The counters of every strategy that trains in rounds.
+pub const COUNTERS: &[&str] = &[
+    "refused_updates",
+    "late_updates",
+    "lost_models",
+    "rounds_without_update",
+];
+
 const INITIAL: Purpose = Purpose(*b"rd-start");
+const PARTIAL: Purpose = Purpose(*b"rd-parts");
 const LOCAL: Purpose = Purpose(*b"rd-local");
 
 /// The place of the protocol's own mechanism, that weights are sent as they are.
@@ -256,6 +309,18 @@ impl<R: RoundStrategy> Rounds<R> {
         if let (true, Err((field, rule))) = (task.n_fixed() > 0, protocol.opens()) {
             return Err(StrategyError(format!("protocol.{field}: {rule}")));
         }
+        if !protocol.up.is_plain() && task.n_update() < task.n_trainable() {
+            return Err(StrategyError(
+                "protocol.up: must be Plain here, where an update is one of several models and no change of what was sent".to_owned(),
+            ));
+        }
+        if protocol.completeness.partial_prob > 0.0 && task.passes() < 2 {
+            return Err(StrategyError(
+                "protocol.completeness: a client's training is a single pass, which has no parts; raise training.epochs if this system has \
+                 it, or leave completeness out"
+                    .to_owned(),
+            ));
+        }
         Ok(Rounds { task, protocol })
     }
 
@@ -269,11 +334,22 @@ impl<R: RoundStrategy> Rounds<R> {
         &self.protocol
     }
 
+    /// How many passes a client makes in a round; `rng` is its own stream for that, in which event or job ever.
+    fn passes(&self, rng: impl FnOnce() -> SimRng) -> u32 {
+        self.protocol.completeness.passes(self.task.passes(), rng)
+    }
+
     fn is_secure(&self) -> bool {
         self.protocol.secure != Secure::Off
     }
 
+    /// Whether updates are taken in as they come, of whatever age.
     fn is_buffered(&self) -> bool {
+        self.protocol.buffer().is_some()
+    }
+
+    /// Whether updates are changes of the model that was sent, and not models.
+    fn sends_changes(&self) -> bool {
         matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
     }
 
@@ -302,19 +378,30 @@ impl<R: RoundStrategy> Rounds<R> {
 #[serde(bound = "O: State, K: State + Sync")]
 pub struct Work<O, K> {
     order: O,
-    #[serde(with = "shared")]
-    parameters: Arc<[f32]>,
+    model: Sent,
     #[serde(with = "shared")]
     kept: Option<Arc<K>>,
+    /// What codecs have left out of earlier updates, where that is kept.
+    #[serde(with = "shared")]
+    memory: Arc<[f32]>,
 }
 
 /// What comes of it: [`Trained`], with the model as it is sent.
 #[derive(Debug)]
 pub struct Done<E, K> {
-    weights: Weights,
+    learned: Learned,
     extra: Option<E>,
     receipt: Receipt,
+    left: Left<K>,
+    counts: Vec<u64>,
+}
+
+/// What a client keeps once an update is sent.
+#[derive(Debug, Serialize, Deserialize)]
+struct Left<K> {
     kept: Option<K>,
+    /// What codecs have left out of updates; nothing where that is not kept.
+    memory: Vec<f32>,
 }
 
 impl<R: RoundStrategy> Strategy for Rounds<R> {
@@ -328,12 +415,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Client = Client<R::Extra, R::Kept>;
     type Sight = ();
 
-    const COUNTERS: &'static [&'static str] = &[
-        "refused_updates",
-        "late_updates",
-        "lost_models",
-        "rounds_without_update",
-    ];
+    const COUNTERS: &'static [&'static str] = R::COUNTERS;
 
     fn server(&self, setup: &Setup<'_>) -> Result<Self::Server, StrategyError> {
         if setup.n_clients == 0 {
@@ -400,26 +482,28 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
 
     fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
         let shard = shard.expect("clients train");
+        let model = self.open_model(&work.model);
         let mut trained = self.task.train(Task {
             kept: work.kept.as_deref(),
-            ..Task::new(shard, &work.order, &work.parameters, cx)
+            passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
+            ..Task::new(shard, &work.order, &model, cx)
         });
-        assert_eq!(
-            trained.parameters.len(),
-            work.parameters.len(),
-            "a trained model has the parameters it came with"
+        let n_update = self.task.n_update();
+        assert!(
+            trained.parameters.len() == n_update || trained.parameters.len() == model.len(),
+            "a trained model has the parameters it came with, or those of an update"
         );
-        trained.parameters.truncate(work.parameters.len() - self.task.n_fixed());
-        if self.is_buffered() {
-            for (x, before) in trained.parameters.iter_mut().zip(&*work.parameters) {
-                *x -= before;
-            }
-        }
+        trained.parameters.truncate(n_update);
+        let mut memory = work.memory.to_vec();
         Done {
-            weights: trained.parameters.into(),
+            learned: self.learned(&model, trained.parameters, &mut memory, cx),
             extra: trained.extra,
             receipt: trained.receipt,
-            kept: trained.kept,
+            left: Left {
+                kept: trained.kept,
+                memory,
+            },
+            counts: trained.counts,
         }
     }
 
@@ -428,7 +512,10 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             Letter::Down(_) => true,
             // What is kept of a training may rest on the server having its extra, so its sender is to know.
             Letter::Up(Up::Extra(_)) if R::READS_KEPT => return Absence::Tell { after: SimSpan::ZERO },
-            Letter::Up(up) => !matches!(up, Up::Update(..) | Up::Extra(_) | Up::Statistics(_)),
+            Letter::Up(up) => !matches!(
+                up,
+                Up::Update(..) | Up::PackedUpdate(..) | Up::Extra(_) | Up::Statistics(_)
+            ),
             Letter::Peer(_) => false,
         };
         match self.protocol.absent {

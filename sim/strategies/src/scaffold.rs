@@ -24,7 +24,7 @@
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
 
 use crate::classifier::{
-    self, Accuracy, Classifier, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training,
+    self, Accuracy, Classifier, Course, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training,
 };
 use crate::rounds::{
     self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Watched, Weighting,
@@ -267,10 +267,12 @@ impl Scaffold {
             return (x.to_vec(), nothing);
         }
         let own = task.kept.map_or(&nothing, |Change(own)| own);
-        let correction = correction(c, own);
-        let (y, n_steps) = self
-            .classifier
-            .train_corrected(task.shard, x, &correction, &mut task.rng());
+        let course = Course {
+            correction: &correction(c, own),
+            epochs: task.passes,
+            ..Course::default()
+        };
+        let (y, n_steps) = self.classifier.train_along(task.shard, x, &course, &mut task.rng());
         let mut change = match self.renewal {
             _ if n_steps == 0 => nothing,
             Renewal::FromSteps => change_from_steps((&x[..n], &y[..n]), &c[..n], n_steps, self.rate),
@@ -305,6 +307,10 @@ impl RoundStrategy for Scaffold {
         self.classifier.network().layout().n_trainable()
     }
 
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.classifier.network().layout().shapes()
+    }
+
     fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
         self.classifier.network().layout().initialise(rng)
     }
@@ -320,6 +326,11 @@ impl RoundStrategy for Scaffold {
             Renewal::FromGradient => self.epochs + 1.0,
         };
         self.classifier.cost(shard) * passes / self.epochs
+    }
+
+    /// Those of steps: a pass for the gradient alone is not cut, and its cost is taken to shrink with them.
+    fn passes(&self) -> u32 {
+        self.classifier.epochs()
     }
 
     fn order(&self, _: Round, controls: &Controls) -> Control {
@@ -341,6 +352,7 @@ impl RoundStrategy for Scaffold {
             receipt: releases.receipt(),
             extra: Some(Change(change.clone())),
             kept: Some(Change(change)),
+            counts: Vec::new(),
         }
     }
 

@@ -18,7 +18,7 @@ use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
-use folkmoot_strategies::{deep_walk, fed_avg, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -209,6 +209,14 @@ fn in_fed_avg() {
                 update,
             ),
             ("(inputs: Constant, protocol: (rounds: 2, secure: Pairwise()))", masked),
+            (
+                "(protocol: (rounds: 3, up: TopK(share: 0.1), down: Half()))",
+                &["packed_update"],
+            ),
+            (
+                "(protocol: (rounds: 2, secure: Pairwise(), up: RandomK(share: 0.1, feedback: true)))",
+                masked,
+            ),
         ],
     );
     holds::<fed_avg::Params>(
@@ -235,6 +243,39 @@ fn in_scaffold() {
     ];
     holds::<scaffold::Params>(data::graphs, &cases);
     holds::<scaffold::Params>(data::parts, &cases);
+}
+
+#[test]
+fn in_federated_methods() {
+    let update: &[&str] = &["update"];
+    let cases: [(&str, &[&str]); 10] = [
+        // Of others it learns by its turns alone: when they are done.
+        ("(method: LocalOnly(), protocol: (rounds: 2))", update),
+        ("(method: FineTuned(), protocol: (rounds: 2))", update),
+        (
+            "(method: FedNova(), training: (batch_size: 2), protocol: (rounds: 2))",
+            update,
+        ),
+        ("(method: FedDyn(), protocol: (rounds: 2, weighting: Uniform))", update),
+        ("(method: Moon(), protocol: (rounds: 3))", update),
+        (
+            "(method: FedPer(), model: (encoder: GinBatchNorm), protocol: (rounds: 2))",
+            update,
+        ),
+        (
+            "(method: FedRep(), training: (epochs: 2), protocol: (rounds: 2))",
+            update,
+        ),
+        ("(method: Ditto(), protocol: (rounds: 2))", update),
+        ("(method: Ifca(), protocol: (rounds: 2))", update),
+        (
+            "(method: Ditto(), protocol: (rounds: 2, secure: Pairwise()))",
+            &["keys", "shares", "masked_update"],
+        ),
+    ];
+    holds::<federated::Params>(data::graphs, &cases);
+    // Where all have as many items, nothing of others' data is seen of those who train alone.
+    holds::<federated::Params>(data::parts, &cases[1..9]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, device
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_metrics::MessageRow;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_strategies::classifier::{Classifier, Facts, Training};
+use folkmoot_strategies::classifier::{Classifier, Course, Facts, Training};
 use folkmoot_strategies::fed_avg;
 use folkmoot_strategies::rounds::{RoundEnd, RoundStrategy, RoundStudy, Rounds, Watched, Weighting};
 use folkmoot_strategies::scaffold::{Params, Scaffold, change_from_steps, correction};
@@ -309,7 +309,13 @@ fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_follow
     let c: Vec<f32> = (0..x.len()).map(|i| 0.02 * (i % 7) as f32).collect();
     let own: Vec<f32> = (0..x.len()).map(|i| 0.03 * (i % 5) as f32 - 0.05).collect();
     let pull = correction(&c, &own);
-    let after = |epochs| trained(epochs).train_corrected(shard, &x, &pull, &mut rng());
+    let after = |epochs| {
+        let course = Course {
+            correction: &pull,
+            ..Course::default()
+        };
+        trained(epochs).train_along(shard, &x, &course, &mut rng())
+    };
     let (y, n_steps) = after(4);
     assert_eq!(n_steps, 4);
     let points = [x.clone(), after(1).0, after(2).0, after(3).0];
@@ -340,7 +346,7 @@ fn short_last_batches_count_as_the_steps_they_are() {
     let x = classifier.network().layout().initialise(&mut rng);
     let mut n_short = 0;
     for shard in held.shards() {
-        let (_, n_steps) = classifier.train_corrected(shard, &x, &[], &mut rng);
+        let (_, n_steps) = classifier.train_along(shard, &x, &Course::default(), &mut rng);
         assert_eq!(n_steps, 3 * shard.n_train().div_ceil(4) as u64);
         n_short += usize::from(!shard.n_train().is_multiple_of(4));
     }

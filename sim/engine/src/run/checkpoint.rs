@@ -326,7 +326,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         for (part, (states, known)) in (0..).zip(states.into_iter().zip(known)) {
             let mut part = ClientPart::new(env, part, env.mechanisms.len(), states);
             for (place, (account, attendance, spent)) in known.into_iter().enumerate() {
-                let rates = part.accounts[place].rates;
+                let rates = part.accounts[place].rates.clone();
                 part.accounts[place] = Account { rates, ..account };
                 part.attendance[place] = attendance;
                 part.spent[place] = spent;

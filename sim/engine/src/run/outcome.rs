@@ -11,8 +11,12 @@ use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
-use folkmoot_metrics::{ByRound, ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
+use folkmoot_metrics::{AbsenceRow, ByRound, ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
 use rayon::prelude::*;
+
+/// The absences of so many clients are shown at most, and so many of all of them.
+const MOST_CLIENTS: u32 = 200;
+const MOST_ABSENCES: usize = 20_000;
 
 impl<S: Strategy> Run<'_, '_, S> {
     /// Counts what is left in flight at `end` and sums up, at the first rank.
@@ -56,6 +60,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             privacy: &privacy,
             rounds: &self.server.record.rounds,
             counters: counters.iter().map(|(_, by_round)| by_round.iter().sum()).collect(),
+            by_round: &counters,
             streams: ground.streams,
         };
         sheet.stands_at(self.server.record.round.0, end.as_secs());
@@ -66,6 +71,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             ledger,
             privacy,
             clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
+            absences: numbers.absence_rows(end),
             counters,
             handled: self.cores().map(|core| core.handled).sum(),
             rounds: self.server.record.rounds.clone(),
@@ -75,6 +81,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             warnings: sheet.take_warnings(),
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
+            client_scores: sheet.take_client_scores(),
             end,
             memory,
         }))
@@ -188,6 +195,45 @@ impl Numbers<'_> {
                 if epsilon > 0 {
                     rows.push(score(round, at, "privacy", metric.clone(), mean, n));
                 }
+            }
+        }
+        rows
+    }
+
+    /// When clients were away: all of them, or so many spread evenly. Those whose absences do not fit any more are left out.
+    fn absence_rows(&self, end: SimTime) -> Vec<AbsenceRow> {
+        let availability = &self.world.availability;
+        if availability.is_perfect() {
+            return Vec::new();
+        }
+        let rounds = [self.ends, &[(self.round, end)]].concat();
+        let shown = self.n_clients.min(MOST_CLIENTS);
+        let mut rows = Vec::new();
+        for i in 0..u64::from(shown) {
+            let client = (i * u64::from(self.n_clients) / u64::from(shown)) as u32;
+            let before = rows.len();
+            let mut tell = |from: SimTime, until: SimTime| {
+                if from < until && rows.len() <= MOST_ABSENCES {
+                    let (from_s, until_s) = (from.as_secs(), until.as_secs());
+                    rows.push(AbsenceRow {
+                        client,
+                        from_s,
+                        until_s,
+                    });
+                }
+            };
+            availability.absences(ClientId(client), &rounds, self.streams, &mut tell);
+            if rows.len() > MOST_ABSENCES {
+                rows.truncate(before);
+                break;
+            }
+            if rows.len() == before {
+                let (from_s, until_s) = (0.0, 0.0);
+                rows.push(AbsenceRow {
+                    client,
+                    from_s,
+                    until_s,
+                });
             }
         }
         rows

@@ -1,5 +1,6 @@
 //! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
 
+use super::Dist;
 use folkmoot_draws::{Purpose, Rng, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::part;
@@ -53,16 +54,15 @@ pub trait Availability: Send + Sync {
     /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 
-    /// Tells when `client` went away, each time, and when it came back or the last of `rounds` ended: for whoever looks at a run event by
-    /// event. Default: of no absence.
+    /// Tells when `client` went away, each time, and when it came back or the last of `rounds` ended: in order, for whoever looks at a
+    /// run event by event, and for outages that come on top.
     fn absences(
         &self,
-        _client: ClientId,
-        _rounds: &[(Round, SimTime)],
-        _streams: Streams,
-        _tell: &mut dyn FnMut(SimTime, SimTime),
-    ) {
-    }
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    );
 }
 
 /// A client that is online for the first part of every period, for models to answer by.
@@ -129,6 +129,65 @@ impl Availability for Always {
 
     fn online(&self, _: ClientId, rounds: &[(Round, SimTime)], _: Streams) -> SimSpan {
         rounds.last().map_or(SimSpan::ZERO, |&(_, end)| end - SimTime::ZERO)
+    }
+
+    fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
+}
+
+/// The same hours of every day, which differ between clients by where they live and how long they stay.
+#[part(
+    name = "Diurnal",
+    about = "the same hours of every day, by time zone and habit of each client"
+)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Diurnal {
+    /// How long a day is; the run begins with one.
+    #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
+    pub day_s: f64,
+    /// The share of a day that a client is online, drawn once for each; a draw above 1 counts as 1.
+    #[part(default = Dist::Constant(0.3), in = 0..=1)]
+    pub online_share: Dist,
+    /// When clients in the first time zone come online, as a share of the day.
+    #[part(default = 0.0, in = 0..1)]
+    pub begins: f64,
+    /// How far time zones lie apart, as a share of a day: a client comes online up to so much later than in the first, uniformly. With 0
+    /// all come at once; with 1 they are spread around the clock, and as many are online at any time.
+    #[part(default = 0.25, in = 0..=1)]
+    pub spread: f64,
+}
+
+impl Diurnal {
+    /// A client's hours.
+    fn hours(&self, client: ClientId, streams: Streams) -> Periodic {
+        let mut rng = streams.party(Purpose(*b"diurnal "), Party::Client(client), Round(0));
+        let period = SimSpan::from_secs(self.day_s);
+        let share = |of_day: f64| ((of_day * period.0 as f64) as u64).min(period.0);
+        let comes = share((self.begins + self.spread * unit(&mut rng)) % 1.0) % period.0;
+        Periodic {
+            period,
+            online: SimSpan(share(self.online_share.draw(&mut rng)).max(1)),
+            passed: SimSpan((period.0 - comes) % period.0),
+        }
+    }
+}
+
+impl Availability for Diurnal {
+    fn presence(&self, client: ClientId, _: Round, at: SimTime, _: &mut PresenceCursor, streams: Streams) -> Presence {
+        self.hours(client, streams).presence(at)
+    }
+
+    fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
+        self.hours(client, streams).online(rounds)
+    }
+
+    fn absences(
+        &self,
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+        self.hours(client, streams).absences(rounds, tell);
     }
 }
 
@@ -404,7 +463,13 @@ mod tests {
             },
             Bernoulli { online_prob: 0.5 },
         );
-        let models: [&dyn Availability; 3] = [&on_off, &coin, &Always {}];
+        let days = Diurnal {
+            day_s: 50.0,
+            online_share: Dist::Uniform { low: 0.1, high: 0.9 },
+            begins: 0.9,
+            spread: 0.5,
+        };
+        let models: [&dyn Availability; 4] = [&on_off, &coin, &days, &Always {}];
         for (client, model) in (0..20)
             .map(ClientId)
             .flat_map(|client| models.map(|model| (client, model)))
@@ -423,6 +488,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn days_are_alike_and_time_zones_spread_them() {
+        let day = |spread| Diurnal {
+            day_s: 1_000.0,
+            online_share: Dist::Constant(0.25),
+            begins: 0.5,
+            spread,
+        };
+        let online = |model: Diurnal, second: u64| {
+            let at = SimTime(second * 1_000_000_000);
+            let is_online = |c: &u32| {
+                let mut cursor = PresenceCursor::default();
+                model.presence(ClientId(*c), Round(0), at, &mut cursor, Streams::new(2)) == Presence::Online
+            };
+            (0..1_000).filter(is_online).count()
+        };
+        let counts = |spread, seconds: [u64; 5]| seconds.map(|second| online(day(spread), second));
+        assert_eq!(counts(0.0, [0, 499, 500, 749, 750]), [0, 0, 1_000, 1_000, 0]);
+        let around = counts(1.0, [0, 300, 550, 1_300, 7_300]);
+        assert!(around.iter().all(|n| (200..300).contains(n)), "{around:?}");
+        assert_eq!((around[1], around[1]), (around[3], around[4]), "every day is alike");
+        let half = counts(0.25, [499, 625, 749, 900, 1_000]);
+        assert!((420..580).contains(&half[1]) && half[2] > 980, "{half:?}");
+        assert_eq!((half[0], half[4]), (0, 0));
     }
 
     #[test]

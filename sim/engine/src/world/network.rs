@@ -1,6 +1,6 @@
 //! The network: how long a message takes, and whether it arrives.
 
-use super::Dist;
+use super::{Dist, Rate};
 use folkmoot_draws::{Purpose, StreamName, Streams, unit};
 use folkmoot_metrics::{Bytes, ClientId, Direction, Party, Round, SimSpan};
 use folkmoot_parts::part;
@@ -24,26 +24,13 @@ pub struct Verdict {
     pub after: Option<SimSpan>,
 }
 
-/// Bytes per second of a client's access link, each way; `None` is unlimited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a client's access link carries, each way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRates {
     /// From the client.
-    pub up: Option<u64>,
+    pub up: Rate,
     /// To the client.
-    pub down: Option<u64>,
-}
-
-impl AccessRates {
-    /// How long `size` takes at `rate`, rounded up to whole nanoseconds.
-    pub fn transmission(rate: Option<u64>, size: Bytes) -> SimSpan {
-        match rate {
-            None => SimSpan::ZERO,
-            Some(rate) => {
-                let ns = (u128::from(size.0) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
-                SimSpan(u64::try_from(ns).unwrap_or(u64::MAX))
-            }
-        }
-    }
+    pub down: Rate,
 }
 
 /// How messages travel.
@@ -157,7 +144,10 @@ impl Network for Links {
 
     fn access(&self, client: ClientId, streams: Streams) -> AccessRates {
         let draw = |dist: Option<Dist>, purpose| {
-            dist.map(|dist| (dist.draw(&mut streams.party(purpose, Party::Client(client), Round(0))) as u64).max(1))
+            dist.map_or(Rate::Unlimited, |dist| {
+                let mut rng = streams.party(purpose, Party::Client(client), Round(0));
+                Rate::Constant((dist.draw(&mut rng) as u64).max(1))
+            })
         };
         AccessRates {
             up: draw(self.up_bytes_per_s, Purpose(*b"rate-up ")),
@@ -265,12 +255,5 @@ mod tests {
         };
         assert_eq!(network.lookahead(), SimSpan::from_millis(2.0));
         assert_eq!(Ideal {}.lookahead(), SimSpan(1));
-    }
-
-    #[test]
-    fn transmission_rounds_up_and_never_overflows() {
-        assert_eq!(AccessRates::transmission(Some(3), Bytes(1)), SimSpan(333_333_334));
-        assert_eq!(AccessRates::transmission(None, Bytes(1 << 40)), SimSpan::ZERO);
-        assert_eq!(AccessRates::transmission(Some(1), Bytes(u64::MAX)), SimSpan(u64::MAX));
     }
 }

@@ -7,7 +7,7 @@ use super::script::{Act, BROADCAST, DRAW, Heard, Say, Script, Seen, absence, num
 use folkmoot_draws::StreamName;
 use folkmoot_engine::Fault;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{AccessRates, Link, Presence, PresenceCursor};
+use folkmoot_engine::world::{AccessRates, Link, Presence, PresenceCursor, Rate};
 use folkmoot_metrics::ledger::Cell;
 use folkmoot_metrics::trace::{self, Event as Told, Fate, Followed};
 use std::collections::BTreeMap;
@@ -233,9 +233,8 @@ impl Plain<'_> {
                 let size = self.world.header_bytes + 8 + 4 * say.words;
                 if !*has_passed_link {
                     *has_passed_link = true;
-                    let span = AccessRates::transmission(person.rates.down, Bytes(size.into()));
-                    if person.rates.down.is_some() {
-                        person.down_free = person.down_free.max(at) + span;
+                    if person.rates.down != Rate::Unlimited {
+                        person.down_free = person.rates.down.through(person.down_free.max(at), Bytes(size.into()));
                     }
                     if person.down_free > at {
                         self.queue.insert((person.down_free, from, seq), event);
@@ -316,8 +315,8 @@ impl Plain<'_> {
         let person = &mut self.people[from.index() as usize];
         person.totals[if to == Party::Server { 1 } else { 3 }] += attempts * (payload + header);
         // Every attempt passes the sender's access link, one after the other and behind what went before.
-        let span = AccessRates::transmission(person.rates.up, Bytes(attempts * (payload + header)));
-        person.up_free = person.up_free.max(now) + span;
+        let bytes = Bytes(attempts * (payload + header));
+        person.up_free = person.rates.up.through(person.up_free.max(now), bytes);
         let departs = person.up_free;
         let (at, to, what) = match (verdict.after, absence(say.policy)) {
             (Some(after), _) => {

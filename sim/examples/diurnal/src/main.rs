@@ -7,11 +7,11 @@ use folkmoot_parts::part;
 
 /// Clients that are online for the same hours of every day, each in a time zone of its own.
 #[part(
-    name = "Diurnal",
+    name = "Shifts",
     about = "the same hours of every day, each client in a time zone of its own"
 )]
 #[derive(Clone, Debug)]
-struct Diurnal {
+struct Shifts {
     /// How long a day is.
     #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     day_s: f64,
@@ -20,7 +20,7 @@ struct Diurnal {
     online_share: f64,
 }
 
-impl Diurnal {
+impl Shifts {
     /// A client's hours, which begin by a draw of its own.
     fn hours(&self, client: ClientId, streams: Streams) -> Periodic {
         let mut rng = streams.party(Purpose(*b"diurnal "), Party::Client(client), Round(0));
@@ -34,7 +34,7 @@ impl Diurnal {
     }
 }
 
-impl Availability for Diurnal {
+impl Availability for Shifts {
     fn presence(&self, client: ClientId, _: Round, at: SimTime, _: &mut PresenceCursor, streams: Streams) -> Presence {
         self.hours(client, streams).presence(at)
     }
@@ -57,7 +57,7 @@ impl Availability for Diurnal {
 fn main() -> std::process::ExitCode {
     let mut registry = folkmoot::Registry::shipped();
     registry
-        .add_availability::<Diurnal>()
+        .add_availability::<Shifts>()
         .expect("no shipped model is called so");
     registry
         .add_card("diurnal", include_str!("../diurnal.ron"))

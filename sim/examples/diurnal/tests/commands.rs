@@ -20,7 +20,7 @@ fn diurnal(args: &[&str]) -> Result<String, String> {
 
 #[test]
 fn a_part_of_another_crate_is_listed_explained_and_checked() {
-    assert!(diurnal(&["list"]).unwrap().contains("Diurnal"));
+    assert!(diurnal(&["list"]).unwrap().contains("Shifts"));
     let said = diurnal(&["explain", "availability.day_s"]).unwrap();
     assert!(said.contains("How long a day is.") && said.contains("86400"), "{said}");
     assert!(
@@ -33,7 +33,7 @@ fn a_part_of_another_crate_is_listed_explained_and_checked() {
     assert!(said.contains("must be greater than 0 and at most 1, got 2"), "{said}");
     let said = refused("availability=Diurnl()");
     assert!(
-        said.contains("there is no availability `Diurnl`, did you mean `Diurnal`?"),
+        said.contains("there is no availability `Diurnl`, did you mean `Shifts`?"),
         "{said}"
     );
 }

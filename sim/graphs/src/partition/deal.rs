@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use folkmoot_draws::{SimRng, dirichlet};
+use folkmoot_draws::{SimRng, dirichlet, draw_first};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
+use super::{MAX_ENTRIES, PartitionError};
 use crate::Dataset;
 
 /// Sizes that differ by at most 1, the larger ones first.
@@ -118,6 +119,32 @@ pub(super) fn by_class(
         shards[to].push(item);
     });
     shards
+}
+
+/// For each part so many shards, each of a share of its items, at least one, drawn without repetition.
+pub(super) fn copies(
+    parts: &[Vec<u32>],
+    copies: u32,
+    share: f64,
+    rng: &mut SimRng,
+) -> Result<Vec<Vec<u32>>, PartitionError> {
+    let size = |part: &[u32]| ((share * part.len() as f64) as usize).max(1);
+    let n_entries = parts
+        .iter()
+        .map(|part| size(part))
+        .sum::<usize>()
+        .saturating_mul(copies as usize);
+    if n_entries > MAX_ENTRIES {
+        return Err(PartitionError::TooLarge { n_entries });
+    }
+    let draw = |part: &Vec<u32>| {
+        let mut items = part.clone();
+        draw_first(rng, &mut items, size(part));
+        items.truncate(size(part));
+        items
+    };
+    let each = parts.iter().flat_map(|part| std::iter::repeat_n(part, copies as usize));
+    Ok(each.map(draw).collect())
 }
 
 /// Moves single items from the largest shard (of equals, the first) to each that is below `min_size`, in ascending order.

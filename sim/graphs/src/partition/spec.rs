@@ -4,9 +4,9 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, Value, part};
 use rand::seq::SliceRandom;
 
-use super::{Partition, PartitionError, Partitioner, deal};
-use crate::Dataset;
+use super::{Partition, PartitionError, Partitioner, communities, deal, file, multilevel, property, structure};
 use crate::measures::EgoSearch;
+use crate::{DataDirs, Dataset, Graph};
 
 /// The field `partition:` of a card. Items are nodes of a node-level set, graphs of a graph-level one.
 #[part(rules)]
@@ -55,6 +55,129 @@ pub enum PartitionSpec {
         /// Which nodes are clients.
         centres: Centres,
     },
+    /// Communities by greedy modularity (Louvain, Blondel et al. 2008), shared out by the rules of the published codes of federated subgraphs. It draws no
+    /// random number: nodes are visited in ascending order and ties go to the lowest community. Edges count 1, directions and weights ignored.
+    Louvain {
+        /// Clients; without it every community is one.
+        #[part(at_least = 1)]
+        n_clients: Option<u32>,
+        /// How communities of any size become clients of about one size.
+        balance: Balance,
+        /// Nodes by which a piece of a community is smaller than a client's even share, which `Whole` has no use for: 20 in FedSage and OpenFGL, 0 in FedGTA.
+        #[part(default = 20)]
+        slack: u32,
+        /// How much edges within are to exceed what degrees would give (Reichardt & Bornholdt 2006), in steps of a thousandth: the higher, the more communities.
+        #[part(default = 1.0, in = 0.001..=1000)]
+        resolution: f64,
+        /// Visit nodes in an order drawn from the seed.
+        shuffled: bool,
+    },
+    /// Parts of about one size with few edges between them, by halving on coarser and coarser graphs as METIS does (Karypis & Kumar 1998). It draws no
+    /// random number, and its cuts are not METIS's. Edges count 1, directions and weights ignored; a part may be unconnected.
+    Multilevel {
+        /// Clients, at most as many as there are nodes.
+        #[part(required, at_least = 1)]
+        n_clients: u32,
+        /// How much larger or smaller than the even share a part may be, as a share of it.
+        #[part(default = 0.03, in = 0..=1)]
+        imbalance: f64,
+    },
+    /// Parts by `Multilevel`, of each of which several clients get nodes of their own choice, drawn uniformly without repetition (FED-PUB, Baek et
+    /// al. 2023): the clients of part 0 first. Shards overlap, and a node may be in none.
+    Overlapping {
+        /// Parts, at most as many as there are nodes.
+        #[part(required, at_least = 1)]
+        n_parts: u32,
+        /// Clients of each part.
+        #[part(default = 5, in = 1..=1_000_000)]
+        copies: u32,
+        /// The share of a part's nodes that each of them gets, rounded down, but at least one node.
+        #[part(default = 0.5, above = 0, at_most = 1)]
+        share: f64,
+        /// How much larger or smaller than the even share a part may be, as a share of it.
+        #[part(default = 0.03, in = 0..=1)]
+        imbalance: f64,
+    },
+    /// Parts by `Multilevel`, some of which get edges between nodes of one class and the others between nodes of different classes (AdaFGL, Li et
+    /// al. 2024, injection at random): every pair of a part's nodes that has no edge and fits is joined with one probability. Clients hold, and data sets
+    /// report, the graph with these edges. The classes of all nodes are used, those of tested ones too.
+    StructureSkew {
+        /// Clients, at most as many as there are nodes.
+        #[part(required, at_least = 1)]
+        n_clients: u32,
+        /// The probability that a client gets edges between nodes of one class.
+        #[part(default = 0.5, in = 0..=1)]
+        homophilous: f64,
+        /// New edges to be expected for each edge inside a part.
+        #[part(default = 0.5, in = 0..=100)]
+        rate: f64,
+        /// How much larger or smaller than the even share a part may be, as a share of it.
+        #[part(default = 0.03, in = 0..=1)]
+        imbalance: f64,
+    },
+    /// Items by what they are: a client has items of one value, or such as follow each other in the order of a number.
+    ByProperty {
+        /// Of which property.
+        property: Property,
+        /// Clients; without it every value that occurs is one, in the order of values. Fewer clients than values get values whole, the largest first, each
+        /// the one that has fewest items then.
+        #[part(at_least = 1)]
+        n_clients: Option<u32>,
+    },
+    /// A partition that was published: a text file whose first line names columns apart by commas, among them `node` (`graph` for a set of graphs) and
+    /// `client`, with a line for each item, by the id that the data set's own files give it. Clients are numbered from 0 without a gap; lines that
+    /// begin with `#` and other columns say nothing.
+    File {
+        /// The file, relative to a data folder or absolute.
+        #[part(required)]
+        path: String,
+        /// Whether every item must have one client.
+        cover: Cover,
+    },
+}
+
+/// How communities are shared out among a given number of clients.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balance {
+    /// Communities are cut into pieces of a client's even share less the slack, in the order of their nodes. Pieces, the largest first, fill one client up to its
+    /// share, then go to the next with room for less than share and slack, or to the smallest (FedSage and OpenFGL).
+    #[default]
+    Fill,
+    /// The same pieces go to clients in turn, as long as there is room for share and slack (FederatedScope).
+    RoundRobin,
+    /// Communities stay whole: each, the largest first, goes to the client with fewest nodes then.
+    Whole,
+}
+
+/// What items are shared out by.
+#[part]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// Their class. An item with several counts for one of them, drawn uniformly; unlabelled ones are a class of their own, the last.
+    #[default]
+    Class,
+    /// What a graph has besides its class, such as the compiler and the level of its binary, all together.
+    Facets,
+    /// One of these alone, such as `"compiler"`.
+    Facet(#[part(required)] String),
+    /// The degree of a node, or the mean degree of a graph, in ascending order; needs `n_clients`.
+    Degree,
+    /// The nodes of a graph, in ascending order; needs `n_clients`.
+    Nodes,
+    /// The mean of an item's features, in ascending order; needs `n_clients`.
+    MeanFeature,
+}
+
+/// What a published partition must cover.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// Every item has exactly one client.
+    #[default]
+    Exact,
+    /// An item may have several clients or none; a line that says again what another says counts once.
+    Any,
 }
 
 /// Which nodes are the centres of neighbourhoods.
@@ -75,6 +198,23 @@ pub enum Centres {
 impl PartitionSpec {
     /// What is no range.
     fn rules(&self, rules: &mut Rules) {
+        if let PartitionSpec::Louvain {
+            n_clients: None,
+            balance,
+            ..
+        } = self
+        {
+            let rule = "needs n_clients: without it every community is a client";
+            rules.require(*balance == Balance::default(), "balance", rule);
+        }
+        if let PartitionSpec::ByProperty {
+            property: property @ (Property::Degree | Property::Nodes | Property::MeanFeature),
+            n_clients: None,
+        } = self
+        {
+            let rule = format!("must be given for property: {property:?}, which is a number");
+            rules.require(false, "n_clients", rule);
+        }
         if let PartitionSpec::KHop { centres, .. } = self {
             let none = *centres == Centres::Sample(0) || *centres == Centres::Nodes(Vec::new());
             rules.require(!none, "centres", format!("must be at least 1 node, got {centres:?}"));
@@ -88,11 +228,17 @@ impl PartitionSpec {
         }
     }
 
-    /// Divides a data set; see [`Partitioner::partition`], which it implements.
+    /// Divides a data set without data folders, so that files are found by absolute paths alone; see [`Partitioner::partition`].
     ///
     /// # Errors
     /// [`PartitionError`] if a rule is broken, or if the rule does not fit the data set.
     pub fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        Partitioner::partition(self, dataset, &DataDirs::new(), rng)
+    }
+}
+
+impl Partitioner for PartitionSpec {
+    fn partition(&self, dataset: &Dataset, dirs: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
         let problems = self.broken();
         if !problems.is_empty() {
             return Err(PartitionError::Spec(problems));
@@ -133,13 +279,68 @@ impl PartitionSpec {
                 ))
             }
             PartitionSpec::KHop { hops, ref centres } => k_hop(dataset, hops, centres, rng),
+            PartitionSpec::Louvain {
+                n_clients,
+                balance,
+                slack,
+                resolution,
+                shuffled,
+            } => {
+                let graph = one_graph(dataset, "Louvain")?;
+                let found = communities::of(graph, resolution, shuffled.then_some(rng));
+                match n_clients {
+                    None => found.each_a_client(),
+                    Some(n_clients) => {
+                        enough(n_items, n_clients, 1)?;
+                        found.share_out(n_clients, balance, slack)
+                    }
+                }
+            }
+            PartitionSpec::Multilevel { n_clients, imbalance } => {
+                let graph = one_graph(dataset, "Multilevel")?;
+                enough(n_items, n_clients, 1)?;
+                Partition::from_shards(multilevel::cut(graph, n_clients as usize, imbalance))
+            }
+            PartitionSpec::Overlapping {
+                n_parts,
+                copies,
+                share,
+                imbalance,
+            } => {
+                let graph = one_graph(dataset, "Overlapping")?;
+                enough(n_items, n_parts, 1)?;
+                let parts = multilevel::cut(graph, n_parts as usize, imbalance);
+                Partition::from_shards(deal::copies(&parts, copies, share, rng)?)
+            }
+            PartitionSpec::StructureSkew {
+                n_clients,
+                homophilous,
+                rate,
+                imbalance,
+            } => {
+                let graph = one_graph(dataset, "StructureSkew")?;
+                enough(n_items, n_clients, 1)?;
+                let shards = multilevel::cut(graph, n_clients as usize, imbalance);
+                structure::skew(dataset, shards, (homophilous, rate), rng)
+            }
+            PartitionSpec::ByProperty {
+                ref property,
+                n_clients,
+            } => {
+                enough(n_items, n_clients.unwrap_or(1), 1)?;
+                property::partition(property, n_clients, dataset, rng)
+            }
+            PartitionSpec::File { ref path, cover } => file::read(path, cover, dataset, dirs),
         }
     }
 }
 
-impl Partitioner for PartitionSpec {
-    fn partition(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError> {
-        PartitionSpec::partition(self, dataset, rng)
+/// The graph of a set that has but one.
+fn one_graph<'a>(dataset: &'a Dataset, rule: &'static str) -> Result<&'a Graph, PartitionError> {
+    let what = "a set with one graph; use Iid, LabelSkew or ByProperty instead";
+    match dataset.is_graph_level() {
+        true => Err(PartitionError::Needs { rule, what }),
+        false => Ok(dataset.graph()),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a partition makes of a data set, counted: who has how many items of which label, and which edges nobody sees whole.
+//! What a partition makes of a data set, counted: who has how many items of which label, which edges nobody sees whole, and
+//! which items several or none have.
 
 use super::Partition;
 use crate::profile::labels;
@@ -59,12 +60,15 @@ impl Partition {
             true => self.whole_graphs(&dataset.graphs, &mut count),
             false => self.cut_graph(dataset.graph(), &mut count),
         };
+        let (shared_items, spare_items) = self.uneven(dataset.n_items());
         let division = Division {
             of: if dataset.is_graph_level() { "graphs" } else { "nodes" }.to_owned(),
             items: dataset.n_items() as u64,
             clients: n_clients as u64,
             edges: dataset.graphs.iter().map(|graph| graph.n_edges() as u64).sum(),
             cut_edges,
+            shared_items,
+            spare_items,
         };
         let rows = groups.iter().enumerate().flat_map(|(at, group)| {
             let row = |(name, items): (&String, &u64)| SplitRow {
@@ -85,6 +89,17 @@ impl Partition {
             all.filter(kept).map(|(_, pair)| row(pair)).collect::<Vec<_>>()
         });
         (division, rows.collect())
+    }
+
+    /// How many of `n_items` items are in several shards, and how many in none.
+    fn uneven(&self, n_items: usize) -> (u64, u64) {
+        if self.bounds.is_none() {
+            return (0, n_items.saturating_sub(self.items.len()) as u64);
+        }
+        let mut n_shards = vec![0_u32; n_items];
+        self.items.iter().for_each(|&item| n_shards[item as usize] += 1);
+        let count = |is: fn(u32) -> bool| n_shards.iter().filter(|n| is(**n)).count() as u64;
+        (count(|n| n > 1), count(|n| n == 0))
     }
 
     /// Counts the edges of graphs, which no shard cuts; returns those of graphs that nobody has.

@@ -7,14 +7,14 @@ use super::read_bytes;
 use crate::DataError;
 
 /// A whole text file.
-pub(super) struct Text {
-    pub(super) path: PathBuf,
+pub(crate) struct Text {
+    pub(crate) path: PathBuf,
     bytes: Vec<u8>,
 }
 
 impl Text {
     /// Reads a file; an empty one is an error.
-    pub(super) fn open(path: &Path) -> Result<Text, DataError> {
+    pub(crate) fn open(path: &Path) -> Result<Text, DataError> {
         Ok(Text {
             path: path.to_path_buf(),
             bytes: read_bytes(path)?,
@@ -26,7 +26,7 @@ impl Text {
     ///
     /// # Errors
     /// Each item fails if its line is not UTF-8.
-    pub(super) fn lines(&self) -> impl Iterator<Item = Result<(usize, &str), DataError>> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Result<(usize, &str), DataError>> {
         let end = self
             .bytes
             .iter()
@@ -46,12 +46,17 @@ impl Text {
             })
     }
 
-    pub(super) fn error(&self, line: usize, message: impl Into<String>) -> DataError {
+    /// A BLAKE3 hash of the bytes, in hexadecimal.
+    pub(crate) fn fingerprint(&self) -> String {
+        blake3::hash(&self.bytes).to_hex().to_string()
+    }
+
+    pub(crate) fn error(&self, line: usize, message: impl Into<String>) -> DataError {
         DataError::line(&self.path, line, message)
     }
 
     /// Parses one field as a number; `what` says what the number is, such as `a node id`.
-    pub(super) fn number<T: FromStr>(&self, line: usize, field: &str, what: &str) -> Result<T, DataError> {
+    pub(crate) fn number<T: FromStr>(&self, line: usize, field: &str, what: &str) -> Result<T, DataError> {
         field.parse().map_err(|_| {
             let shown: String = field.chars().take(40).collect();
             self.error(line, format!("expected {what}, got \"{}\"", shown.escape_debug()))

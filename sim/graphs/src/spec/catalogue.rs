@@ -32,6 +32,8 @@ const GET_ACFG: &str = "get it: `folkmoot data fetch OpenSSL-50-200` (or OpenSSL
 const GET_MOLECULES: &str = "get it: `folkmoot data fetch NAME`; or put MoleculeNet's CSV file (`bace.csv`, `BBBP.csv`, \
     `clintox.csv`, `sider.csv`, `tox21.csv`), unpacked, into `moleculenet/` below a data folder; chemprop's \
     cleaned files go into `moleculenet/chemprop-cleaned/`";
+const GET_TRACES: &str = "get it: `folkmoot data fetch Flash` (or FlHetBench, Bandwidth3g, Bandwidth4g); for Venn's table of phones, which no \
+    host has as a text, `folkmoot data list` says what to do; the files lie in `fl-traces/` below a data folder";
 const GET_OWN: &str = "a file of your own: check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA) unless it \
     is absolute";
 
@@ -53,6 +55,8 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
         GET_ACFG
     } else if below("moleculenet") {
         GET_MOLECULES
+    } else if below("fl-traces") {
+        GET_TRACES
     } else {
         GET_OWN
     };

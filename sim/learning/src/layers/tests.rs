@@ -226,6 +226,66 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
     assert!(batch.neighbour_sums(&mut Tape::new()).is_none());
 }
 
+/// Whatever a layer begins with, and whatever is no number: the bits of the layer that reads every feature.
+#[test]
+fn a_layer_of_scarce_features_has_the_bits_of_the_whole_layer() {
+    for (n_in, n_out) in [(70, 16), (300, 7), (64, 64), (90, 33)] {
+        let mut layout = Layout::new();
+        let gcn = Gcn::new(&mut layout, "gcn", n_in, n_out);
+        let linear = Linear::new(&mut layout, "linear", n_in, n_out);
+        let mut rng = SimRng::seed_from_u64(10);
+        let mut features = drawn(&mut rng, 20 * n_in);
+        for (at, x) in features.iter_mut().enumerate() {
+            *x = match at % 13 {
+                0 => *x,
+                1 => -0.0,
+                _ => 0.0,
+            };
+        }
+        // A node without any.
+        features[3 * n_in..4 * n_in].fill(0.0);
+        let mut batch = Batch::new(n_in);
+        batch.push(&ring(20).with_self_loops().normalised(DegreeRule::Masked), &features);
+        let mut scarce = batch.clone();
+        scarce.keep_nonzeros();
+        assert!(scarce != batch, "one in thirteen is few enough");
+        let targets = drawn(&mut rng, 20 * n_out);
+        for bad in [0.5, f32::INFINITY, f32::NAN] {
+            let mut model = layout.initialise(&mut rng);
+            model[5] = bad;
+            let learned = |batch: &Batch| {
+                let mut tape = Tape::new();
+                tape.load(&layout, &model);
+                let x = batch.features(&mut tape);
+                let (a, b) = (
+                    gcn.forward(&mut tape, batch.adjacency(), x),
+                    linear.forward_relu(&mut tape, x),
+                );
+                let y = tape.add(a, b);
+                let loss = tape.mean_squared_error(y, &targets);
+                tape.backward(loss);
+                let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+                (bits(tape.value(y)), bits(tape.parameters_mut().1))
+            };
+            assert_eq!(learned(&scarce), learned(&batch), "{n_in} to {n_out}, {bad}");
+        }
+    }
+    // Narrow ones, and such as are mostly there, stay as they are, and another batch has others.
+    for (n_in, filled) in [(63, 0.0), (64, 1.0)] {
+        let mut batch = Batch::new(n_in);
+        batch.push(&ring(5), &vec![filled; 5 * n_in]);
+        let before = batch.clone();
+        batch.keep_nonzeros();
+        assert!(batch == before);
+    }
+    let mut batch = Batch::new(64);
+    let bare = batch.clone();
+    batch.push(&ring(5), &[0.0; 5 * 64]);
+    batch.keep_nonzeros();
+    batch.clear();
+    assert!(batch == bare);
+}
+
 #[test]
 fn sequences_side_by_side_do_not_meet() {
     let mut layout = Layout::new();

@@ -2,6 +2,7 @@
 
 use super::op::Op;
 use super::{Tape, Var};
+use crate::csr::Csr;
 use crate::layout::Parameter;
 
 /// Where a value lies.
@@ -38,13 +39,21 @@ pub(super) struct Forward<'a, 'g> {
     pub(super) scratch: &'a mut Vec<f32>,
 }
 
-impl<'a> Forward<'a, '_> {
+impl<'a, 'g> Forward<'a, 'g> {
     /// The value of an operand.
     pub(super) fn operand(&self, var: Var) -> &'a [f32] {
         let entry = &self.entries[var.0 as usize];
         match entry.place {
             Place::Arena(at) => &self.below[at..][..entry.len()],
             Place::Borrowed(data) => data,
+        }
+    }
+
+    /// The numbers of an operand that are not 0, where they are known.
+    pub(super) fn nonzeros(&self, var: Var) -> Option<&'g Csr> {
+        match self.entries[var.0 as usize].op {
+            Op::Scarce(nonzeros) => Some(nonzeros),
+            _ => None,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{Entry, Place, Tape, Var};
 use super::{
     attention, degrees, edges, losses, normal, pointwise, products, propagation, recurrent, reductions, rows, shapes,
 };
+use crate::csr::Csr;
 
 /// What an operation reads and writes on its way back; the gradient of its result comes beside it.
 pub(super) struct Back<'a, 'g> {
@@ -28,6 +29,14 @@ impl<'a, 'g> Back<'a, 'g> {
         match entry.place {
             Place::Arena(at) => &self.values[at..][..entry.len()],
             Place::Borrowed(data) => data,
+        }
+    }
+
+    /// The numbers of an operand that are not 0, where they are known.
+    pub(super) fn nonzeros(&self, var: Var) -> Option<&'g Csr> {
+        match self.entries[var.0 as usize].op {
+            Op::Scarce(nonzeros) => Some(nonzeros),
+            _ => None,
         }
     }
 
@@ -155,7 +164,7 @@ impl<'g> Tape<'g> {
 
 fn dispatch(back: &mut Back<'_, '_>, op: Op<'_>, gy: &mut [f32]) {
     match op {
-        Op::Leaf | Op::View => unreachable!("they have no operands"),
+        Op::Leaf | Op::Scarce(_) | Op::View => unreachable!("they have no operands"),
         Op::Matmul(a, b) => products::matmul_back(back, a, b, gy),
         Op::MatmulTransposed(a, b) => products::matmul_transposed_back(back, a, b, gy),
         Op::Linear { x, w, bias, relu } => products::linear_back(back, x, w, bias, relu, gy),

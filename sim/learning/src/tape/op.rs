@@ -12,6 +12,8 @@ use crate::kernels::elementwise;
 pub(super) enum Op<'g> {
     /// Given from outside.
     Leaf,
+    /// The same, with the numbers that are not 0.
+    Scarce(&'g Csr),
     /// A part or another shape of a value, in the same memory.
     View,
     /// `a b`

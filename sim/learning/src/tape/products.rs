@@ -3,8 +3,10 @@
 use super::backward::Back;
 use super::op::Op;
 use super::{Tape, Var};
+use crate::csr::Csr;
 use crate::kernels::elementwise;
 use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed, transpose};
+use crate::kernels::sparse::{self, Arcs};
 
 impl Tape<'_> {
     /// `a b`; shapes `(m, k)` and `(k, n)` give `(m, n)`.
@@ -17,8 +19,7 @@ impl Tape<'_> {
         let needs = self.needs_gradient(a) || self.needs_gradient(b);
         let var = self.push(Op::Matmul(a, b), m, n, needs);
         let to = self.open(var);
-        let (a, b) = (view(to.operand(a), k), view(to.operand(b), n));
-        product(Shape { m, k, n }, a, b, whole(to.y, n, false));
+        product_of((to.operand(a), to.nonzeros(a)), to.operand(b), Shape { m, k, n }, to.y);
         var
     }
 
@@ -53,8 +54,7 @@ impl Tape<'_> {
             .any(|var| self.needs_gradient(var));
         let var = self.push(Op::Linear { x, w, bias, relu }, m, n, needs);
         let to = self.open(var);
-        let (a, b) = (view(to.operand(x), k), view(to.operand(w), n));
-        product(Shape { m, k, n }, a, b, whole(to.y, n, false));
+        product_of((to.operand(x), to.nonzeros(x)), to.operand(w), Shape { m, k, n }, to.y);
         match bias {
             Some(bias) => elementwise::add_row(None, to.operand(bias), relu, to.y),
             None if relu => elementwise::cut_at_zero(to.y),
@@ -62,6 +62,37 @@ impl Tape<'_> {
         }
         var
     }
+}
+
+/// `c = a b`, by the numbers of `a` that are not 0 where they are known.
+///
+/// Each element is the same ascending chain without terms of 0, which would leave its bits as they are: it begins with 0, and no sum of others and 0 is changed
+/// by a 0 but one that has vanished below the smallest number, whose sign may be another. Only a factor that is no finite number makes more of a 0; then all
+/// terms are added.
+fn product_of((a, nonzeros): (&[f32], Option<&Csr>), b: &[f32], shape: Shape, c: &mut [f32]) {
+    let Shape { k, n, .. } = shape;
+    match nonzeros {
+        Some(nonzeros) if n > 0 && all_finite(b) => sparse::gather(&arcs(nonzeros, n), b, c, false),
+        _ => product(shape, view(a, k), view(b, n), whole(c, n, false)),
+    }
+}
+
+/// The numbers of a matrix as arcs from its columns to its rows, which carry rows of `n` numbers.
+fn arcs(nonzeros: &Csr, n: usize) -> Arcs<'_> {
+    Arcs {
+        offsets: nonzeros.offsets(),
+        sources: nonzeros.columns(),
+        weights: nonzeros.weights(),
+        stride: 1,
+        head: 0,
+        columns: n,
+        width: n,
+    }
+}
+
+/// Looks at all, so that several are looked at at once.
+fn all_finite(values: &[f32]) -> bool {
+    values.iter().fold(true, |all, x| all & x.is_finite())
 }
 
 fn view(data: &[f32], stride: usize) -> Rows<'_> {
@@ -151,7 +182,12 @@ impl Back<'_, '_> {
 pub(super) fn matmul_back(back: &mut Back<'_, '_>, a: Var, b: Var, gy: &[f32]) {
     let ((m, k), (_, n)) = (back.shape(a), back.shape(b));
     let (a_value, b_value) = (back.value(a), back.value(b));
-    if let Some((gb, add)) = back.gradient_to_write(b) {
+    let nonzeros = back.nonzeros(a).filter(|_| n > 0 && all_finite(gy));
+    if let Some(nonzeros) = nonzeros {
+        if let Some(gb) = back.gradient(b) {
+            sparse::scatter(&arcs(nonzeros, n), gy, gb);
+        }
+    } else if let Some((gb, add)) = back.gradient_to_write(b) {
         let shape = Shape { m: k, k: m, n };
         product_transposed(shape, view(a_value, k), view(gy, n), whole(gb, n, add));
     }

@@ -114,6 +114,14 @@ impl Shard {
         }
     }
 
+    /// Lets its batches keep the features that are not 0, where few are.
+    pub(super) fn keep_nonzeros(&mut self) {
+        match &mut self.kind {
+            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_nonzeros()),
+            Kind::Nodes { batch, .. } => batch.keep_nonzeros(),
+        }
+    }
+
     /// How many labels it learns from.
     pub fn n_train(&self) -> usize {
         self.n_train as usize
@@ -152,7 +160,7 @@ impl<'a> Brought<'a> {
         match inputs {
             Inputs::Degree { most } => return Ok(made(most as usize + 1)),
             Inputs::Constant => return Ok(made(1)),
-            Inputs::Features | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {}
+            Inputs::Features | Inputs::RowNormalised | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {}
         }
         let Some(features) = &dataset.features else {
             return refuse("the data set has no features; set inputs: Degree() or Constant");
@@ -213,6 +221,11 @@ impl<'a> Brought<'a> {
                 ));
             }
             to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]);
+            if self.inputs == Inputs::RowNormalised {
+                let sum: f64 = to.iter().map(|x| f64::from(x.abs())).sum();
+                let share = |x: f32| if sum > 0.0 { (f64::from(x) / sum) as f32 } else { x };
+                to.iter_mut().for_each(|x| *x = share(*x));
+            }
         }
         Ok(all)
     }

@@ -5,6 +5,7 @@ use super::{Encoder, Model};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::{Gcn, Linear, Mode, Readout};
 use folkmoot_learning::{Batch, Init, Layout, Parameter, Tape, Var};
+use std::ops::Range;
 
 /// A classifier of graphs or nodes.
 pub struct Network {
@@ -68,6 +69,18 @@ impl Network {
         &self.layout
     }
 
+    /// Where its last layers lie in a model: the head, or without one the last graph layer. In ascending order.
+    pub fn last_layers(&self) -> Vec<Range<usize>> {
+        let last = match self.head.is_empty() {
+            true => format!("conv{}.", self.convs.len() - 1),
+            false => "head".to_owned(),
+        };
+        let slots = self.layout.slots().iter().filter(|slot| slot.name.starts_with(&last));
+        let mut ranges: Vec<Range<usize>> = slots.map(|slot| self.layout.range(slot.parameter)).collect();
+        ranges.sort_by_key(|range| range.start);
+        ranges
+    }
+
     /// Whether the first thing it does is to sum the features of neighbours, so that a batch may keep these sums.
     pub(super) fn begins_with_sums(&self) -> bool {
         self.begins_with_sums
@@ -96,7 +109,17 @@ impl Network {
     /// # Panics
     ///
     /// If the tape holds another model, or the batch other features.
-    pub fn logits<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
+    pub fn logits<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, rng: Option<&mut SimRng>) -> Var {
+        self.rows_and_logits(tape, batch, rng).1
+    }
+
+    /// The same behind the rows that the last linear layer reads, of as many rows; without a head these are the logits.
+    pub(super) fn rows_and_logits<'g>(
+        &self,
+        tape: &mut Tape<'g>,
+        batch: &'g Batch,
+        mut rng: Option<&mut SimRng>,
+    ) -> (Var, Var) {
         let nodes = self.encode(tape, batch, rng.as_deref_mut());
         match self.readout {
             Some(readout) => {
@@ -115,7 +138,7 @@ impl Network {
     /// As [`logits`](Self::logits).
     pub fn node_logits<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
         let nodes = self.encode(tape, batch, None);
-        self.classify(tape, nodes, None)
+        self.classify(tape, nodes, None).1
     }
 
     /// The rows of the last graph layer, of shape `(n_nodes, hidden)`, or `(n_nodes, n_classes)` without a head.
@@ -157,15 +180,18 @@ impl Network {
         self.convs[0].forward(tape, batch.adjacency(), (x, mode), relu)
     }
 
-    fn classify(&self, tape: &mut Tape<'_>, mut h: Var, mut rng: Option<&mut SimRng>) -> Var {
+    /// What the last linear layer reads, and the logits.
+    fn classify(&self, tape: &mut Tape<'_>, mut h: Var, mut rng: Option<&mut SimRng>) -> (Var, Var) {
+        let mut rows = h;
         for (i, linear) in self.head.iter().enumerate() {
+            rows = h;
             h = self.drop(tape, h, rng.as_deref_mut());
             h = match i + 1 < self.head.len() {
                 true => linear.forward_relu(tape, h),
                 false => linear.forward(tape, h),
             };
         }
-        h
+        (rows, h)
     }
 
     fn drop(&self, tape: &mut Tape<'_>, h: Var, rng: Option<&mut SimRng>) -> Var {

@@ -205,6 +205,24 @@ mod tests {
     }
 
     #[test]
+    fn normalised_rows_sum_to_one_and_empty_ones_stay() {
+        let set = graphs();
+        let n_nodes = set.n_nodes();
+        let rows = |node: usize| match node {
+            0 => vec![],
+            _ => vec![(0, 1.0), (2, -3.0)],
+        };
+        let rows: Vec<Vec<(u32, f32)>> = (0..n_nodes).map(rows).collect();
+        let dataset = Dataset {
+            features: Some(Features::Sparse(SparseRows::from_rows(3, &rows).unwrap())),
+            ..Dataset::clone(&set)
+        };
+        let brought = crate::classifier::data::Brought::new(Inputs::RowNormalised, &dataset).unwrap();
+        let of_first = brought.of(&dataset.graphs[0], &[0, 1]).unwrap();
+        assert_eq!(of_first, [0.0, 0.0, 0.0, 0.25, 0.0, -0.75]);
+    }
+
+    #[test]
     fn a_network_scales_what_it_reads() {
         let dataset = graphs();
         let partition = divided(&dataset, &one());

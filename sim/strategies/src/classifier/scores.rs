@@ -5,8 +5,10 @@ use super::{Classifier, Held};
 use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
+use folkmoot_metrics::ClientScoreRow;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const VALIDATION: &str = "validation";
@@ -46,19 +48,7 @@ pub struct Accuracy(pub Arc<Held>);
 
 impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
     fn after_round(&self, task: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        let scores = task.as_ref().evaluate(&self.0, parameters);
-        // A loss that is not finite is left out.
-        let has = |split: &str, metric: &str| {
-            scores
-                .iter()
-                .any(|score| score.split == split && score.metric == metric)
-        };
-        for split in [VALIDATION, TEST] {
-            if has(split, "accuracy") && !has(split, "loss") {
-                sheet.diverged(format!("the {split} loss is not finite"));
-            }
-        }
-        Score::write(&scores, sheet);
+        task.as_ref().score(&self.0, parameters, sheet);
     }
 
     fn reads_clients(&self, _: &R) -> bool {
@@ -70,15 +60,8 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
             return;
         }
         let classifier = end.task.as_ref();
-        Score::conclude(&classifier.evaluate(&self.0, end.parameters), sheet);
-        if let Some(accuracy) = self.0.majority_accuracy(Part::Test, classifier.network().n_classes()) {
-            sheet.reference("test_accuracy", "majority_class", accuracy);
-        }
-        if let Some(class) = classifier.only_answer(&self.0, end.parameters) {
-            sheet.warn(format!(
-                "the last model answers class {class} whatever it is asked (all test items): it tells nothing apart"
-            ));
-        }
+        classifier.conclude(&self.0, end.parameters, sheet);
+        sheet.client_scores(classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters)));
     }
 }
 
@@ -93,6 +76,76 @@ struct Answers {
 }
 
 impl Classifier {
+    /// Writes down what a model is worth in the present round.
+    pub(crate) fn score(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
+        let scores = self.evaluate(held, parameters);
+        // A loss that is not finite is left out.
+        let has = |split: &str, metric: &str| {
+            scores
+                .iter()
+                .any(|score| score.split == split && score.metric == metric)
+        };
+        for split in [VALIDATION, TEST] {
+            if has(split, "accuracy") && !has(split, "loss") {
+                sheet.diverged(format!("the {split} loss is not finite"));
+            }
+        }
+        Score::write(&scores, sheet);
+    }
+
+    /// Writes down what the last model is worth, beside the class that most training items have.
+    pub(crate) fn conclude(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
+        Score::conclude(&self.evaluate(held, parameters), sheet);
+        if let Some(accuracy) = held.majority_accuracy(Part::Test, self.network().n_classes()) {
+            sheet.reference("test_accuracy", "majority_class", accuracy);
+        }
+        if let Some(class) = self.only_answer(held, parameters) {
+            sheet.warn(format!(
+                "the last model answers class {class} whatever it is asked (all test items): it tells nothing apart"
+            ));
+        }
+    }
+
+    /// What the model that `model` gives for a client is worth on the client's own test items; a client without any has no row.
+    pub fn client_scores<'m>(
+        &self,
+        held: &Held,
+        model: impl Fn(ClientId, &Shard) -> Cow<'m, [f32]> + Sync,
+    ) -> Vec<ClientScoreRow> {
+        let row = |(client, shard): (usize, &Shard)| {
+            if shard.view(Part::Test).len() == 0 {
+                return None;
+            }
+            let answers = self.answers(shard, Part::Test, &model(ClientId(client as u32), shard))?;
+            let n = answers.actual.len();
+            Some(ClientScoreRow {
+                client: client as u32,
+                items: n as u64,
+                accuracy: answers.accuracy(),
+                loss: Some(answers.loss / n as f64).filter(|loss| loss.is_finite()),
+            })
+        };
+        let rows: Vec<Option<ClientScoreRow>> = held.shards.par_iter().enumerate().map(row).collect();
+        rows.into_iter().flatten().collect()
+    }
+
+    /// How many of a shard's test items a model classifies rightly, and how many there are.
+    pub fn hits(&self, shard: &Shard, parameters: &[f32]) -> [u64; 2] {
+        let Some(answers) = self.answers(shard, Part::Test, parameters) else {
+            return [0, 0];
+        };
+        let is_hit = |(actual, predicted): &(&u32, &u32)| actual == predicted;
+        let hits = answers.actual.iter().zip(&answers.predicted).filter(is_hit).count();
+        [hits as u64, answers.actual.len() as u64]
+    }
+
+    /// The mean cross entropy of a model over what a shard trains on; infinite where it is no number, and 0 without items.
+    pub fn training_loss(&self, shard: &Shard, parameters: &[f32]) -> f64 {
+        let loss = |answers: Answers| answers.loss / answers.actual.len() as f64;
+        let loss = self.answers(shard, Part::Train, parameters).map_or(0.0, loss);
+        if loss.is_nan() { f64::INFINITY } else { loss }
+    }
+
     /// Scores of a model on the splits `validation` and `test`; a split without items has none.
     ///
     /// | metric | over |

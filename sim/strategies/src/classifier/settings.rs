@@ -101,6 +101,9 @@ pub enum Inputs {
     /// The data set's features.
     #[default]
     Features,
+    /// The data set's features, those of each node divided by the sum of their absolute values, as bags of words are for graph convolutions (Kipf & Welling
+    /// 2017): every node does so for itself, and nothing is sent. A node without any stays as it is.
+    RowNormalised,
     /// The data set's features but those that its reader knows to be made of edges. Of an atom element and charge are left; its
     /// degree, hydrogens, hybridisation, aromaticity and rings are not.
     Intrinsic,

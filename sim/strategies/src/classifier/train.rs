@@ -4,8 +4,9 @@ use super::Classifier;
 use super::data::{Kind, Part, Shard, View};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::{Batch, Moments, Tape};
+use folkmoot_learning::{Batch, Moments, Tape, Var};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// What a thread keeps from one training to the next; no result depends on what it held.
 struct Scratch {
@@ -30,13 +31,36 @@ impl Scratch {
     }
 }
 
-/// What a step adds to the gradient of its batch.
+/// What a course of training does besides following the gradient of the loss. The default does nothing besides, but for the settings'
+/// `proximal`, which pulls to where the course begins.
+#[derive(Clone, Copy, Default)]
+pub struct Course<'a> {
+    /// A strength and a place: `strength / 2 ‖w − place‖²` is added to the loss, where the settings' `proximal` otherwise pulls to the
+    /// start.
+    pub pull: Option<(f32, &'a [f32])>,
+    /// Added to the gradient of every step as it is; empty for nothing. It has the length of the parameters, or of those that learn.
+    pub correction: &'a [f32],
+    /// Parts of the model that stay as they are, to the bit.
+    pub frozen: &'a [Range<usize>],
+    /// What its rows are to be like, and unlike.
+    pub contrast: Option<Contrast<'a>>,
+    /// Passes over the training items, where they are not those of the settings.
+    pub epochs: Option<u32>,
+}
+
+/// MOON's term of the loss: `weight` times the mean over items of `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where
+/// `z` is the row that the last linear layer reads, and the two others are rows of the same item by models that stay as they are (Li et al.
+/// 2021, equation 3).
 #[derive(Clone, Copy)]
-struct Pull<'a> {
-    /// Where the proximal term pulls to.
-    anchor: &'a [f32],
-    /// Added as it is; empty for nothing.
-    correction: &'a [f32],
+pub struct Contrast<'a> {
+    /// How much it counts beside the cross entropy.
+    pub weight: f32,
+    /// What cosines are divided by.
+    pub temperature: f32,
+    /// The model whose rows are to be near.
+    pub near: &'a [f32],
+    /// The model whose rows are to be far.
+    pub away: &'a [f32],
 }
 
 thread_local! {
@@ -52,29 +76,43 @@ impl Classifier {
     ///
     /// If the parameters are those of another network.
     pub fn train(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
-        self.train_corrected(shard, parameters, &[], rng).0
+        self.train_along(shard, parameters, &Course::default(), rng).0
     }
 
-    /// The same with `correction` added to the gradient of every step, and the number of steps.
-    ///
-    /// `correction` has the length of the parameters, or of those that learn; nothing is added where it is empty.
+    /// The same with so many passes over the training items, where they are not those of the settings.
     ///
     /// # Panics
     ///
-    /// If the parameters are those of another network, or `correction` has another length.
-    pub fn train_corrected(
+    /// As [`train`](Self::train).
+    pub fn train_passes(&self, shard: &Shard, parameters: &[f32], epochs: Option<u32>, rng: &mut SimRng) -> Vec<f32> {
+        let course = Course {
+            epochs,
+            ..Course::default()
+        };
+        self.train_along(shard, parameters, &course, rng).0
+    }
+
+    /// The same along a course, and the number of steps.
+    ///
+    /// # Panics
+    ///
+    /// If the parameters are those of another network, or what the course names has another length.
+    pub fn train_along(
         &self,
         shard: &Shard,
         parameters: &[f32],
-        correction: &[f32],
+        course: &Course<'_>,
         rng: &mut SimRng,
     ) -> (Vec<f32>, u64) {
-        if shard.n_train() == 0 {
+        let epochs = course.epochs.unwrap_or(self.training.epochs);
+        if shard.n_train() == 0 || epochs == 0 {
             return (parameters.to_vec(), 0);
         }
-        let pull = Pull {
-            anchor: parameters,
-            correction,
+        let proximal = self.training.proximal as f32;
+        let way = Way {
+            pull: course.pull.or((proximal > 0.0).then_some((proximal, parameters))),
+            start: parameters,
+            course,
         };
         let n_features = self.network.n_features();
         let spare = SPARE.take().filter(|scratch| scratch.n_features == n_features);
@@ -82,23 +120,24 @@ impl Classifier {
         scratch.moments.reset();
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            let epochs = self.training.epochs;
             let n_batches = match self.training.batch_size {
                 Some(size) if (size as usize) < shard.n_items() => {
                     let size = size as usize;
-                    (0..epochs).for_each(|_| self.epoch(shard, size, pull, tape, &mut scratch, rng));
+                    (0..epochs).for_each(|_| self.epoch(shard, size, way, tape, &mut scratch, rng));
                     shard.n_items().div_ceil(size)
                 }
                 _ => {
                     let view = shard.view(Part::Train);
                     for _ in 0..epochs {
                         tape.reset();
-                        self.step(view, pull, tape, &mut scratch.moments, rng);
+                        self.step(view, way, tape, &mut scratch.moments, rng);
                     }
                     1
                 }
             };
-            (tape.parameters().to_vec(), u64::from(epochs) * n_batches as u64)
+            let mut trained = tape.parameters().to_vec();
+            way.hold(&mut trained);
+            (trained, u64::from(epochs) * n_batches as u64)
         });
         SPARE.set(Some(scratch));
         trained
@@ -114,7 +153,7 @@ impl Classifier {
     pub fn gradient(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            self.backward(shard.view(Part::Train), tape, rng);
+            self.backward(shard.view(Part::Train), None, tape, rng);
             let decay = self.training.weight_decay as f32;
             let (parameters, gradient) = tape.parameters_mut();
             parameters.iter().zip(gradient).map(|(w, g)| g + decay * w).collect()
@@ -126,7 +165,7 @@ impl Classifier {
         &self,
         shard: &Shard,
         size: usize,
-        pull: Pull<'_>,
+        way: Way<'_>,
         tape: &mut Tape<'_>,
         scratch: &mut Scratch,
         rng: &mut SimRng,
@@ -175,28 +214,86 @@ impl Classifier {
                     }
                 }
             };
-            self.step(view, pull, &mut own, moments, rng);
+            self.step(view, way, &mut own, moments, rng);
             *tape = own.recycle();
         }
     }
 
     /// The gradient of the loss on `view`, on a tape that holds the model alone.
-    fn backward<'g>(&self, view: View<'g>, tape: &mut Tape<'g>, rng: &mut SimRng) {
-        let logits = self.network.logits(tape, view.batch, Some(rng));
-        let loss = tape.cross_entropy(logits, view.labels, view.mask);
+    fn backward<'g>(&self, view: View<'g>, contrast: Option<Contrast<'_>>, tape: &mut Tape<'g>, rng: &mut SimRng) {
+        let (rows, logits) = self.network.rows_and_logits(tape, view.batch, Some(rng));
+        let mut loss = tape.cross_entropy(logits, view.labels, view.mask);
+        if let Some(contrast) = contrast {
+            let term = self.contrast(view, contrast, rows, tape);
+            loss = tape.add_scaled(loss, contrast.weight, term);
+        }
         tape.backward(loss);
     }
 
+    /// The term of a contrast for `rows`, without its weight.
+    fn contrast(&self, view: View<'_>, contrast: Contrast<'_>, rows: Var, tape: &mut Tape<'_>) -> Var {
+        let (n_rows, n_columns) = tape.shape(rows);
+        let [near, away] = [contrast.near, contrast.away].map(|model| {
+            let fixed = self.rows(view, model);
+            let fixed = tape.constant(n_rows, n_columns, &fixed);
+            let cosine = tape.cosine(rows, fixed);
+            tape.scale(1.0 / contrast.temperature, cosine)
+        });
+        let both = tape.concat_columns(&[near, away]);
+        let both = tape.log_sum_exp(both);
+        let each = tape.subtract(both, near);
+        let share = 1.0 / view.len().max(1) as f32;
+        let shares = tape.constant_with(n_rows, 1, |shares| {
+            for (i, to) in shares.iter_mut().enumerate() {
+                *to = if view.mask.is_none_or(|mask| mask[i]) {
+                    share
+                } else {
+                    0.0
+                };
+            }
+        });
+        let each = tape.multiply(each, shares);
+        tape.sum(each)
+    }
+
+    /// The rows that the last linear layer reads, by a model that stays as it is: shape `(rows, columns)`, row-major.
+    fn rows(&self, view: View<'_>, parameters: &[f32]) -> Vec<f32> {
+        Tape::with_own(|tape| {
+            tape.load(self.network.layout(), parameters);
+            let (rows, _) = self.network.rows_and_logits(tape, view.batch, None);
+            tape.value(rows).to_vec()
+        })
+    }
+
     /// One step on what the tape holds.
-    fn step<'g>(&self, view: View<'g>, pull: Pull<'_>, tape: &mut Tape<'g>, moments: &mut Moments, rng: &mut SimRng) {
-        self.backward(view, tape, rng);
-        if self.training.proximal > 0.0 {
-            tape.add_proximal(self.training.proximal as f32, pull.anchor);
+    fn step<'g>(&self, view: View<'g>, way: Way<'_>, tape: &mut Tape<'g>, moments: &mut Moments, rng: &mut SimRng) {
+        self.backward(view, way.course.contrast, tape, rng);
+        if let Some((strength, place)) = way.pull {
+            tape.add_proximal(strength, place);
         }
-        if !pull.correction.is_empty() {
-            tape.add_to_gradient(pull.correction);
+        if !way.course.correction.is_empty() {
+            tape.add_to_gradient(way.course.correction);
         }
         let (parameters, gradient) = tape.parameters_mut();
         self.optimiser.step(moments, parameters, gradient);
+        way.hold(parameters);
+    }
+}
+
+/// A course with where it begins.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    pull: Option<(f32, &'a [f32])>,
+    start: &'a [f32],
+    course: &'a Course<'a>,
+}
+
+impl Way<'_> {
+    /// Puts back what stays as it is, as far as `parameters` reach.
+    fn hold(&self, parameters: &mut [f32]) {
+        for range in self.course.frozen {
+            let range = range.start.min(parameters.len())..range.end.min(parameters.len());
+            parameters[range.clone()].copy_from_slice(&self.start[range]);
+        }
     }
 }

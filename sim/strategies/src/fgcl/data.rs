@@ -33,16 +33,19 @@ impl Facts {
             return refuse("the data set is one graph, and views are made of many; choose a set of labelled graphs");
         }
         let inputs = params.inputs.resolved(dataset.features.is_some());
+        let n_features = Brought::new(inputs, dataset)?.n_features() as u32;
         Ok(Facts {
             n_clients: source.n_clients(),
             n_outputs: labels(dataset)?.n_outputs() as u32,
-            n_features: Brought::new(inputs, dataset)?.n_features() as u32,
+            n_features,
             n_structural: match inputs {
                 Inputs::Features => dataset
                     .structural_columns
                     .iter()
                     .map(|range| range.end - range.start)
                     .sum(),
+                // What all are divided by is made of edges if some of them are.
+                Inputs::RowNormalised if !dataset.structural_columns.is_empty() => n_features,
                 _ => 0,
             },
         })

@@ -60,7 +60,7 @@ impl Params {
     fn rules(&self, rules: &mut Rules) {
         let rule = "must be at least 1 round, got Every(0); AtEnd collects once";
         rules.require(self.collect != Collect::Every(0), "collect", rule);
-        if self.collect == Collect::AtEnd && matches!(self.protocol.aggregation, Aggregation::Buffered { .. }) {
+        if self.collect == Collect::AtEnd && self.protocol.aggregation != Aggregation::Synchronous {
             let rule = "must not be AtEnd with protocol.aggregation: Buffered(), whose last round ends before those asked in it have \
                         answered; set Every(1)";
             rules.require(false, "collect", rule);

@@ -204,6 +204,10 @@ impl RoundStrategy for Federated {
         self.ppgm.matcher.layout().n_trainable()
     }
 
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.ppgm.matcher.layout().shapes()
+    }
+
     fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
         self.ppgm.matcher.layout().initialise(rng)
     }

@@ -70,3 +70,28 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
     assert!((102..=103).contains(&sent), "{sent}");
     assert!(outcome.clients.iter().all(|row| row.rounds > 0));
 }
+
+/// As the first test, by FedAsync's mixing: `x ← (1 − a s) x + a s y` with the update's own model `y`.
+#[test]
+fn mixing_takes_each_update_in_by_its_share_and_its_age() {
+    let discount = Discount::InverseRoot;
+    let mixed = |share| Protocol {
+        weighting: Weighting::Uniform,
+        aggregation: Aggregation::Mixed { share, discount },
+        ..protocol(4)
+    };
+    let task = || Toy {
+        least_samples: 1,
+        ..toy(2)
+    };
+    let models = |share| firsts(&play(task(), mixed(share), &slow()));
+    let root = 0.5f64.sqrt();
+    // Client 0 adds 1 to what it was sent and client 1 adds 2: 0 and 1 start from 0; the next of client 0 from what its first has made.
+    let x1 = 0.6;
+    let x2 = (1.0 - 0.6 * root) * x1 + 0.6 * root * 2.0;
+    for (got, expected) in models(0.6).into_iter().zip([x1, x2]) {
+        assert!((got - expected).abs() < 1e-6, "{got} and {expected}");
+    }
+    // The whole share of a fresh update is the update.
+    assert!((models(1.0)[0] - 1.0).abs() < 1e-6);
+}

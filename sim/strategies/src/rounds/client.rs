@@ -1,8 +1,9 @@
 //! The client's side of rounds.
 
-use super::message::{Down, Extra, Up};
+use super::coding::{Learned, Sent};
+use super::message::{Down, Extra, Packed, Up, Weights};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{Done, RoundStrategy, Rounds, WEIGHTS, Work};
+use super::{COUNTERS, Done, Left, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ pub struct Client<E, K = ()> {
     session: Option<Box<Session<E, K>>>,
     #[serde(with = "shared")]
     kept: Option<Arc<K>>,
+    /// What a codec that feeds back has left out of what was sent; nothing at first.
+    #[serde(with = "shared")]
+    memory: Arc<[f32]>,
 }
 
 /// What a client keeps during a secure round.
@@ -41,10 +45,11 @@ struct Session<E, K> {
 /// What is trained, until it is sent: only then is anything spent, and anything kept.
 #[derive(Debug, Serialize, Deserialize)]
 struct Waiting<E, K> {
-    values: Vec<f32>,
+    /// What is to be masked, or the position and the bits of a number that cannot be.
+    values: Result<Vec<f32>, (u32, u32)>,
     extra: Option<E>,
     receipt: Receipt,
-    kept: Option<K>,
+    left: Left<K>,
 }
 
 impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
@@ -52,6 +57,7 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         Client {
             session: None,
             kept: None,
+            memory: Arc::default(),
         }
     }
 
@@ -68,16 +74,11 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
         match event {
-            ClientEvent::Message(Down::Model(order, parameters)) => {
-                if rounds.is_secure() {
-                    self.session = Some(Session::begin(None, cx));
-                }
-                let work = Work {
-                    order,
-                    parameters,
-                    kept: self.kept.clone().filter(|_| R::READS_KEPT),
-                };
-                cx.compute(work, rounds.task.cost(shard));
+            ClientEvent::Message(Down::Model(order, model)) => {
+                self.train(rounds, shard, (order, Sent::Plain(model)), cx);
+            }
+            ClientEvent::Message(Down::PackedModel(order, Packed(model))) => {
+                self.train(rounds, shard, (order, Sent::Packed(model)), cx);
             }
             ClientEvent::Message(Down::Opening) => {
                 let statistics = rounds.task.statistics(shard);
@@ -92,24 +93,31 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
             }
             ClientEvent::Message(message) => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    let kept = session.handle(rounds, shard, message, cx);
-                    self.keep::<R>(kept);
+                    let left = session.handle(rounds, shard, message, cx);
+                    self.keep::<R>(left);
                 }
             }
-            ClientEvent::Done(mut done) => {
+            ClientEvent::Done(done) => {
+                for (place, n) in done.counts.iter().enumerate() {
+                    cx.count(COUNTERS.len() + place, *n);
+                }
                 if !rounds.is_secure() {
-                    self.keep::<R>(done.kept.take());
-                    send_plain(rounds, shard, done, cx);
+                    let left = send_plain(rounds, shard, done, cx);
+                    self.keep::<R>(Some(left));
                 } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     // Of a round that it has left for another, nothing can be sent any more.
                     session.trained = Some(Waiting {
-                        values: done.weights.values(),
+                        values: match done.learned {
+                            Learned::Broken(index, bits) => Err((index, bits)),
+                            Learned::Weights(weights) => Ok(weights.values()),
+                            Learned::Packed(_) => unreachable!("what is masked is not packed"),
+                        },
                         extra: done.extra,
                         receipt: done.receipt,
-                        kept: done.kept,
+                        left: done.left,
                     });
-                    let kept = session.send(rounds, shard, cx);
-                    self.keep::<R>(kept);
+                    let left = session.send(rounds, shard, cx);
+                    self.keep::<R>(left);
                 }
             }
             ClientEvent::Undelivered {
@@ -125,8 +133,39 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         }
     }
 
-    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, now: Option<K>) {
-        if let Some(now) = now {
+    /// Begins to train from a model that was sent.
+    fn train<R: RoundStrategy<Extra = E, Kept = K>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        shard: R::Shard<'_>,
+        (order, model): (R::Order, Sent),
+        cx: &mut ClientContext<'_, Rounds<R>>,
+    ) {
+        if rounds.is_secure() {
+            self.session = Some(Session::begin(None, cx));
+        }
+        let work = Work {
+            order,
+            model,
+            kept: self.kept.clone().filter(|_| R::READS_KEPT),
+            memory: Arc::clone(&self.memory),
+        };
+        let (all, passes) = (rounds.task.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
+        let cost = match rounds.task.cost(shard) {
+            cost if passes == all => cost,
+            cost => cost * f64::from(passes) / f64::from(all),
+        };
+        cx.compute(work, cost);
+    }
+
+    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, left: Option<Left<K>>) {
+        let Some(Left { kept, memory }) = left else {
+            return;
+        };
+        if !memory.is_empty() {
+            self.memory = memory.into();
+        }
+        if let Some(now) = kept {
             let kept = match self.kept.take() {
                 Some(before) => R::keep(Arc::unwrap_or_clone(before), now),
                 None => now,
@@ -141,13 +180,24 @@ fn send_plain<R: RoundStrategy>(
     shard: R::Shard<'_>,
     done: Done<R::Extra, R::Kept>,
     cx: &mut ClientContext<'_, Rounds<R>>,
-) {
+) -> Left<R::Kept> {
     cx.settle(done.receipt);
     if let Some(extra) = done.extra {
         cx.send(Up::Extra(extra));
     }
-    let weights = cx.unprotected(SENT, done.weights);
-    cx.send(Up::Update(rounds.task.n_samples(shard), weights));
+    let n_samples = rounds.task.n_samples(shard);
+    match done.learned {
+        Learned::Weights(weights) => {
+            let weights: Weights = cx.unprotected(SENT, weights);
+            cx.send(Up::Update(n_samples, weights));
+        }
+        Learned::Packed(packed) => {
+            let packed = cx.unprotected(SENT, packed);
+            cx.send(Up::PackedUpdate(n_samples, packed));
+        }
+        Learned::Broken(index, bits) => cx.send(Up::Withdrawal(index, bits)),
+    }
+    done.left
 }
 
 impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
@@ -169,14 +219,14 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         })
     }
 
-    /// Takes part in the round; gives what the client is to keep once its update is sent.
+    /// Takes part in the round; gives what the client is to keep, once its update is sent.
     fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
         message: Down<R::Order>,
         cx: &mut ClientContext<'_, Rounds<R>>,
-    ) -> Option<K> {
+    ) -> Option<Left<K>> {
         let me = cx.me().0;
         match message {
             Down::Roster(Roster(roster)) => {
@@ -216,7 +266,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
                 let shares = self.shares.iter().map(handed).collect();
                 cx.send(Up::Unmasking(Unmasking(shares)));
             }
-            Down::Model(..) | Down::Opening => {}
+            Down::Model(..) | Down::PackedModel(..) | Down::Opening => {}
         }
         None
     }
@@ -232,7 +282,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
         cx: &mut ClientContext<'_, Rounds<R>>,
-    ) -> Option<K> {
+    ) -> Option<Left<K>> {
         let me = cx.me().0;
         if let Some(statistics) = self.statistics.take_if(|_| self.is_paired) {
             let message = self.masked(&statistics, 1.0, me);
@@ -247,19 +297,22 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             values,
             extra,
             receipt,
-            kept,
+            left,
         } = trained;
         cx.settle(receipt);
         if let Some(extra) = extra {
             cx.send(Up::Extra(extra));
         }
         let weight = rounds.protocol.weight(rounds.task.n_samples(shard));
-        let message = self.masked(&values, weight, me);
+        let message = match values {
+            Ok(values) => self.masked(&values, weight, me),
+            Err((index, bits)) => Up::Withdrawal(index, bits),
+        };
         if matches!(message, Up::Masked(_)) {
             cx.unprotected(SENT, ());
         }
         cx.send(message);
-        kept
+        Some(left)
     }
 
     /// Values times their weight, then the weight, masked; or what of them fixed point cannot hold.

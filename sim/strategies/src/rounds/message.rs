@@ -1,4 +1,4 @@
-//! What travels in rounds. With secure aggregation other messages take the place of `update`; `secure` has their table.
+//! What travels in rounds. Where a codec packs what is learned, `packed_model` and `packed_update` take the place of `model` and `update`. With secure aggregation other messages take the place of `update`; `secure` has their table.
 //!
 //! The round of a model, and so of the answer to it, stands in the header.
 
@@ -6,6 +6,24 @@ use super::secure::{PublicKeys, Roster, Sealed, Unmasking};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use std::sync::Arc;
+
+/// What a codec has made of numbers.
+#[derive(Clone, Debug)]
+pub struct Packed(pub(super) Arc<[u8]>);
+
+impl Payload for Packed {
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        Ok(Packed(reader.rest().into()))
+    }
+}
 
 /// What a client sends beside an update, in rounds that ask for it.
 pub trait Extra: Payload + State + Sync + Clone + 'static {
@@ -86,6 +104,8 @@ messages! {
         5, PHASE, "shares" => Shares(shares: Sealed),
         /// Secure aggregation: whose masked updates came, ascending.
         8, PHASE, "survivors" => Survivors(ids: Arc<[u32]>),
+        /// The global model as `protocol.down` packs it, and what the server asks for besides training.
+        12, PHASE, "packed_model" => PackedModel(order: O, weights: Packed),
         /// Asks for statistics of what a client holds, in a round before any training.
         10, PHASE, "opening" => Opening,
     }
@@ -104,10 +124,13 @@ messages! {
         5, PHASE, "shares" => Shares(shares: Sealed),
         /// Secure aggregation: weights and samples, masked.
         6, PHASE, "masked_update" => Masked(values: Vec<u64>),
-        /// Secure aggregation: an update has a number that fixed point cannot hold; its position and its bits.
+        /// An update has a number that cannot be sent, by a codec or in fixed point; its position and its bits.
         7, PHASE, "withdrawal" => Withdrawal(index: u32, bits: u32),
         /// Secure aggregation: shares of those who survived and of those who did not.
         9, PHASE, "unmasking" => Unmasking(shares: Unmasking),
+        /// What a client learned: how many samples it has learned from, and the change of its weights as `protocol.up` packs it. Numbers that do
+        /// not learn are behind it, as they are.
+        13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
         /// Statistics of what a client holds, as the bits of `f64`s.
         11, PHASE, "statistics" => Statistics(values: Vec<u64>),
     }
@@ -167,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..12, data in prop::collection::vec(any::<u8>(), 0..150)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..14, data in prop::collection::vec(any::<u8>(), 0..150)) {
             if let Ok(message) = Down::<()>::decode(kind, &data) {
                 prop_assert_eq!(bytes(&message), data.clone());
             }

@@ -1,10 +1,14 @@
 //! How the updates of a round become one: a part that a card names as `protocol.rule`.
 
+mod krum;
 mod mean;
+mod median;
 mod norm_clip;
 mod trimmed_mean;
 
+pub use krum::Krum;
 pub use mean::Mean;
+pub use median::Median;
 pub use norm_clip::NormClip;
 pub use trimmed_mean::TrimmedMean;
 

@@ -6,7 +6,7 @@ mod secure;
 mod synchronous;
 
 use super::message::Up;
-use super::{Aggregation, Protocol, RoundStrategy, Rounds, Secure};
+use super::{Protocol, RoundStrategy, Rounds, Secure};
 use buffered::Buffered;
 use folkmoot_engine::prelude::*;
 use model::{Global, Turn};
@@ -39,10 +39,10 @@ impl<C: State + Default> Server<C> {
     pub(super) fn new(parameters: Vec<f32>, protocol: &Protocol) -> Self {
         Server {
             global: Global::new(parameters),
-            mode: match (protocol.aggregation, protocol.secure) {
-                (Aggregation::Buffered { size, .. }, _) => Mode::Buffered(Buffered::new(size)),
-                (Aggregation::Synchronous, Secure::Pairwise { .. }) => Mode::Secure(Masked::default()),
-                (Aggregation::Synchronous, Secure::Off) => Mode::Synchronous(Synchronous::default()),
+            mode: match (protocol.buffer(), protocol.secure) {
+                (Some(size), _) => Mode::Buffered(Buffered::new(size)),
+                (None, Secure::Pairwise { .. }) => Mode::Secure(Masked::default()),
+                (None, Secure::Off) => Mode::Synchronous(Synchronous::default()),
             },
         }
     }

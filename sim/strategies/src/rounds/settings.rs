@@ -1,6 +1,8 @@
 //! The settings of rounds, as a card writes them.
 
 use super::{Rule, ServerOptimiser};
+use folkmoot_codecs::Codec;
+use folkmoot_draws::{SimRng, index, unit};
 use folkmoot_parts::{Chosen, Rules, part};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
@@ -23,8 +25,14 @@ pub struct Protocol {
     pub min_updates: u32,
     /// What becomes of a model whose receiver is away.
     pub absent: Absent,
+    /// Who does only part of its work.
+    pub completeness: Completeness,
     /// Whether the server may see single updates.
     pub secure: Secure,
+    /// How the model is sent to clients: as it is, or with fewer bits a number.
+    pub down: Chosen<dyn Codec>,
+    /// How what a client has learned is sent: as it is, or the change of the model, packed.
+    pub up: Chosen<dyn Codec>,
     /// The model is scored after every so many rounds, and after the last.
     #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
@@ -57,6 +65,16 @@ pub enum Aggregation {
         /// How much a stale update counts.
         discount: Discount,
     },
+    /// As soon as one update has come, of whatever age: it is mixed into the model, `x ← (1 − a) x + a y` with `a` the share times the
+    /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.proximal`). Clients are asked as
+    /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form.
+    Mixed {
+        /// The share of a fresh update in the next model, alpha in the paper.
+        #[part(default = 0.6, above = 0, at_most = 1)]
+        share: f64,
+        /// How much smaller the share of a stale one is.
+        discount: Discount,
+    },
 }
 
 /// How much an update counts that was learned from a model `s` rounds old.
@@ -72,8 +90,42 @@ pub enum Discount {
         #[part(required, at_least = 0)]
         exponent: f64,
     },
+    /// 1 up to `after` rounds, and from there on `1 / (slope (s − after) + 1)` (FedAsync: Xie et al. 2019, section 5.2).
+    Hinge {
+        /// As many rounds later an update still counts in full, b in the paper.
+        #[part(default = 4)]
+        after: u32,
+        /// How fast it counts less from there on, a in the paper.
+        #[part(default = 10.0, at_least = 0)]
+        slope: f64,
+    },
     /// As much as a fresh one.
     None,
+}
+
+/// Who does only part of its work in a round, as on devices that are too slow (FedProx: Li et al. 2020, section 5.2). Such a client stops
+/// after some of its passes over its data, 1 to all of them, each number as likely, and sends what it has; its device takes so much less
+/// time. Needs a system that trains in several passes, such as FedAvg with `training.epochs`.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Completeness {
+    /// The probability that a client does so, drawn for each client and round.
+    #[part(default = 0.0, in = 0..=1)]
+    pub partial_prob: f64,
+}
+
+impl Completeness {
+    /// How many of `passes` a client does, by a stream of its own for the round; without any that does part of its work, nothing is drawn.
+    pub(super) fn passes(self, passes: u32, rng: impl FnOnce() -> SimRng) -> u32 {
+        if self.partial_prob <= 0.0 {
+            return passes;
+        }
+        let mut rng = rng();
+        match unit(&mut rng) < self.partial_prob {
+            true => 1 + index(&mut rng, passes.max(1) as usize) as u32,
+            false => passes,
+        }
+    }
 }
 
 /// Secure aggregation.
@@ -111,6 +163,7 @@ impl Discount {
         match self {
             Discount::InverseRoot => 1.0 / age.sqrt(),
             Discount::Polynomial { exponent } => libm::pow(age, -exponent),
+            Discount::Hinge { after, slope } => 1.0 / (slope * f64::from(staleness.saturating_sub(after)) + 1.0),
             Discount::None => 1.0,
         }
     }
@@ -128,7 +181,7 @@ impl Protocol {
     /// Whether rounds may begin with one that asks for statistics; otherwise the field that does not allow it, and the rule.
     pub(crate) fn opens(&self) -> Result<(), (&'static str, &'static str)> {
         match (self.rounds, self.aggregation) {
-            (_, Aggregation::Buffered { .. }) => Err((
+            (_, Aggregation::Buffered { .. } | Aggregation::Mixed { .. }) => Err((
                 "aggregation",
                 "must be Synchronous where the first round asks for statistics",
             )),
@@ -151,14 +204,23 @@ impl Protocol {
     /// How much an update counts that is so stale.
     pub(super) fn discount(&self, staleness: u32) -> f64 {
         match self.aggregation {
-            Aggregation::Synchronous => 1.0,
+            Aggregation::Synchronous | Aggregation::Mixed { .. } => 1.0,
             Aggregation::Buffered { discount, .. } => discount.factor(staleness),
+        }
+    }
+
+    /// With so many updates a buffer is full; `None` in synchronous rounds.
+    pub(super) fn buffer(&self) -> Option<u32> {
+        match self.aggregation {
+            Aggregation::Synchronous => None,
+            Aggregation::Buffered { size, .. } => Some(size),
+            Aggregation::Mixed { .. } => Some(1),
         }
     }
 
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
-        if let Aggregation::Buffered { size, .. } = self.aggregation {
+        if let Some(size) = self.buffer() {
             let rule = format!("must be at most {size} (aggregation.size), got {}", self.min_updates);
             rules.require(self.min_updates <= size.max(1), "min_updates", rule);
             if !rules.is_broken("rule") {
@@ -167,7 +229,21 @@ impl Protocol {
                 rules.require(fewest <= size.max(1), "rule", rule);
             }
         }
+        if !rules.is_broken("down") {
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: a model is sent to who may have none before";
+            rules.require(self.down.suits_models(), "down", rule);
+        }
+        if !rules.is_broken("up") {
+            let is_mixed = matches!(self.aggregation, Aggregation::Mixed { .. });
+            let rule = "must be Plain with aggregation: Mixed, which takes models and not their changes; Buffered(size: 1) takes these";
+            rules.require(self.up.is_plain() || !is_mixed, "up", rule);
+        }
         if self.secure != Secure::Off {
+            if !rules.is_broken("up") {
+                let adds_up = self.up.is_plain() || self.up.common(1, 0).is_some();
+                let rule = "must be Plain or RandomK where updates are masked: of any other, what several clients send cannot be added up unread";
+                rules.require(adds_up, "up", rule);
+            }
             let rule = "needs aggregation: Synchronous; masks cancel only among clients of one round";
             rules.require(self.aggregation == Aggregation::Synchronous, "secure", rule);
             let rule = "must be Mean where updates are masked: any other needs them one by one, and so secure: Off";
@@ -187,6 +263,11 @@ mod tests {
         assert_eq!(
             [0, 3, 8].map(|s| Discount::InverseRoot.factor(s)),
             [1.0, 0.5, 1.0 / 3.0]
+        );
+        let hinge = Discount::Hinge { after: 4, slope: 10.0 };
+        assert_eq!(
+            [0, 4, 5, 6].map(|s| hinge.factor(s)),
+            [1.0, 1.0, 1.0 / 11.0, 1.0 / 21.0]
         );
         let inverse = Discount::Polynomial { exponent: 1.0 };
         assert_eq!([0, 1, 3].map(|s| inverse.factor(s)), [1.0, 0.5, 0.25]);

@@ -1,7 +1,7 @@
 //! What rounds come to, seen from above.
 
 use super::server::{EMPTY, REFUSED};
-use super::{Client, RoundStrategy, Rounds, Secure, WEIGHTS};
+use super::{COUNTERS, Client, RoundStrategy, Rounds, Secure, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 
@@ -69,6 +69,34 @@ fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
     }
 }
 
+/// How many times larger messages of what is learned would be as they are, where a codec packs them.
+fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    let (rounds, protocol) = (end.strategy, end.strategy.protocol());
+    let (n_down, n_up) = (
+        4 * rounds.task.n_parameters() as u64,
+        4 * rounds.task.n_update() as u64 + 4,
+    );
+    let (up, n_up) = match protocol.secure {
+        Secure::Off => ("packed_update", n_up),
+        Secure::Pairwise { .. } => ("masked_update", 2 * n_up),
+    };
+    for (name, kind, codec, plain) in [
+        ("compression_down", "packed_model", &protocol.down, n_down),
+        ("compression_up", up, &protocol.up, n_up),
+    ] {
+        let rows = end
+            .ledger
+            .rows()
+            .filter(|(row, round, ..)| row.name == kind && !rounds.is_opening(*round));
+        let (sent, bytes) = rows.fold((0, 0), |(sent, bytes), (.., cell)| {
+            (sent + cell.sent, bytes + cell.payload_bytes)
+        });
+        if !codec.is_plain() && bytes > 0 {
+            sheet.number(name, (sent * plain) as f64 / bytes as f64);
+        }
+    }
+}
+
 /// After so many rounds without an update but refused ones nothing good is to be expected of a training.
 const BARREN: u32 = 10;
 
@@ -104,9 +132,10 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             run: end,
         };
         self.0.at_end(&ended, sheet);
-        for (name, count) in Rounds::<R>::COUNTERS.iter().zip(&end.counters) {
+        for (name, count) in COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
         }
+        compression(end, sheet);
         warn(&end.counters, end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
             sheet.artifact("refused_updates.csv", table.into_bytes());
@@ -126,10 +155,12 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
         let expected = match kind.name {
-            "model" => !is_opening,
+            "model" => !is_opening && rounds.protocol().down.is_plain(),
+            "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
             "opening" => is_opening,
             "statistics" => is_opening && !is_secure,
-            "update" => !is_opening && !is_secure,
+            "update" => !is_opening && !is_secure && rounds.protocol().up.is_plain(),
+            "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
             "withdrawal" => false,
             "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
             _ => rounds.brings_extra(round),

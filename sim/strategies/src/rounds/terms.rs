@@ -24,7 +24,21 @@ pub const TERMS: &[Term] = &[
         "Rounds without an update",
         "Rounds in which too few updates came, or none with any weight, so that the model stayed as it was.",
     ),
+    ratio(
+        "compression_up",
+        "Compression of updates",
+        "How many times larger updates would be as they are; an order's bytes count as packed ones.",
+    ),
+    ratio(
+        "compression_down",
+        "Compression of models",
+        "How many times larger models would be as they are; an order's bytes count as packed ones.",
+    ),
 ];
+
+const fn ratio(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Number, about, "").higher()
+}
 
 const fn count(name: &'static str, words: &'static str, about: &'static str) -> Term {
     Term::new(name, words, Unit::Count, about, "").lower()

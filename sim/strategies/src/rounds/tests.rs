@@ -145,6 +145,7 @@ impl RoundStrategy for Toy {
             extra: task.order.0.then_some(Note(task.shard)),
             receipt: releases(&task),
             kept: task.order.0.then_some(task.round().0),
+            counts: Vec::new(),
         }
     }
 

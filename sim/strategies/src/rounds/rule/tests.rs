@@ -85,7 +85,44 @@ fn what_does_not_learn_is_clipped_by_itself() {
     assert_eq!(NormClip { bound: 5.0 }.combine(&updates), [3.0, 4.0, 6.0]);
 }
 
+#[test]
+fn a_median_is_the_middle_or_between_the_two_in_it() {
+    let median = |values: &[f32]| Median {}.combine(&updates(&[], &column(values)))[0];
+    assert_eq!(median(&[7.0]), 7.0);
+    assert_eq!(median(&[1e30, 1.0, -1e30, 3.0, 2.0]), 2.0);
+    assert_eq!(median(&[4.0, 1e30, 1.0, -1e30]), 2.5);
+}
+
+/// Six updates at whole numbers, by hand: with one faulty each is scored by its three nearest.
+#[test]
+fn krum_takes_whoever_lies_among_its_likes_and_of_equals_the_first() {
+    let krum = |faulty, chosen, values: &[f32]| Krum { faulty, chosen }.combine(&updates(&[], &column(values)))[0];
+    let values = [0.0, 1.0, 2.0, 4.0, 100.0, 3.0];
+    // Scores: 0: 1 + 4 + 9, 1: 1 + 1 + 4, 2: 1 + 1 + 4, 4: 1 + 4 + 9, 3: 1 + 1 + 4.
+    assert_eq!(krum(1, 1, &values), 1.0);
+    assert_eq!(krum(1, 2, &values), 1.5);
+    // Squares, not lengths, with the two nearest: 9 + 9 is less than 0 + 25, and 3 + 3 is more than 0 + 5.
+    assert_eq!(krum(1, 1, &[8.0, -3.0, 3.0, 0.0, 8.0]), 0.0);
+    assert_eq!(Krum { faulty: 1, chosen: 1 }.fewest(), 5);
+    use folkmoot_parts::Value;
+    assert_eq!(Krum { faulty: 1, chosen: 3 }.broken()[0].path, "chosen");
+    assert!(Krum { faulty: 2, chosen: 3 }.broken().is_empty());
+}
+
 proptest! {
+    /// However wrong, one update in five does not make Krum's leave the others' range, nor a median.
+    #[test]
+    fn robust_rules_stay_within_the_sound(sound in prop::collection::vec(-1.0f32..1.0, 4..9), wrong in -1e30f32..1e30, at in 0usize..4) {
+        let mut all = sound.clone();
+        all.insert(at, wrong);
+        let (least, most) = sound.iter().fold((f32::MAX, f32::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+        let rules: [&dyn Rule; 2] = [&Median {}, &Krum { faulty: 1, chosen: 2 }];
+        for rule in rules {
+            let combined = rule.combine(&updates(&[], &column(&all)))[0];
+            prop_assert!(f64::from(least) <= combined && combined <= f64::from(most), "{combined} of {all:?}");
+        }
+    }
+
     /// Half of the updates, less one, may be anything: each number stays within what the others sent.
     #[test]
     fn a_trimmed_mean_stays_within_the_sound(sound in prop::collection::vec(-1.0f32..1.0, 3..9), wrong in -1e30f32..1e30) {
@@ -106,7 +143,7 @@ proptest! {
         let both = |rule: &dyn Rule| [&values, &turned].map(|values| rule.combine(&updates(&[0.5], &column(values)))[0]);
         let [a, b] = both(&TrimmedMean { share: 0.25 });
         prop_assert_eq!(a.to_bits(), b.to_bits());
-        let rules: [&dyn Rule; 2] = [&Mean {}, &NormClip { bound: 2.0 }];
+        let rules: [&dyn Rule; 3] = [&Mean {}, &NormClip { bound: 2.0 }, &Median {}];
         for rule in rules {
             let [a, b] = both(rule);
             prop_assert!((a - b).abs() < 1e-12);

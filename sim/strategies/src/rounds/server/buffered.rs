@@ -58,20 +58,27 @@ impl Buffered {
             }
             ServerEvent::Message {
                 from,
-                message: Up::Update(n_samples, weights),
+                message: message @ (Up::Update(..) | Up::PackedUpdate(..) | Up::Withdrawal(..)),
             } => {
                 self.has_progressed = true;
                 if self.training.remove(&from).is_some() {
                     self.idle.push(from);
                 }
-                self.updates.extend(turn.receive(from, (n_samples, weights)));
+                match message {
+                    Up::Update(n_samples, weights) => self.updates.extend(turn.receive(from, (n_samples, weights))),
+                    Up::PackedUpdate(n_samples, packed) => {
+                        self.updates.extend(turn.unpack(from, (n_samples, packed))?);
+                    }
+                    Up::Withdrawal(index, bits) => turn.refuse(from, (index, bits)),
+                    _ => {}
+                }
                 if self.updates.len() >= self.size {
                     self.close(turn)?;
                 }
             }
             ServerEvent::Undelivered {
                 to,
-                message: Down::Model(..),
+                message: Down::Model(..) | Down::PackedModel(..),
                 ..
             } => {
                 turn.cx.count(LOST, 1);
@@ -142,7 +149,8 @@ impl Buffered {
     fn ask<R: RoundStrategy>(&mut self, id: ClientId, turn: &mut Turn<'_, '_, R>) {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
-        turn.cx.send(id, turn.message());
+        let message = turn.message();
+        turn.cx.send(id, message);
     }
 }
 

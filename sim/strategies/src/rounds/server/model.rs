@@ -1,17 +1,22 @@
 //! The global model, and how updates move it.
 
-use super::super::message::{Down, Weights, first_not_finite};
-use super::super::{RoundStrategy, Rounds, ServerMoments, Update, Updates};
+use super::super::message::{Down, Packed, Weights, first_not_finite};
+use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+const PACKED: Purpose = Purpose(*b"rd-down ");
 
 /// What the server has whichever way rounds go.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Global<C> {
     #[serde(with = "shared")]
     pub(super) parameters: Arc<[f32]>,
+    /// The model as it is sent down, once it has been packed.
+    #[serde(with = "shared")]
+    packed: Option<Arc<[u8]>>,
     moments: ServerMoments,
     refused: Vec<Refused>,
     /// Rounds until now without an update that had refused ones, in a row.
@@ -46,6 +51,7 @@ impl<C: State + Default> Global<C> {
     pub(super) fn new(parameters: Vec<f32>) -> Self {
         Global {
             parameters: parameters.into(),
+            packed: None,
             moments: ServerMoments::default(),
             refused: Vec::new(),
             barren: 0,
@@ -93,12 +99,37 @@ pub(super) struct Turn<'a, 'c, R: RoundStrategy> {
 
 impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
-    pub(super) fn message(&self) -> Down<R::Order> {
+    pub(super) fn message(&mut self) -> Down<R::Order> {
         if self.rounds.is_opening(self.cx.round()) {
             return Down::Opening;
         }
         let order = self.rounds.task.order(self.cx.round(), &self.global.collected);
-        Down::Model(order, Arc::clone(&self.global.parameters))
+        if self.rounds.protocol.down.is_plain() {
+            return Down::Model(order, Arc::clone(&self.global.parameters));
+        }
+        let (rounds, cx, global) = (self.rounds, &*self.cx, &mut *self.global);
+        let packed = global
+            .packed
+            .get_or_insert_with(|| rounds.pack_model(&global.parameters, &mut cx.rng(PACKED)).0);
+        Down::PackedModel(order, Packed(Arc::clone(packed)))
+    }
+
+    /// A model that is other than the one before.
+    fn set_model(&mut self, model: Vec<f32>) {
+        self.global.parameters = model.into();
+        self.global.packed = None;
+    }
+
+    /// A packed update, if what comes out is sound.
+    pub(super) fn unpack(
+        &mut self,
+        client: ClientId,
+        (n_samples, packed): (u32, Packed),
+    ) -> Result<Option<Received>, StrategyError> {
+        let opened = self.rounds.open_update(&packed, &self.global.parameters);
+        let weights =
+            opened.map_err(|damaged| StrategyError(format!("an update of client {}: {damaged}", client.0)))?;
+        Ok(self.receive(client, (n_samples, weights.into())))
     }
 
     /// Names an update that takes no part for the number at `index`.
@@ -168,21 +199,28 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         if all.len() < protocol.rule.fewest().max(1) as usize {
             return false;
         }
-        let combined = protocol.rule.combine(&Updates {
-            all,
-            model: match self.rounds.is_buffered() {
-                true => &[],
-                false => &self.global.parameters[..self.n_sent()],
+        let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
+        let weight = all.iter().map(|update| update.weight).sum();
+        let mut combined = self.rounds.task.combine(
+            &*protocol.rule,
+            &Updates {
+                all,
+                model: match self.rounds.sends_changes() {
+                    true => &[],
+                    false => &self.global.parameters[..self.rounds.n_sent()],
+                },
+                n_trainable: self.rounds.task.n_trainable(),
             },
-            n_trainable: self.rounds.task.n_trainable(),
-        });
-        self.step(&combined);
+        );
+        if let Aggregation::Mixed { share, discount } = protocol.aggregation {
+            // Its one update is a model.
+            let share = share * discount.factor(stalest);
+            for (y, x) in combined.iter_mut().zip(&*self.global.parameters) {
+                *y = (1.0 - share) * f64::from(*x) + share * *y;
+            }
+        }
+        self.step(combined, weight);
         true
-    }
-
-    /// How many of the model's numbers come back: all but those that statistics have fixed.
-    fn n_sent(&self) -> usize {
-        self.global.parameters.len() - self.rounds.task.n_fixed()
     }
 
     /// Ends the opening with the sums of what clients told.
@@ -191,25 +229,29 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             let why = "no client gave the statistics that the first round asks for; raise the deadline, or ask more clients with cohort";
             return Err(StrategyError(why.to_owned()));
         };
-        let (fixed, n_sent) = (self.rounds.task.fixed(sums), self.n_sent());
+        let (fixed, n_sent) = (self.rounds.task.fixed(sums), self.rounds.n_sent());
         let mut model = self.global.parameters.to_vec();
         model[n_sent..].copy_from_slice(&fixed);
-        self.global.parameters = model.into();
+        self.set_model(model);
         Ok(())
     }
 
-    /// Moves the model by what updates come to: their mean, or what a rule puts in its place.
-    pub(super) fn step(&mut self, mean: &[f64]) {
+    /// Moves the model by what updates of this `weight` come to: their mean, or what a rule puts in its place.
+    pub(super) fn step(&mut self, mean: Vec<f64>, weight: f64) {
         let rounds = self.rounds;
+        let Global {
+            parameters, collected, ..
+        } = &mut *self.global;
+        let mean = rounds.task.settle(collected, parameters, mean, weight);
         let n_trainable = rounds.task.n_trainable();
         let mut model = self.global.parameters.to_vec();
-        let n_sent = self.n_sent();
+        let n_sent = rounds.n_sent();
         assert_eq!(
             mean.len(),
             n_sent,
             "a rule gives one number for each of the model's that come back"
         );
-        let change = |model: &[f32], i: usize| match rounds.is_buffered() {
+        let change = |model: &[f32], i: usize| match rounds.sends_changes() {
             true => mean[i],
             false => mean[i] - f64::from(model[i]),
         };
@@ -224,11 +266,11 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             .server
             .step(&mut self.global.moments, &mut model[..n_stepped], &changes);
         for (i, x) in model[..n_sent].iter_mut().enumerate().skip(n_stepped) {
-            *x = match rounds.is_buffered() {
+            *x = match rounds.sends_changes() {
                 true => (f64::from(*x) + mean[i]) as f32,
                 false => mean[i] as f32,
             };
         }
-        self.global.parameters = model.into();
+        self.set_model(model);
     }
 }

@@ -63,8 +63,13 @@ impl Masked {
                 false => Ok(()),
             },
             ServerEvent::Undelivered { message, .. } => {
-                turn.cx
-                    .count(LOST, u64::from(matches!(message, Down::Model(..) | Down::Opening)));
+                turn.cx.count(
+                    LOST,
+                    u64::from(matches!(
+                        message,
+                        Down::Model(..) | Down::PackedModel(..) | Down::Opening
+                    )),
+                );
                 match turn.cx.event_round() == turn.cx.round() {
                     true => self.answered(turn),
                     false => Ok(()),
@@ -211,7 +216,8 @@ impl Masked {
             }
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
-                turn.step(&sums);
+                let sums = turn.rounds.spread(sums, &turn.global.parameters, turn.cx.round());
+                turn.step(sums, weights);
                 true
             }
             None => false,

@@ -38,7 +38,7 @@ impl Synchronous {
             }
             ServerEvent::Message {
                 from,
-                message: message @ (Up::Update(..) | Up::Statistics(_)),
+                message: message @ (Up::Update(..) | Up::PackedUpdate(..) | Up::Withdrawal(..) | Up::Statistics(_)),
             } => {
                 if turn.cx.event_round() != turn.cx.round() {
                     turn.cx.late(turn.cx.event_round());
@@ -49,6 +49,10 @@ impl Synchronous {
                     Up::Update(n_samples, weights) => {
                         self.updates.extend(turn.receive(from, (n_samples, weights)));
                     }
+                    Up::PackedUpdate(n_samples, packed) => {
+                        self.updates.extend(turn.unpack(from, (n_samples, packed))?);
+                    }
+                    Up::Withdrawal(index, bits) => turn.refuse(from, (index, bits)),
                     Up::Statistics(bits) => {
                         let values = bits.into_iter().map(f64::from_bits).collect();
                         self.statistics.push((from, values));
@@ -58,7 +62,7 @@ impl Synchronous {
                 self.answered(turn, 1)
             }
             ServerEvent::Undelivered {
-                message: Down::Model(..) | Down::Opening,
+                message: Down::Model(..) | Down::PackedModel(..) | Down::Opening,
                 ..
             } => {
                 turn.cx.count(LOST, 1);

@@ -1,0 +1,289 @@
+//! Outages: clients lie in regions, and now and then a region goes away with all of its clients.
+
+use super::{Availability, Presence, PresenceCursor};
+use folkmoot_draws::{Purpose, Streams, exponential, index};
+use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
+use folkmoot_parts::part;
+use std::sync::{PoisonError, RwLock};
+
+const REGION: Purpose = Purpose(*b"region  ");
+const OUTAGES: Purpose = Purpose(*b"outages ");
+
+/// So many outages can be kept of all regions together: some hundreds of megabytes.
+const MAX_OUTAGES: f64 = 33_554_432.0;
+
+/// The card's `outages`: regions that fail as a whole. A client is online where its `availability` says so and its region is there.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutageSpec {
+    /// How many regions there are; with 0 nothing fails.
+    #[part(default = 0, in = 0..=1_000_000)]
+    pub regions: u32,
+    /// Who lies in which.
+    pub by: RegionBy,
+    /// Mean time from the end of a region's outage to its next, an exponential law.
+    #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
+    pub mean_between_s: f64,
+    /// Mean length of an outage, an exponential law.
+    #[part(default = 3_600.0, in = 0.001..=1e9, unit = "s")]
+    pub mean_length_s: f64,
+}
+
+/// Who lies in which region.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionBy {
+    /// A region drawn for each client.
+    #[default]
+    Draw,
+    /// Neighbours by their ids, in blocks whose sizes differ by at most one.
+    Blocks,
+}
+
+impl OutageSpec {
+    /// `availability` with these outages, for `n_clients`; what it was if nothing fails.
+    pub fn over(self, availability: Box<dyn Availability>, n_clients: u32) -> Box<dyn Availability> {
+        match self.regions {
+            0 => availability,
+            regions => Box::new(Regional {
+                spec: self,
+                n_clients: n_clients.max(1),
+                otherwise: availability,
+                known: (0..regions).map(|_| RwLock::default()).collect(),
+            }),
+        }
+    }
+
+    /// The region of `client`.
+    fn region(&self, client: ClientId, n_clients: u32, streams: Streams) -> u32 {
+        match self.by {
+            RegionBy::Draw => {
+                let mut rng = streams.party(REGION, Party::Client(client), Round(0));
+                index(&mut rng, self.regions as usize) as u32
+            }
+            RegionBy::Blocks => (u64::from(client.0) * u64::from(self.regions) / u64::from(n_clients))
+                .min(u64::from(self.regions) - 1) as u32,
+        }
+    }
+}
+
+/// A span of time: from, until.
+type Away = (SimTime, SimTime);
+
+/// The outages of a region that were asked for so far, in order, the last one ending after all times asked for. What is kept is a cache:
+/// the stream named by region gives the same outages however often they are drawn.
+#[derive(Default)]
+struct Known {
+    outages: Vec<Away>,
+}
+
+/// An availability whose clients lie in regions.
+struct Regional {
+    spec: OutageSpec,
+    n_clients: u32,
+    otherwise: Box<dyn Availability>,
+    known: Vec<RwLock<Known>>,
+}
+
+impl Regional {
+    /// Calls `look` with the outages of a region, at least to the first that ends after `until`.
+    fn with<T>(&self, region: u32, until: SimTime, streams: Streams, look: impl FnOnce(&[Away]) -> T) -> T {
+        let place = &self.known[region as usize];
+        let suffices = |known: &Known| known.outages.last().is_some_and(|(_, end)| *end > until);
+        let known = place.read().unwrap_or_else(PoisonError::into_inner);
+        if suffices(&known) {
+            return look(&known.outages);
+        }
+        drop(known);
+        let mut known = place.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rng = streams.party(OUTAGES, Party::Client(ClientId(region)), Round(0));
+        // Two words for each of two draws an outage.
+        rng.set_word_pos(4 * known.outages.len() as u128);
+        while !suffices(&known) {
+            let draw = |mean: f64, rng: &mut _| SimSpan::from_secs(mean * exponential(rng)).max(SimSpan(1));
+            let last = known.outages.last().map_or(SimTime::ZERO, |(_, end)| *end);
+            let from = last + draw(self.spec.mean_between_s, &mut rng);
+            let end = from + draw(self.spec.mean_length_s, &mut rng);
+            known.outages.push((from, end));
+            if end == SimTime::NEVER {
+                break;
+            }
+        }
+        look(&known.outages)
+    }
+
+    /// When the outage of `at` ends, if `client` is in one.
+    fn back_at(&self, client: ClientId, at: SimTime, streams: Streams) -> Option<SimTime> {
+        let region = self.spec.region(client, self.n_clients, streams);
+        self.with(region, at, streams, |outages| {
+            let next = outages.partition_point(|(_, end)| *end <= at);
+            outages.get(next).filter(|(from, _)| *from <= at).map(|(_, end)| *end)
+        })
+    }
+}
+
+impl Availability for Regional {
+    fn presence(
+        &self,
+        client: ClientId,
+        round: Round,
+        at: SimTime,
+        cursor: &mut PresenceCursor,
+        streams: Streams,
+    ) -> Presence {
+        match self.back_at(client, at, streams) {
+            Some(back) => Presence::Away(Some(back)),
+            None => self.otherwise.presence(client, round, at, cursor, streams),
+        }
+    }
+
+    fn affordable(&self, n_clients: u32) -> SimTime {
+        let cycle_s = self.spec.mean_between_s + self.spec.mean_length_s;
+        let own = SimTime::ZERO + SimSpan::from_secs(MAX_OUTAGES / f64::from(self.spec.regions) * cycle_s);
+        own.min(self.otherwise.affordable(n_clients))
+    }
+
+    fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
+        let end = rounds.last().map_or(SimTime::ZERO, |(_, end)| *end);
+        let mut online = end - SimTime::ZERO;
+        self.absences(client, rounds, streams, &mut |from, until| {
+            online = SimSpan(online.0.saturating_sub((until - from).0));
+        });
+        online
+    }
+
+    /// The absences of the availability below and the outages of the region, those that overlap or touch as one.
+    fn absences(
+        &self,
+        client: ClientId,
+        rounds: &[(Round, SimTime)],
+        streams: Streams,
+        tell: &mut dyn FnMut(SimTime, SimTime),
+    ) {
+        let end = rounds.last().map_or(SimTime::ZERO, |(_, end)| *end);
+        let region = self.spec.region(client, self.n_clients, streams);
+        let cut = |(from, until): &Away| (*from, (*until).min(end));
+        let mut all: Vec<Away> = self.with(region, end, streams, |outages| {
+            outages.iter().take_while(|(from, _)| *from < end).map(cut).collect()
+        });
+        self.otherwise
+            .absences(client, rounds, streams, &mut |from, until| all.push((from, until)));
+        all.sort_unstable();
+        let mut open: Option<Away> = None;
+        for (from, until) in all {
+            open = match open {
+                Some((since, last)) if from <= last => Some((since, last.max(until))),
+                before => {
+                    if let Some((since, last)) = before {
+                        tell(since, last);
+                    }
+                    Some((from, until))
+                }
+            };
+        }
+        if let Some((since, last)) = open {
+            tell(since, last);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::availability::{Always, OnOff};
+
+    const SPEC: OutageSpec = OutageSpec {
+        regions: 3,
+        by: RegionBy::Blocks,
+        mean_between_s: 100.0,
+        mean_length_s: 50.0,
+    };
+
+    fn is_away(model: &dyn Availability, client: u32, second: u64) -> bool {
+        let (at, mut cursor) = (SimTime(second * 1_000_000_000), PresenceCursor::default());
+        model.presence(ClientId(client), Round(0), at, &mut cursor, Streams::new(6)) != Presence::Online
+    }
+
+    #[test]
+    fn a_region_goes_away_with_all_of_its_clients() {
+        let model = SPEC.over(Box::new(Always {}), 9);
+        let mut alone = 0;
+        for second in 0..3_000 {
+            let regions: Vec<bool> = (0..3).map(|region| is_away(&*model, 3 * region, second)).collect();
+            for client in 0..9 {
+                assert_eq!(
+                    is_away(&*model, client, second),
+                    regions[client as usize / 3],
+                    "{client}"
+                );
+            }
+            alone += u32::from(regions.iter().filter(|away| **away).count() == 1);
+        }
+        assert!(alone > 300, "regions fail apart from each other: {alone}");
+    }
+
+    #[test]
+    fn regions_are_away_for_their_share_of_time_in_whatever_order_they_are_asked() {
+        let (model, again) = (SPEC.over(Box::new(Always {}), 9), SPEC.over(Box::new(Always {}), 9));
+        let forward: Vec<bool> = (0..60_000).map(|second| is_away(&*model, 0, second)).collect();
+        let share = forward.iter().filter(|away| **away).count() as f64 / 60_000.0;
+        assert!((share - 1.0 / 3.0).abs() < 0.06, "{share}");
+        for second in (0..60_000).rev().step_by(97) {
+            assert_eq!(is_away(&*again, 0, second), forward[second as usize]);
+        }
+    }
+
+    #[test]
+    fn regions_are_drawn_by_name_or_are_blocks() {
+        let drawn = OutageSpec {
+            by: RegionBy::Draw,
+            ..SPEC
+        };
+        let regions =
+            |spec: OutageSpec| -> Vec<u32> { (0..8).map(|c| spec.region(ClientId(c), 8, Streams::new(1))).collect() };
+        assert_eq!(regions(SPEC), [0, 0, 0, 1, 1, 1, 2, 2]);
+        let sizes = (0..900).fold([0; 3], |mut sizes, c| {
+            sizes[drawn.region(ClientId(c), 9, Streams::new(1)) as usize] += 1;
+            sizes
+        });
+        assert!(sizes.iter().all(|size| (240..360).contains(size)), "{sizes:?}");
+        assert_ne!(regions(drawn), regions(SPEC));
+    }
+
+    #[test]
+    fn absences_of_both_kinds_are_told_once_and_add_up() {
+        let below = OnOff {
+            mean_on_s: 40.0,
+            mean_off_s: 30.0,
+        };
+        let model = SPEC.over(Box::new(below), 9);
+        let (end, streams) = (SimTime(2_000_000_000_000), Streams::new(6));
+        let rounds = [(Round(0), end)];
+        for client in (0..9).map(ClientId) {
+            let mut told: Vec<Away> = Vec::new();
+            model.absences(client, &rounds, streams, &mut |from, until| told.push((from, until)));
+            assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].0), "{told:?}");
+            let away: u64 = told.iter().map(|(from, until)| until.0 - from.0).sum();
+            assert_eq!(model.online(client, &rounds, streams), SimSpan(end.0 - away));
+            for second in 0..2_000 {
+                let at = SimTime(second * 1_000_000_000);
+                let expected = told.iter().any(|(from, until)| (*from..*until).contains(&at));
+                assert_eq!(is_away(&*model, client.0, second), expected, "{client:?} at {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_regions_nothing_fails_and_with_many_the_end_is_bounded() {
+        assert!(OutageSpec::default().over(Box::new(Always {}), 5).is_perfect());
+        let many = OutageSpec {
+            regions: 1 << 15,
+            mean_between_s: 0.5,
+            mean_length_s: 0.5,
+            ..SPEC
+        };
+        let model = many.over(Box::new(Always {}), 1 << 20);
+        assert!(!model.is_perfect());
+        assert_eq!(model.affordable(1 << 20), SimTime(1_024_000_000_000));
+    }
+}

@@ -1,0 +1,120 @@
+//! Partitions that somebody has published: a text file with a line for each item.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::spec::Cover;
+use super::{Partition, PartitionError};
+use crate::readers::Text;
+use crate::{DataDirs, DataError, Dataset};
+
+/// Reads the shards that a file names; see [`PartitionSpec::File`](super::PartitionSpec::File).
+pub(super) fn read(path: &str, cover: Cover, dataset: &Dataset, dirs: &DataDirs) -> Result<Partition, PartitionError> {
+    let wrong = |error: DataError| PartitionError::File(error.to_string());
+    let text = Text::open(&dirs.locate(path).map_err(wrong)?).map_err(wrong)?;
+    let (shards, n_repeated) = parse(&text, cover, dataset).map_err(wrong)?;
+    let mut partition = Partition::from_shards(shards)?;
+    if n_repeated > 0 {
+        partition.notes.push(format!(
+            "{n_repeated} lines of the partition's file say again what another says"
+        ));
+    }
+    let name = Path::new(path)
+        .file_name()
+        .map_or(path.into(), |name| name.to_string_lossy());
+    partition.source = Some((name.into_owned(), text.fingerprint()));
+    Ok(partition)
+}
+
+/// The shards, and how many lines repeat another.
+fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>, usize), DataError> {
+    let item_name = if dataset.is_graph_level() { "graph" } else { "node" };
+    let mut lines = text.lines();
+    let header = lines.next().transpose()?.map_or("", |(_, line)| line);
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let column = |name: &str| columns.iter().position(|column| *column == name);
+    let (Some(item_column), Some(client_column)) = (column(item_name), column("client")) else {
+        let message =
+            format!("the first line must name the columns `{item_name}` and `client`, as in `{item_name},client`");
+        return Err(text.error(1, message));
+    };
+    // The first line of each item with each of its clients.
+    let mut lines_of: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    let mut shards: Vec<Vec<u32>> = Vec::new();
+    let mut n_repeated = 0;
+    let n_items = dataset.n_items();
+    for line in lines {
+        let (number, line) = line?;
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        if fields.len() != columns.len() {
+            let message = format!(
+                "expected {} fields as in the first line, got {}",
+                columns.len(),
+                fields.len()
+            );
+            return Err(text.error(number, message));
+        }
+        let id: u32 = text.number(number, fields[item_column], &format!("the id of a {item_name}"))?;
+        let client: u32 = text.number(number, fields[client_column], "a client, counted from 0")?;
+        // Every client has an item, so there are no more clients than items in a cover, and the file is to blame for gaps.
+        if client as usize >= n_items.max(1) {
+            let message = format!("client {client} must be below the number of {item_name}s, {n_items}");
+            return Err(text.error(number, message));
+        }
+        let item = item_of(dataset, id).ok_or_else(|| {
+            let way = "; a file for the whole set fits `largest_component: false`";
+            let hint = if dataset.node_ids.is_some() { way } else { "" };
+            text.error(number, format!("{item_name} {id} is not in the data set{hint}"))
+        })?;
+        let known = lines_of
+            .range((item, 0)..=(item, u32::MAX))
+            .next()
+            .map(|(&(_, client), &line)| (client, line));
+        if let (Some((before, line)), Cover::Exact) = (known, cover) {
+            let message = format!(
+                "{item_name} {id} stands in line {line} already, with client {before}; `cover: Any` lets shards overlap"
+            );
+            return Err(text.error(number, message));
+        }
+        if lines_of.insert((item, client), number).is_some() {
+            n_repeated += 1;
+            continue;
+        }
+        if shards.len() <= client as usize {
+            shards.resize(client as usize + 1, Vec::new());
+        }
+        shards[client as usize].push(item);
+    }
+    let whole = |message: String| Err(DataError::format(&text.path, message));
+    if shards.is_empty() {
+        return whole(format!("the file gives no {item_name} to any client"));
+    }
+    if let Some(client) = shards.iter().position(Vec::is_empty) {
+        return whole(format!(
+            "client {client} has no {item_name}; clients are numbered from 0 without a gap"
+        ));
+    }
+    if cover == Cover::Exact {
+        let mut covered = vec![false; n_items];
+        shards.iter().flatten().for_each(|&item| covered[item as usize] = true);
+        if let Some(first) = covered.iter().position(|is| !is) {
+            let n = covered.iter().filter(|is| !**is).count();
+            let id = dataset.node_ids.as_ref().map_or(first as u32, |ids| ids[first]);
+            return whole(format!(
+                "{n} of {n_items} {item_name}s have no client, such as {item_name} {id}; `cover: Any` leaves them out"
+            ));
+        }
+    }
+    Ok((shards, n_repeated))
+}
+
+/// The item that the data set's own files call `id`.
+fn item_of(dataset: &Dataset, id: u32) -> Option<u32> {
+    match &dataset.node_ids {
+        Some(ids) if !dataset.is_graph_level() => ids.binary_search(&id).ok().map(|item| item as u32),
+        _ => Some(id).filter(|&id| (id as usize) < dataset.n_items()),
+    }
+}

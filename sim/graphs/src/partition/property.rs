@@ -1,0 +1,116 @@
+//! Sharing out by what items are: by the value of a property, or in the order of a number.
+
+use folkmoot_draws::SimRng;
+
+use super::spec::Property;
+use super::{Partition, PartitionError, deal, sizes};
+use crate::Dataset;
+
+/// Shards by a property: of `n_clients`, or without it one for each value.
+pub(super) fn partition(
+    property: &Property,
+    n_clients: Option<u32>,
+    dataset: &Dataset,
+    rng: &mut SimRng,
+) -> Result<Partition, PartitionError> {
+    let shards = shards(property, n_clients, dataset, rng)?;
+    let why = "there are fewer values; lower partition.n_clients or leave it out";
+    Partition::without_empty(shards, "ByProperty", why)
+}
+
+fn shards(
+    property: &Property,
+    n_clients: Option<u32>,
+    dataset: &Dataset,
+    rng: &mut SimRng,
+) -> Result<Vec<Vec<u32>>, PartitionError> {
+    let needs = |what: &'static str| PartitionError::Needs {
+        rule: "ByProperty",
+        what,
+    };
+    let values = match property {
+        Property::Degree => return Ok(runs(&degrees(dataset), n_clients)),
+        Property::Nodes => {
+            let sizes = dataset.graphs.iter().map(|graph| graph.n_nodes() as f64);
+            let what = "a set of graphs for `property: Nodes`; use Degree or Class instead";
+            let is_many = dataset.is_graph_level().then(|| sizes.collect::<Vec<f64>>());
+            return Ok(runs(&is_many.ok_or(needs(what))?, n_clients));
+        }
+        Property::MeanFeature => {
+            let what = "features for `property: MeanFeature`; use Degree or Class instead";
+            return Ok(runs(&mean_features(dataset).ok_or(needs(what))?, n_clients));
+        }
+        Property::Class => {
+            deal::items_by_class(dataset, rng).ok_or(needs("labels for `property: Class`; use Degree instead"))?
+        }
+        Property::Facet(_) | Property::Facets => {
+            let what = "a set of graphs that have such a property, as FunctionGraphs and ControlFlow have `compiler` and `level`; \
+                        use Class or Degree instead";
+            let all = dataset.graph_properties.as_ref();
+            let chosen = match property {
+                Property::Facet(name) => all.and_then(|all| all.facet(name)),
+                _ => all.cloned(),
+            };
+            let chosen = chosen.ok_or(needs(what))?;
+            let mut values = vec![Vec::new(); chosen.n_classes()];
+            for (item, &value) in (0..).zip(chosen.classes()) {
+                values[value as usize].push(item);
+            }
+            values
+        }
+    };
+    let values: Vec<Vec<u32>> = values.into_iter().filter(|items| !items.is_empty()).collect();
+    Ok(match n_clients {
+        Some(n_clients) => sizes::whole(values, n_clients as usize),
+        None => values,
+    })
+}
+
+/// Items in the order of their numbers, of equals by id, in runs whose sizes differ by at most 1.
+fn runs(numbers: &[f64], n_clients: Option<u32>) -> Vec<Vec<u32>> {
+    let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
+    order.sort_by(|&a, &b| numbers[a as usize].total_cmp(&numbers[b as usize]));
+    let mut rest = order.as_slice();
+    let sizes = deal::even_sizes(numbers.len(), n_clients.unwrap_or(1) as usize);
+    let take = |size: usize| {
+        let (run, left) = rest.split_at(size);
+        rest = left;
+        run.to_vec()
+    };
+    sizes.into_iter().map(take).collect()
+}
+
+/// The degree of each node, or the mean degree of each graph; arcs that leave it, where they are directed.
+fn degrees(dataset: &Dataset) -> Vec<f64> {
+    if dataset.is_graph_level() {
+        let mean = |graph: &crate::Graph| graph.n_arcs() as f64 / graph.n_nodes().max(1) as f64;
+        return dataset.graphs.iter().map(mean).collect();
+    }
+    let graph = dataset.graph();
+    (0..graph.n_nodes() as u32)
+        .map(|node| graph.degree(node) as f64)
+        .collect()
+}
+
+/// The mean of all features of each item, over its nodes; `None` unless every node has features.
+fn mean_features(dataset: &Dataset) -> Option<Vec<f64>> {
+    let features = dataset.features.as_ref()?;
+    if features.n_rows() != dataset.n_nodes() || features.n_columns() == 0 {
+        return None;
+    }
+    let mut row = vec![0.0; features.n_columns()];
+    let mut of_node = |node: u32| {
+        features.write_row(node, &mut row);
+        row.iter().copied().map(f64::from).sum::<f64>() / row.len() as f64
+    };
+    if !dataset.is_graph_level() {
+        return Some((0..dataset.n_nodes() as u32).map(of_node).collect());
+    }
+    let mut start = 0;
+    let of_graph = |graph: &crate::Graph| {
+        let nodes = start..start + graph.n_nodes() as u32;
+        start = nodes.end;
+        nodes.map(&mut of_node).sum::<f64>() / graph.n_nodes().max(1) as f64
+    };
+    Some(dataset.graphs.iter().map(of_graph).collect())
+}

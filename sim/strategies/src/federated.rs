@@ -1,0 +1,278 @@
+//! Federated training by a named [`Method`]: one model for all, or one for each client.
+//!
+//! What the methods share stands here: a graph network and its data, rounds, scores of the server's model and of each client's own. A
+//! method is one file below `federated/`, which says what travels, what a client learns and keeps, and what it answers with; its own
+//! documentation has its table of messages, in bytes.
+//!
+//! - **Own models.** A client's own model is what it answers with: the server's, or one that is made of it and of what the client keeps. Where a
+//!   client trains in a round that is evaluated, it counts its own test items and its hits among them; no message is sent for it, and
+//!   `cohort_accuracy` is what they come to. After the last round `client_scores.csv` has every client. Both take no virtual time.
+//! - **What is kept** stays at its client. It is replaced when an update is sent, whether or not it arrives.
+//! - **Start.** Where clients begin with something that is never sent, all draw it from the public fact `start_seed`.
+//! - **A client without training items** sends what it was sent, which counts nothing, and keeps what it has.
+//! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes together when the run is over.
+
+mod ditto;
+mod fed_dyn;
+mod fed_nova;
+mod fed_per;
+mod fine_tuned;
+mod global;
+mod ifca;
+mod local_only;
+mod method;
+mod moon;
+mod study;
+
+pub use ditto::Ditto;
+pub use fed_dyn::FedDyn;
+pub use fed_nova::FedNova;
+pub use fed_per::{FedPer, FedRep};
+pub use fine_tuned::FineTuned;
+pub use global::Global;
+pub use ifca::Ifca;
+pub use local_only::LocalOnly;
+pub use method::{Common, Learned, Local, Method};
+pub use moon::Moon;
+
+use crate::classifier::{self, Classifier, Handed, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Updates, Watched};
+use crate::settings::{Settings, Shared, Source};
+use folkmoot_draws::Rng;
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::{Broken, Chosen, Rules, part};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const START: Purpose = Purpose(*b"fd-start");
+
+/// The parameters of [`Federated`].
+#[part(
+    name = "Federated",
+    about = "federated training of graph networks by a named method, with scores by client",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// What is learned together and what by each client for itself.
+    pub method: Chosen<dyn Method>,
+    /// The network.
+    pub model: Model,
+    /// A client's training in one round.
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// How rounds go.
+    pub protocol: Protocol,
+}
+
+impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let is_read = ["method", "protocol.rule", "protocol.server"];
+        if !is_read.iter().any(|field| rules.is_broken(field)) {
+            self.method.rules(self, rules);
+        }
+    }
+}
+
+crate::settings::runs_here!(Params);
+
+/// What everybody knows before a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Facts {
+    /// Of the data.
+    #[serde(flatten)]
+    pub data: classifier::Facts,
+    /// What models are drawn from that clients begin with by themselves.
+    pub start_seed: u32,
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Rounds<Federated>;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.protocol.rounds)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        self.training.doubts()
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &[
+            "test_own_accuracy",
+            "test_own_worst_tenth",
+            "payload_bytes",
+            "virtual_s",
+        ]
+    }
+
+    fn terms() -> Vec<Term> {
+        [rounds::TERMS, classifier::TERMS, study::TERMS].concat()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Ok(Facts {
+            data: classifier::Facts::new(self.inputs, source)?,
+            start_seed: source.streams.global(START).next_u32(),
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        let task = Federated {
+            method: self.method.clone(),
+            common: Common {
+                classifier: Classifier::new(&self.model, &self.training, &facts.data),
+                start_seed: facts.start_seed,
+                n_clients: facts.data.n_clients,
+            },
+            epochs: f64::from(self.training.epochs),
+            rounds: self.protocol.rounds,
+            evaluate_every: self.protocol.evaluate_every,
+        };
+        Rounds::new(task, self.protocol.clone())
+    }
+
+    fn share(
+        &self,
+        rounds: &Rounds<Federated>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+        let held = rounds.task().common.classifier.share(self.split, source)?;
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(&held))),
+            study: Box::new(Watched(study::Own(held))),
+        })
+    }
+}
+
+/// What is trained: a classifier of graphs or nodes, by a method.
+pub struct Federated {
+    method: Chosen<dyn Method>,
+    common: Common,
+    /// Of one training.
+    epochs: f64,
+    rounds: u32,
+    evaluate_every: u32,
+}
+
+impl Federated {
+    /// The method.
+    pub fn method(&self) -> &dyn Method {
+        &*self.method
+    }
+
+    /// What all know.
+    pub fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// What a client keeps of its trainings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept(pub Vec<f32>);
+
+/// What the server keeps beside its model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory(pub Vec<f64>);
+
+/// The places of the counters behind those of rounds.
+const N_HITS: usize = 0;
+const N_ITEMS: usize = 1;
+
+impl RoundStrategy for Federated {
+    type Shard<'a> = &'a Shard;
+    type Order = ();
+    type Extra = ();
+    type Collected = Memory;
+    type Kept = Kept;
+
+    const READS_KEPT: bool = true;
+    const COUNTERS: &'static [&'static str] = &[
+        rounds::COUNTERS[0],
+        rounds::COUNTERS[1],
+        rounds::COUNTERS[2],
+        rounds::COUNTERS[3],
+        "own_hits",
+        "own_items",
+    ];
+
+    fn n_parameters(&self) -> usize {
+        self.method.n_down(&self.common)
+    }
+
+    fn n_update(&self) -> usize {
+        self.method.n_up(&self.common)
+    }
+
+    fn n_trainable(&self) -> usize {
+        self.method.n_trainable(&self.common)
+    }
+
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        let layout = self.common.classifier.network().layout();
+        match self.n_parameters() == layout.len() {
+            true => layout.shapes(),
+            false => vec![[1, self.n_trainable()]],
+        }
+    }
+
+    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
+        self.method.initial(&self.common, rng)
+    }
+
+    fn n_samples(&self, shard: &Shard) -> u32 {
+        shard.n_train() as u32
+    }
+
+    fn cost(&self, shard: &Shard) -> f64 {
+        self.common.classifier.cost(shard) * self.method.passes(self.epochs) / self.epochs
+    }
+
+    fn passes(&self) -> u32 {
+        self.common.classifier.epochs()
+    }
+
+    fn order(&self, _: Round, _: &Memory) {}
+
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+        if task.dry_run() {
+            return Trained::model(vec![0.0; self.n_update()]);
+        }
+        let local = Local {
+            common: &self.common,
+            shard: task.shard,
+            parameters: task.parameters,
+            kept: task.kept.map(|Kept(kept)| &kept[..]),
+            passes: task.passes,
+            streams: &|purpose| task.rng_for(purpose),
+        };
+        let Learned { sent, kept } = self.method.train(&local);
+        let n_rounds = task.round().0 + 1;
+        let is_due = n_rounds >= self.rounds || n_rounds.is_multiple_of(self.evaluate_every);
+        let counts = is_due.then(|| {
+            let own = self.method.own(&Local {
+                kept: kept.as_deref().or(local.kept),
+                ..local
+            });
+            self.common.classifier.hits(task.shard, &own)
+        });
+        Trained {
+            kept: kept.map(Kept),
+            counts: counts.into_iter().flatten().collect(),
+            ..Trained::model(sent)
+        }
+    }
+
+    fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        self.method.combine(&self.common, rule, updates)
+    }
+
+    fn settle(&self, Memory(memory): &mut Memory, model: &[f32], mean: Vec<f64>, weight: f64) -> Vec<f64> {
+        self.method.settle(&self.common, memory, model, mean, weight)
+    }
+}

@@ -1,0 +1,63 @@
+//! Ditto: models of one's own that are drawn to the global one.
+
+use super::{Learned, Local, Method, Params};
+use crate::classifier::Course;
+use folkmoot_parts::{Rules, part};
+
+/// Ditto: beside a global model, which is federated averaging's whatever is set here, each client has one of its own that is drawn to it.
+///
+/// T. Li, S. Hu, A. Beirami, V. Smith. Ditto: Fair and Robust Federated Learning Through Personalization. ICML 2021, algorithm 1.
+/// <https://arxiv.org/abs/2012.04221>
+///
+/// | exchange | direction | payload                                      | bytes            |
+/// |----------|-----------|----------------------------------------------|------------------|
+/// | `model`  | downlink  | weights `x`                                  | 4 × n_params     |
+/// | `update` | uplink    | training samples as `u32`, then weights of `x` | 4 × n_params + 4 |
+///
+/// A client in the cohort trains `x` as federated averaging does, and then its own `v_i`, over the same batches, by steps
+/// `v_i ← v_i − rate (g(v_i) + strength (v_i − x))`. It answers with `v_i`, which it never sends and which begins as the first `x` that it is
+/// sent. A `strength` of 0 leaves each client to itself.
+#[part(
+    name = "Ditto",
+    about = "a global model, and one of each client that is drawn to it (ICML 2021)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct Ditto {
+    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times `training.rate` below 2.
+    #[part(default = 1.0, at_least = 0, f32)]
+    pub strength: f64,
+}
+
+impl Method for Ditto {
+    fn passes(&self, epochs: f64) -> f64 {
+        2.0 * epochs
+    }
+
+    fn train(&self, local: &Local<'_>) -> Learned {
+        let course = Course {
+            pull: Some((self.strength as f32, local.parameters)),
+            ..local.course()
+        };
+        let own = self.own(local);
+        let own = local
+            .classifier()
+            .train_along(local.shard, &own, &course, &mut local.rng());
+        Learned {
+            sent: local
+                .classifier()
+                .train(local.shard, local.parameters, &mut local.rng()),
+            kept: local.learns().then_some(own.0),
+        }
+    }
+
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        local.kept.unwrap_or(local.parameters).to_vec()
+    }
+
+    fn rules(&self, params: &Params, rules: &mut Rules) {
+        let reach = self.strength * params.training.rate;
+        let rule =
+            format!("times training.rate must lie below 2, got {reach}: a client's own model would swing ever wider");
+        rules.require(reach < 2.0 || reach.is_nan(), "method.strength", rule);
+    }
+}

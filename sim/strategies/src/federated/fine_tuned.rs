@@ -1,0 +1,50 @@
+//! One model for all that each client trains on: the control.
+
+use super::{Learned, Local, Method};
+use crate::classifier::Course;
+use folkmoot_draws::Purpose;
+use folkmoot_parts::part;
+
+const TUNING: Purpose = Purpose(*b"fd-tunes");
+
+/// Federated averaging, and each client trains the server's model some more by itself before it answers: the control of whatever is
+/// personal.
+///
+/// | exchange | direction | payload                                 | bytes            |
+/// |----------|-----------|-----------------------------------------|------------------|
+/// | `model`  | downlink  | weights                                 | 4 × n_params     |
+/// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
+///
+/// What is trained in the end comes from the last model and is kept from the server, so the server's model is federated averaging's.
+#[part(
+    name = "FineTuned",
+    about = "federated averaging, then some epochs of each client by itself, as a control"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct FineTuned {
+    /// Passes over a client's training items, from the server's model, before it answers. They take no virtual time.
+    #[part(default = 5, in = 0..=100_000)]
+    pub epochs: u32,
+}
+
+impl Method for FineTuned {
+    fn train(&self, local: &Local<'_>) -> Learned {
+        Learned::sent(
+            local
+                .classifier()
+                .train(local.shard, local.parameters, &mut local.rng()),
+        )
+    }
+
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        let course = Course {
+            epochs: Some(self.epochs),
+            ..Course::default()
+        };
+        let mut rng = (local.streams)(TUNING);
+        let tuned = local
+            .classifier()
+            .train_along(local.shard, local.parameters, &course, &mut rng);
+        tuned.0
+    }
+}

@@ -1,0 +1,29 @@
+//! One model for all: the control.
+
+use super::{Learned, Local, Method};
+use folkmoot_parts::part;
+
+/// One model for all, and every client answers with it: federated averaging, the control of whatever is personal.
+///
+/// | exchange | direction | payload                                 | bytes            |
+/// |----------|-----------|-----------------------------------------|------------------|
+/// | `model`  | downlink  | weights                                 | 4 × n_params     |
+/// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
+///
+/// With the same settings its model is that of the strategy `FedAvg`, to the bit. FedProx, server optimisers and rules are settings.
+#[part(
+    name = "Global",
+    about = "one model for all: federated averaging, as a control (AISTATS 2017)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct Global {}
+
+impl Method for Global {
+    fn train(&self, local: &Local<'_>) -> Learned {
+        Learned::sent(
+            local
+                .classifier()
+                .train(local.shard, local.parameters, &mut local.rng()),
+        )
+    }
+}

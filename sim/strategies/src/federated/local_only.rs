@@ -1,0 +1,47 @@
+//! Every client by itself: the control.
+
+use super::{Common, Learned, Local, Method};
+use folkmoot_draws::SimRng;
+use folkmoot_parts::part;
+
+/// Every client learns by itself: the control that a federation must beat.
+///
+/// | exchange | direction | payload                   | bytes |
+/// |----------|-----------|---------------------------|-------|
+/// | `model`  | downlink  | nothing: it is a turn     | 0     |
+/// | `update` | uplink    | training samples as `u32` | 4     |
+///
+/// All begin with one model, drawn from the public `start_seed`; in each round that a client takes part in it trains its own once more.
+#[part(name = "LocalOnly", about = "every client learns by itself, as a control")]
+#[derive(Clone, Copy, Debug)]
+pub struct LocalOnly {}
+
+impl Method for LocalOnly {
+    fn n_down(&self, _: &Common) -> usize {
+        0
+    }
+
+    fn n_trainable(&self, _: &Common) -> usize {
+        0
+    }
+
+    fn initial(&self, _: &Common, _: &mut SimRng) -> Vec<f32> {
+        Vec::new()
+    }
+
+    fn train(&self, local: &Local<'_>) -> Learned {
+        let own = self.own(local);
+        Learned {
+            sent: Vec::new(),
+            kept: Some(local.train(&own)),
+        }
+    }
+
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        local.kept.map_or_else(|| local.common.start(), <[f32]>::to_vec)
+    }
+
+    fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
+        None
+    }
+}

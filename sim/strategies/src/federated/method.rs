@@ -1,0 +1,163 @@
+//! What a method of federated training is: what travels, what a client learns and keeps, and what it answers with.
+
+use super::Params;
+use crate::classifier::{Classifier, Course, Shard};
+use crate::rounds::{Rule, Updates};
+use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_parts::{Rules, kind};
+
+/// A way to train a model, or one for each client, in rounds: a part that a card names as `method`.
+///
+/// All vectors are of `f32` in the order of the network's layout: what learns, then the buffers. The defaults are those of federated
+/// averaging: the model travels both ways, its mean is the new one, and clients answer with it.
+pub trait Method: Send + Sync {
+    /// How many numbers of a model the server has and sends. Default: a whole one's.
+    fn n_down(&self, common: &Common) -> usize {
+        common.n_parameters()
+    }
+
+    /// So many of them learn, the first ones. Default: all of a whole model's that do.
+    fn n_trainable(&self, common: &Common) -> usize {
+        common.classifier.network().layout().n_trainable()
+    }
+
+    /// How many numbers a client sends. Default: as many as it gets.
+    fn n_up(&self, common: &Common) -> usize {
+        self.n_down(common)
+    }
+
+    /// What the server has before the first round: [`n_down`](Self::n_down) numbers. Default: a whole model.
+    fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
+        common.classifier.network().layout().initialise(rng)
+    }
+
+    /// Passes over the training items in one round, where a plain training makes `epochs`. Default: as many.
+    fn passes(&self, epochs: f64) -> f64 {
+        epochs
+    }
+
+    /// A client's part of a round. Pure: on any thread, once or more often.
+    fn train(&self, local: &Local<'_>) -> Learned;
+
+    /// The model that a client answers with, a whole one, given the server's last and what it keeps. Default: the server's.
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        local.parameters.to_vec()
+    }
+
+    /// The whole model among the server's numbers that all clients share, if there is one. Default: all of them.
+    fn global(&self, parameters: &[f32]) -> Option<Vec<f32>> {
+        Some(parameters.to_vec())
+    }
+
+    /// What updates come to, where the server sees them one by one. Default: what the card's rule makes of them.
+    fn combine(&self, _common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        rule.combine(updates)
+    }
+
+    /// What the server makes of that: `memory` is what it keeps, at first nothing, `model` its present numbers, and `weight` that of all
+    /// updates together. Default: it takes it as it is.
+    fn settle(
+        &self,
+        _common: &Common,
+        _memory: &mut Vec<f64>,
+        _model: &[f32],
+        mean: Vec<f64>,
+        _weight: f64,
+    ) -> Vec<f64> {
+        mean
+    }
+
+    /// What it asks of the settings beside its own. Default: nothing.
+    fn rules(&self, _params: &Params, _rules: &mut Rules) {}
+}
+
+kind!(Method, "federated method", super::Global {});
+
+/// What every party of a run knows.
+pub struct Common {
+    /// The network and how it is trained.
+    pub classifier: Classifier,
+    /// What models are drawn from that clients begin with by themselves.
+    pub start_seed: u32,
+    /// The number of clients.
+    pub n_clients: u32,
+}
+
+impl Common {
+    /// The numbers of a whole model.
+    pub fn n_parameters(&self) -> usize {
+        self.classifier.network().layout().len()
+    }
+
+    /// A whole model that every party can draw without being sent it.
+    pub fn start(&self) -> Vec<f32> {
+        let mut rng = Streams::new(u64::from(self.start_seed)).global(super::START);
+        self.classifier.network().layout().initialise(&mut rng)
+    }
+}
+
+/// What a client has at hand.
+pub struct Local<'a> {
+    /// What all know.
+    pub common: &'a Common,
+    /// All that it holds.
+    pub shard: &'a Shard,
+    /// What the server has sent: [`Method::n_down`] numbers.
+    pub parameters: &'a [f32],
+    /// What it has kept of its trainings, if anything.
+    pub kept: Option<&'a [f32]>,
+    /// How many passes over its training items it makes; all of the settings' where it is left open.
+    pub passes: Option<u32>,
+    /// Streams of this client in this round.
+    pub streams: &'a dyn Fn(Purpose) -> SimRng,
+}
+
+/// The stream of a plain training, as every strategy in rounds has it.
+pub(super) const LOCAL: Purpose = Purpose(*b"rd-local");
+
+impl Local<'_> {
+    /// The network and how it is trained.
+    pub fn classifier(&self) -> &Classifier {
+        &self.common.classifier
+    }
+
+    /// The stream of a plain training in this round; the same batches whenever it is asked for.
+    pub fn rng(&self) -> SimRng {
+        (self.streams)(LOCAL)
+    }
+
+    /// A plain course, of as many passes as this client makes.
+    pub fn course(&self) -> Course<'static> {
+        Course {
+            epochs: self.passes,
+            ..Course::default()
+        }
+    }
+
+    /// A plain training from a whole model.
+    pub fn train(&self, model: &[f32]) -> Vec<f32> {
+        self.classifier()
+            .train_passes(self.shard, model, self.passes, &mut self.rng())
+    }
+
+    /// Whether there is anything to learn from.
+    pub fn learns(&self) -> bool {
+        self.shard.n_train() > 0
+    }
+}
+
+/// What a client makes of a round.
+#[derive(Debug)]
+pub struct Learned {
+    /// What it sends: [`Method::n_up`] numbers.
+    pub sent: Vec<f32>,
+    /// What it keeps in the place of what it kept, if that changes; never sent.
+    pub kept: Option<Vec<f32>>,
+}
+
+impl Learned {
+    /// What it sends, and nothing kept.
+    pub fn sent(sent: Vec<f32>) -> Learned {
+        Learned { sent, kept: None }
+    }
+}

@@ -1,0 +1,119 @@
+//! What federated methods are worth: the server's model where there is one, and each client's own on its own items.
+
+use super::{Federated, Kept, Local, N_HITS, N_ITEMS};
+use crate::classifier::{Held, Shard};
+use crate::rounds::{COUNTERS, RoundEnd, RoundStudy};
+use folkmoot_engine::prelude::*;
+use folkmoot_metrics::{ClientScoreRow, Spread};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Of every method.
+pub(super) const TERMS: &[Term] = &[
+    share(
+        "cohort_accuracy",
+        "Accuracy of those who train",
+        "Share of the test items of this round's clients whose class their own model predicts, where they have just trained; counted at the \
+         clients, and never sent.",
+    )
+    .higher(),
+    share(
+        "own_accuracy",
+        "Accuracy of own models",
+        "Accuracy of the model that a client answers with on its own items, the mean over clients.",
+    )
+    .higher(),
+    share(
+        "own_worst_tenth",
+        "Accuracy of the worst tenth",
+        "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
+    )
+    .higher(),
+    share(
+        "own_spread",
+        "Spread over clients",
+        "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
+    )
+    .lower(),
+    Term::new(
+        "own_loss",
+        "Loss of own models",
+        Unit::Number,
+        "Mean cross entropy of the model that a client answers with on its own items, the mean over clients for whom it is finite.",
+        "",
+    )
+    .from(0.0)
+    .lower(),
+];
+
+const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Number, about, "").from(0.0).up_to(1.0)
+}
+
+/// Scores of the server's model and of each client's own, on what all clients hold.
+pub(super) struct Own(pub(super) Arc<Held>);
+
+impl RoundStudy<Federated> for Own {
+    fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        if let Some(global) = task.method.global(parameters) {
+            task.common.classifier.score(&self.0, &global, sheet);
+        }
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
+        if end.is_dry() {
+            return;
+        }
+        let task = end.task;
+        let classifier = &task.common.classifier;
+        if let Some(global) = task.method.global(end.parameters) {
+            classifier.conclude(&self.0, &global, sheet);
+        }
+        // What clients counted where they trained.
+        let counted = |place: usize| &end.run.by_round[COUNTERS.len() + place].1;
+        for row in end.run.rounds {
+            let at = row.round as usize;
+            let [hits, items] = [counted(N_HITS)[at], counted(N_ITEMS)[at]];
+            if items > 0 {
+                let accuracy = hits as f64 / items as f64;
+                sheet.score_of(
+                    (Round(row.round), row.virtual_s),
+                    "test",
+                    "cohort_accuracy",
+                    accuracy,
+                    items,
+                );
+            }
+        }
+        let round = Round(end.n_rounds());
+        let own = |client: ClientId, shard: &Shard| {
+            let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
+            let model = task.method.own(&Local {
+                common: &task.common,
+                shard,
+                parameters: end.parameters,
+                passes: None,
+                kept: end.kept(client).map(|Kept(kept)| &kept[..]),
+                streams: &streams,
+            });
+            Cow::Owned(model)
+        };
+        let rows = classifier.client_scores(&self.0, own);
+        conclude(&rows, sheet);
+        sheet.client_scores(rows);
+    }
+}
+
+/// Writes down how clients fare with the models that they answer with.
+fn conclude(rows: &[ClientScoreRow], sheet: &mut Sheet) {
+    let accuracies: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
+    let losses: Vec<f64> = rows.iter().filter_map(|row| row.loss).collect();
+    if accuracies.is_empty() {
+        return;
+    }
+    let spread = Spread::of(&accuracies);
+    sheet.number("test_own_accuracy", spread.mean);
+    sheet.number("test_own_spread", spread.population_std());
+    sheet.number_if("test_own_worst_tenth", ClientScoreRow::worst_tenth(rows));
+    sheet.number_if("test_own_loss", (!losses.is_empty()).then(|| Spread::of(&losses).mean));
+}

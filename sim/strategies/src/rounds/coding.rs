@@ -1,0 +1,169 @@
+//! Between numbers and what a codec makes of them: the model on its way to clients, and what they have learned on its way back.
+//!
+//! Of an update the change is packed, of the numbers that learn; those that do not, such as running statistics, stand behind it as they are: in
+//! buffered aggregation their change, else themselves. The server adds a change to the model that it has, whatever its clients made of the
+//! packed one.
+
+use super::message::{Packed, Weights, first_not_finite};
+use super::{RoundStrategy, Rounds};
+use folkmoot_codecs::{Damaged, Shape, feedback, n_values};
+use folkmoot_draws::SimRng;
+use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A model as it was sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Sent {
+    /// As it is.
+    Plain(#[serde(with = "shared")] Arc<[f32]>),
+    /// As `protocol.down` packs it.
+    Packed(#[serde(with = "shared")] Arc<[u8]>),
+}
+
+/// What a client has learned, as it is sent.
+#[derive(Debug)]
+pub(super) enum Learned {
+    /// Its model or the change of it; under secure aggregation what is to be masked.
+    Weights(Weights),
+    /// As `protocol.up` packs it.
+    Packed(Packed),
+    /// The position and the bits of a number that no codec packs.
+    Broken(u32, u32),
+}
+
+impl<R: RoundStrategy> Rounds<R> {
+    fn shapes(&self) -> Vec<Shape> {
+        let shapes = self.task.shapes();
+        assert_eq!(n_values(&shapes), self.task.n_trainable(), "shapes hold what learns");
+        shapes
+    }
+
+    /// How many of a model's numbers come back: all but those that statistics have fixed.
+    pub(super) fn n_sent(&self) -> usize {
+        self.task.n_parameters() - self.task.n_fixed()
+    }
+
+    /// A model as it is sent down.
+    pub(super) fn pack_model(&self, model: &[f32], rng: &mut SimRng) -> Packed {
+        let (learning, others) = model.split_at(self.task.n_trainable());
+        let mut bytes = Vec::new();
+        self.protocol.down.encode(learning, &self.shapes(), rng, &mut bytes);
+        bytes.extend(others.iter().flat_map(|x| x.to_le_bytes()));
+        Packed(bytes.into())
+    }
+
+    /// The model that a client makes of what it was sent.
+    pub(super) fn open_model(&self, sent: &Sent) -> Arc<[f32]> {
+        match sent {
+            Sent::Plain(model) => Arc::clone(model),
+            Sent::Packed(bytes) => {
+                let n_others = self.task.n_parameters() - self.task.n_trainable();
+                let (packed, others) = bytes.split_at(bytes.len() - 4 * n_others);
+                let learning = self.protocol.down.decode(packed, &self.shapes());
+                let mut model = learning.expect("what the server has packed can be read");
+                model.extend(floats(others));
+                model.into()
+            }
+        }
+    }
+
+    /// What a client sends of the model that it has trained, from the one that it was sent; both without the numbers that statistics fix.
+    ///
+    /// `memory` is what it has not sent of earlier changes; it becomes what is not sent of this one, where `protocol.up` feeds back.
+    pub(super) fn learned(
+        &self,
+        before: &[f32],
+        mut after: Vec<f32>,
+        memory: &mut Vec<f32>,
+        cx: &JobContext,
+    ) -> Learned {
+        let codec = &*self.protocol.up;
+        let n = self.task.n_trainable();
+        if self.sends_changes() || !codec.is_plain() {
+            let n_changes = if self.sends_changes() { after.len() } else { n };
+            after[..n_changes]
+                .iter_mut()
+                .zip(before)
+                .for_each(|(x, before)| *x -= before);
+        }
+        if codec.is_plain() {
+            return Learned::Weights(after.into());
+        }
+        if let Some(index) = first_not_finite(&after) {
+            return Learned::Broken(index as u32, after[index].to_bits());
+        }
+        let others = after.split_off(n);
+        if self.is_secure() {
+            return Learned::Weights(self.common_part(before, after, others, memory, cx.round()).into());
+        }
+        let (shapes, mut rng, mut bytes) = (self.shapes(), cx.round_rng(PACKED), Vec::new());
+        match codec.feeds_back() {
+            true => feedback(codec, &after, memory, &shapes, &mut rng, &mut bytes),
+            false => codec.encode(&after, &shapes, &mut rng, &mut bytes),
+        }
+        bytes.extend(others.iter().flat_map(|x| x.to_le_bytes()));
+        Learned::Packed(Packed(bytes.into()))
+    }
+
+    /// Of a change, the numbers that all clients of a round send, each added to the model that the client was sent, and behind them those that do
+    /// not learn.
+    fn common_part(
+        &self,
+        before: &[f32],
+        mut change: Vec<f32>,
+        others: Vec<f32>,
+        memory: &mut Vec<f32>,
+        round: Round,
+    ) -> Vec<f32> {
+        let codec = &*self.protocol.up;
+        let common = codec.common(change.len(), round.0).expect("a rule of the protocol");
+        if codec.feeds_back() {
+            memory.resize(change.len(), 0.0);
+            change.iter_mut().zip(&*memory).for_each(|(x, kept)| *x += kept);
+            memory.copy_from_slice(&change);
+            common.positions.iter().for_each(|at| memory[*at as usize] = 0.0);
+        }
+        let value = |at: &u32| {
+            let at = *at as usize;
+            (f64::from(before[at]) + f64::from(change[at]) * common.scale) as f32
+        };
+        common.positions.iter().map(value).chain(others).collect()
+    }
+
+    /// The mean of masked updates, of which only some numbers were sent: of the others, the model's own.
+    pub(super) fn spread(&self, mean: Vec<f64>, model: &[f32], round: Round) -> Vec<f64> {
+        let Some(common) = self.protocol.up.common(self.task.n_trainable(), round.0) else {
+            return mean;
+        };
+        let mut all: Vec<f64> = model[..self.n_sent()].iter().map(|x| f64::from(*x)).collect();
+        let (sent, others) = mean.split_at(common.positions.len());
+        for (at, x) in common.positions.into_iter().zip(sent) {
+            all[at as usize] = *x;
+        }
+        all[self.task.n_trainable()..].copy_from_slice(others);
+        all
+    }
+
+    /// What the server makes of a packed update: a model, or in buffered aggregation the change of one.
+    pub(super) fn open_update(&self, packed: &Packed, model: &[f32]) -> Result<Vec<f32>, Damaged> {
+        let n = self.task.n_trainable();
+        let n_others = 4 * (self.task.n_update() - n);
+        let at = packed.0.len().checked_sub(n_others).ok_or(Damaged::TooShort)?;
+        let (packed, others) = packed.0.split_at(at);
+        let mut values = self.protocol.up.decode(packed, &self.shapes())?;
+        if !self.sends_changes() {
+            values.iter_mut().zip(model).for_each(|(x, before)| *x += before);
+        }
+        values.extend(floats(others));
+        Ok(values)
+    }
+}
+
+/// Of a client in a round.
+const PACKED: Purpose = Purpose(*b"rd-pack ");
+
+fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    let (words, _) = bytes.as_chunks();
+    words.iter().map(|word| f32::from_le_bytes(*word))
+}

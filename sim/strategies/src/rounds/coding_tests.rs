@@ -1,0 +1,178 @@
+//! Rounds whose models and updates are packed.
+
+use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play};
+use super::*;
+use folkmoot_codecs::{Bfloat, Codec, Half, Qsgd, RandomK, Sign, TopK, Uniform};
+use folkmoot_engine::run::Outcome;
+use folkmoot_parts::{Chosen, Holds, Part};
+
+fn up<P: Part>(codec: P, rounds: u32) -> Protocol
+where
+    dyn Codec: Holds<P>,
+{
+    Protocol {
+        up: Chosen::new(codec),
+        ..protocol(rounds)
+    }
+}
+
+/// The toy's model and its changes are whole numbers that f16 holds, until they are divided by the weights.
+#[test]
+fn what_a_codec_holds_exactly_changes_nothing_but_the_bytes() {
+    let plain = play(toy(4), protocol(1), &World::ideal());
+    let packed = play(toy(4), up(Half {}, 1), &World::ideal());
+    assert_eq!(firsts(&plain), firsts(&packed));
+    let row = |outcome: &Outcome, name: &str| {
+        let mut rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
+        rows.next().map(|(.., cell)| (cell.sent, cell.payload_bytes))
+    };
+    // Two numbers of two bytes, and the samples.
+    assert_eq!(row(&packed, "packed_update"), Some((4, 4 * (2 * 2 + 4))));
+    assert_eq!((row(&packed, "update"), row(&packed, "packed_model")), (None, None));
+    assert_eq!(row(&packed, "model"), row(&plain, "model"));
+    assert_eq!(number(&packed, "compression_up"), 12.0 / 8.0);
+}
+
+#[test]
+fn models_are_packed_once_a_round_and_for_all_alike() {
+    let down = Protocol {
+        down: Chosen::new(Qsgd::default()),
+        ..protocol(3)
+    };
+    let outcome = play(toy(4), down, &World::ideal());
+    let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "packed_model");
+    // The toy's order is a byte; a norm, and two symbols of four bits.
+    assert!(
+        rows.map(|(.., cell)| (cell.sent, cell.payload_bytes))
+            .all(|row| row == (4, 4 * (1 + 4 + 1)))
+    );
+    assert_eq!(number(&outcome, "compression_down"), 8.0 / 6.0);
+}
+
+/// Of two numbers one is sent; the other waits, and comes with the next.
+#[test]
+fn what_is_not_sent_is_sent_later() {
+    let with = |feedback| {
+        up(
+            TopK {
+                share: 0.5,
+                feedback,
+                ..TopK::default()
+            },
+            6,
+        )
+    };
+    let sum = |protocol| {
+        let outcome = play(toy(2), protocol, &World::ideal());
+        // Only client 1 counts: it adds 2 to both a round.
+        (firsts(&outcome), number(&outcome, "second"))
+    };
+    assert_eq!(sum(with(false)), (vec![2.0, 4.0, 6.0, 8.0, 10.0, 12.0], 10.0));
+    // 2, then 2 and the 2 from before of the other, and so in turns.
+    assert_eq!(sum(with(true)), (vec![2.0, 2.0, 6.0, 6.0, 10.0, 10.0], 22.0));
+}
+
+#[test]
+fn packed_rounds_are_the_same_for_threads_and_on_the_wire() {
+    let codecs: Vec<Protocol> = vec![
+        up(Sign { feedback: true }, 5),
+        up(Uniform::default(), 5),
+        Protocol {
+            aggregation: Aggregation::Buffered {
+                size: 2,
+                discount: Discount::InverseRoot,
+            },
+            down: Chosen::new(Bfloat {}),
+            ..up(TopK::default(), 5)
+        },
+        Protocol {
+            secure: Secure::Pairwise { threshold: 0.6 },
+            ..up(RandomK::default(), 5)
+        },
+    ];
+    for protocol in codecs {
+        let with = |threads: usize, wire_check: bool| {
+            let options = Options {
+                threads,
+                wire_check,
+                ..Options::default()
+            };
+            everything(try_play(toy(7), protocol.clone(), &slow(), options).unwrap())
+        };
+        let one = with(1, false);
+        assert_eq!(one, with(3, false));
+        assert_eq!(one, with(2, true));
+    }
+}
+
+/// All clients send the same half, and the server learns its sum to the bit; the other half stays as it was.
+#[test]
+fn under_secure_aggregation_all_send_the_same_numbers() {
+    let secure = |feedback| Protocol {
+        secure: Secure::Pairwise { threshold: 0.6 },
+        ..up(RandomK { share: 0.5, feedback }, 1)
+    };
+    let outcome = play(toy(4), secure(true), &World::ideal());
+    let (first, second) = (firsts(&outcome)[0], number(&outcome, "second"));
+    // (2 + 6 + 12) / 6, as a mean of models.
+    let moved = 20.0 / 6.0;
+    let is = |x: f64, y: f64| (x - y).abs() < 1e-6;
+    assert!((is(first, moved) && second == 10.0) || (first == 0.0 && is(second, 10.0 + moved)));
+    let scaled = play(toy(4), secure(false), &World::ideal());
+    let change = firsts(&scaled)[0] + number(&scaled, "second") - 10.0;
+    assert!(is(change, 2.0 * moved), "{change}");
+    let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "masked_update");
+    // One number and the weight.
+    assert!(rows.map(|(.., cell)| cell.payload_bytes).eq([4 * 2 * 8]));
+    assert_eq!(number(&outcome, "compression_up"), 24.0 / 16.0);
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_named_and_refused() {
+    for aggregation in [
+        Aggregation::Synchronous,
+        Aggregation::Buffered {
+            size: 3,
+            discount: Discount::None,
+        },
+    ] {
+        let spoilt = Toy {
+            spoilt: Some(1),
+            ..toy(3)
+        };
+        let protocol = Protocol {
+            aggregation,
+            ..up(Half {}, 4)
+        };
+        let outcome = play(spoilt, protocol, &World::ideal());
+        assert!(number(&outcome, "refused_updates") >= 1.0);
+        let table = outcome
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.path == "refused_updates.csv");
+        let text = String::from_utf8(table.unwrap().bytes.clone()).unwrap();
+        assert!(text.contains("1,1,0,NaN"), "{text}");
+    }
+}
+
+#[test]
+fn codecs_are_refused_where_they_are_not_sound() {
+    let broken = |protocol: Protocol| protocol.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let down = Protocol {
+        down: Chosen::new(TopK::default()),
+        ..Protocol::default()
+    };
+    assert!(broken(down)[0].starts_with("down: must be Plain, Half"));
+    let secure = Secure::Pairwise { threshold: 0.67 };
+    let masked = Protocol {
+        secure,
+        ..up(Half {}, 3)
+    };
+    assert!(broken(masked)[0].starts_with("up: must be Plain or RandomK where updates are masked"));
+    let sound = Protocol {
+        secure,
+        down: Chosen::new(Half {}),
+        ..up(RandomK::default(), 3)
+    };
+    assert!(broken(sound).is_empty());
+}
