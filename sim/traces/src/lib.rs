@@ -2,7 +2,7 @@
 //!
 //! The engine knows no files. A [`Model`] is what a card names: it is made, once the number of clients is known, of files below a data
 //! folder that a [`Shelf`] reads, and of draws. [`Whole`] is one that needs none. Each set has a reader that checks what it
-//! reads, and rows of it are dealt out to clients by named streams, with or without replacement ([`Shelf::deal`]).
+//! reads, and rows of it are dealt out to clients by named streams, with or without replacement.
 //!
 //! | set | what | where it comes from |
 //! |---|---|---|
