@@ -4,15 +4,15 @@ use folkmoot_parts::part;
 use folkmoot_strategies::rounds::{Rule, Updates};
 
 /// The median of each number, or of an even number of updates a point between the two in the middle.
-#[part(name = "Median", about = "the median of each coordinate")]
+#[part(name = "Middle", about = "the middle of each coordinate, or near it")]
 #[derive(Clone, Copy, Debug)]
-struct Median {
+struct Middle {
     /// Where between the two in the middle: 0 is the lesser, 1 the greater.
     #[part(default = 0.5, in = 0..=1)]
     between: f64,
 }
 
-impl Rule for Median {
+impl Rule for Middle {
     fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
         let median = |i: usize| {
             let mut column: Vec<f64> = updates.all.iter().map(|update| update.value(i)).collect();
@@ -27,7 +27,7 @@ impl Rule for Median {
 fn main() -> std::process::ExitCode {
     let mut registry = folkmoot::Registry::shipped();
     registry
-        .add_aggregation::<Median>()
+        .add_aggregation::<Middle>()
         .expect("no shipped rule is called so");
     registry
         .add_card("median", include_str!("../median.ron"))

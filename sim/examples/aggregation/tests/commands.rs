@@ -23,14 +23,14 @@ fn a_rule_of_another_crate_is_listed_explained_shown_and_checked() {
     let listed = aggregation(&["list"]).unwrap();
     let rules = listed.split("aggregation rules\n").nth(1).unwrap();
     let rules = rules.split("\n\n").next().unwrap();
-    assert!(rules.contains("Median") && rules.contains("TrimmedMean"), "{listed}");
+    assert!(rules.contains("Middle") && rules.contains("TrimmedMean"), "{listed}");
     let said = aggregation(&["explain", "strategy.protocol.rule.between"]).unwrap();
-    assert!(said.starts_with("Median.between") && said.contains("0..=1"), "{said}");
+    assert!(said.starts_with("Middle.between") && said.contains("0..=1"), "{said}");
     let said = aggregation(&["explain", "FedAvg.protocol.rule"]).unwrap();
-    assert!(said.contains("the median of each coordinate"), "{said}");
+    assert!(said.contains("the middle of each coordinate"), "{said}");
     let shown = aggregation(&["show", "median", "--resolved"]).unwrap();
     let lines =
-        "            rule: Median(\n                between: 0.5,\n            ),\n            server: Average(";
+        "            rule: Middle(\n                between: 0.5,\n            ),\n            server: Average(";
     assert!(shown.contains(lines), "{shown}");
     let checked = aggregation(&["check", "median"]).unwrap();
     assert!(checked.contains("right; its sweep has 6 points"), "{checked}");
@@ -45,19 +45,19 @@ fn faults_are_told_where_they_stand() {
         std::fs::write(&path, card(rule)).unwrap();
         aggregation(&["check", path.to_str().unwrap()]).unwrap_err()
     };
-    let said = refused("name.ron", "Mediam()");
-    let name = "3:37 strategy.protocol.rule: there is no aggregation rule `Mediam`, did you mean `Median`?";
+    let said = refused("name.ron", "Midlle()");
+    let name = "3:37 strategy.protocol.rule: there is no aggregation rule `Midlle`, did you mean `Middle`?";
     assert!(
         said.contains(name) && said.contains("3:55 strategy.protocol.rounds: must lie in"),
         "{said}"
     );
     assert!(said.contains("has 2 problems"), "{said}");
-    let said = refused("range.ron", "Median(between: 2.0)");
+    let said = refused("range.ron", "Middle(between: 2.0)");
     assert!(
         said.contains("3:53 strategy.protocol.rule.between: must lie in 0..=1, got 2"),
         "{said}"
     );
-    let said = refused("field.ron", "Median(beetween: 1.0)");
+    let said = refused("field.ron", "Middle(beetween: 1.0)");
     assert!(
         said.contains("unknown field `beetween`, did you mean `between`?"),
         "{said}"
