@@ -31,9 +31,9 @@ fn a_part_of_another_crate_is_listed_explained_and_checked() {
     let refused = |setting: &str| diurnal(&["check", "diurnal", "--set", setting]).unwrap_err();
     let said = refused("availability.online_share=2");
     assert!(said.contains("must be greater than 0 and at most 1, got 2"), "{said}");
-    let said = refused("availability=Diurnl()");
+    let said = refused("availability=Shfts()");
     assert!(
-        said.contains("there is no availability `Diurnl`, did you mean `Shifts`?"),
+        said.contains("there is no availability `Shfts`, did you mean `Shifts`?"),
         "{said}"
     );
 }
