@@ -67,5 +67,5 @@ fn it_runs_is_verified_and_what_it_costs_is_charged() {
     let privacy = std::fs::read_to_string(dir.join("privacy.csv")).unwrap();
     let row = privacy.lines().find(|line| line.starts_with("Laplace noise,")).unwrap();
     // One release of a client's graphs, each at the card's epsilon.
-    assert!(row.contains(",4,1,0,1,1,"), "{row}");
+    assert!(row.contains(",4,1.0,0.0,1.0,1.0,"), "{row}");
 }
