@@ -136,13 +136,20 @@ pub fn feedback(
 ) {
     memory.resize(if memory.is_empty() { values.len() } else { memory.len() }, 0.0);
     assert_eq!(memory.len(), values.len(), "a memory has a number for each value");
-    memory.iter_mut().zip(values).for_each(|(kept, x)| *kept += x);
+    remember(memory, values, 1.0);
     let start = out.len();
     codec.encode(memory, shapes, rng, out);
     let sent = codec
         .decode(&out[start..], shapes)
         .expect("what was encoded can be read");
-    memory.iter_mut().zip(sent).for_each(|(kept, sent)| *kept -= sent);
+    remember(memory, &sent, -1.0);
+}
+
+/// Adds values times a sign to a memory, which stays finite: where a training diverges, what is kept may grow beyond the greatest number.
+pub fn remember(memory: &mut [f32], values: &[f32], sign: f32) {
+    for (kept, x) in memory.iter_mut().zip(values) {
+        *kept = (*kept + sign * x).clamp(f32::MIN, f32::MAX);
+    }
 }
 
 /// The matrices of a vector, each with its shape.

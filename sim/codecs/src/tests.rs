@@ -419,3 +419,18 @@ fn what_all_draw_alike_depends_on_the_round_alone() {
     assert!(first.windows(2).all(|pair| pair[0] < pair[1]) && first[9] < 100);
     assert!(TopK::default().common(100, 3).is_none());
 }
+
+/// A client whose training diverges keeps more and more, and must not bring a run down.
+#[test]
+fn what_is_kept_never_grows_beyond_numbers() {
+    let shapes = [[2, 3]];
+    for (name, codec) in all() {
+        let (mut memory, mut rng) = (Vec::new(), stream(1));
+        for _ in 0..5 {
+            let mut bytes = Vec::new();
+            let values = [f32::MAX, f32::MIN, 1.0, f32::MAX, -1e38, 3e38];
+            feedback(&*codec, &values, &mut memory, &shapes, &mut rng, &mut bytes);
+            assert!(memory.iter().all(|x| x.is_finite()), "{name}: {memory:?}");
+        }
+    }
+}

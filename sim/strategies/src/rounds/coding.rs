@@ -6,7 +6,7 @@
 
 use super::message::{Packed, Weights, first_not_finite};
 use super::{RoundStrategy, Rounds};
-use folkmoot_codecs::{Damaged, Shape, feedback, n_values};
+use folkmoot_codecs::{Damaged, Shape, feedback, n_values, remember};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -120,8 +120,8 @@ impl<R: RoundStrategy> Rounds<R> {
         let common = codec.common(change.len(), round.0).expect("a rule of the protocol");
         if codec.feeds_back() {
             memory.resize(change.len(), 0.0);
-            change.iter_mut().zip(&*memory).for_each(|(x, kept)| *x += kept);
-            memory.copy_from_slice(&change);
+            remember(memory, &change, 1.0);
+            change.copy_from_slice(memory);
             common.positions.iter().for_each(|at| memory[*at as usize] = 0.0);
         }
         let value = |at: &u32| {
