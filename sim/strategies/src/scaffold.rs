@@ -87,6 +87,10 @@ impl Params {
         rules.require(is_synchronous, "protocol.aggregation", rule);
         let rule = "must be Off: a change of control variate is sent in the clear and gives the update away; FedAvg has secure rounds";
         rules.require(self.protocol.secure == Secure::Off, "protocol.secure", rule);
+        if !rules.is_broken("protocol.down") {
+            let rule = "must be Plain: the control variate in front of the model is as long as it, and is not packed";
+            rules.require(self.protocol.down.is_plain(), "protocol.down", rule);
+        }
     }
 }
 
@@ -541,6 +545,7 @@ mod tests {
         assert_eq!(paths(&params), ["training.optimiser", "protocol.aggregation"]);
         let protocol = Protocol {
             secure: Secure::Pairwise { threshold: 0.7 },
+            down: folkmoot_parts::Chosen::new(folkmoot_codecs::Half {}),
             ..Protocol::default()
         };
         assert_eq!(
@@ -548,7 +553,7 @@ mod tests {
                 protocol,
                 ..Params::default()
             }),
-            ["protocol.secure"]
+            ["protocol.secure", "protocol.down"]
         );
         assert!(Params::default().broken().is_empty());
     }

@@ -234,8 +234,12 @@ fn in_fed_avg() {
 #[test]
 fn in_scaffold() {
     let both: &[&str] = &["control_change", "update"];
-    let cases: [(&str, &[&str]); 2] = [
+    let cases: [(&str, &[&str]); 3] = [
         ("(protocol: (rounds: 2))", both),
+        (
+            "(protocol: (rounds: 2, up: TopK(share: 0.1)))",
+            &["control_change", "packed_update"],
+        ),
         (
             "(renewal: FromGradient, model: (encoder: GinBatchNorm), training: (batch_size: 3), protocol: (rounds: 2))",
             both,
