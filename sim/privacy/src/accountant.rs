@@ -9,7 +9,8 @@ use std::fmt;
 use crate::composition;
 use crate::law::Law;
 use crate::mechanism::{ParameterError, share};
-use crate::renyi::RenyiCurve;
+use crate::renyi::{RenyiCurve, default_orders};
+use crate::sampled;
 
 /// The delta at which totals are stated unless another is asked for.
 pub const DELTA: f64 = 1e-5;
@@ -42,6 +43,8 @@ impl fmt::Display for Composition {
 #[derive(Clone, Debug)]
 pub struct Accountant {
     delta: f64,
+    /// Those of all curves.
+    orders: Vec<f64>,
     laws: Vec<Law>,
     /// That of each law.
     curves: Vec<RenyiCurve>,
@@ -87,19 +90,34 @@ impl Accountant {
         let delta = share("delta", delta)?;
         Ok(Accountant {
             delta,
+            orders: default_orders(),
             laws: Vec::new(),
             curves: Vec::new(),
             places: BTreeMap::new(),
         })
     }
 
-    /// The place of a law, which is added where it is new.
+    /// The place of a law, which is added where it is new. With one of samples among them totals are sought at whole orders, where those
+    /// laws are known best.
     pub fn law(&mut self, law: Law) -> usize {
-        *self.places.entry(law.key()).or_insert_with(|| {
-            self.laws.push(law);
-            self.curves.push(RenyiCurve::of_law(law, ""));
-            self.laws.len() - 1
-        })
+        if let Some(known) = self.places.get(&law.key()) {
+            return *known;
+        }
+        let place = self.laws.len();
+        self.places.insert(law.key(), place);
+        self.laws.push(law);
+        let is_sampled = |law: &Law| matches!(law, Law::SampledNormal { .. });
+        if is_sampled(&law) && !self.laws[..place].iter().any(is_sampled) {
+            self.orders = sampled::orders();
+            self.curves = self
+                .laws
+                .iter()
+                .map(|law| RenyiCurve::of_law_at(*law, "", &self.orders))
+                .collect();
+        } else {
+            self.curves.push(RenyiCurve::of_law_at(law, "", &self.orders));
+        }
+        place
     }
 
     /// The laws by their places.

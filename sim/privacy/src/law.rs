@@ -37,6 +37,28 @@ pub enum Law {
         /// and its delta.
         delta: f64,
     },
+    /// Normal noise on a sum over a random sample; [`Law::sampled_normal`] makes one.
+    SampledNormal {
+        /// How the sample is drawn.
+        sampling: Sampling,
+        /// How likely one is to be in it, in 0..=1.
+        rate: f64,
+        /// How many standard deviations neighbours lie apart at most where they are in it.
+        shift: f64,
+        /// The epsilon that is stated for one release,
+        epsilon: f64,
+        /// and its delta.
+        delta: f64,
+    },
+}
+
+/// How a random sample is drawn, which says what neighbours are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sampling {
+    /// Each by a coin of its own. Neighbours differ in that one is there or not.
+    Poisson,
+    /// So many, without replacement, of as many as there are. Neighbours differ in what one of them holds.
+    FixedSize,
 }
 
 impl Law {
@@ -52,14 +74,15 @@ impl Law {
             Law::Bound { epsilon, .. }
             | Law::Response { epsilon, .. }
             | Law::Laplace { epsilon }
-            | Law::Normal { epsilon, .. } => epsilon,
+            | Law::Normal { epsilon, .. }
+            | Law::SampledNormal { epsilon, .. } => epsilon,
         }
     }
 
     /// The delta of one release.
     pub fn delta(&self) -> f64 {
         match *self {
-            Law::Bound { delta, .. } | Law::Normal { delta, .. } => delta,
+            Law::Bound { delta, .. } | Law::Normal { delta, .. } | Law::SampledNormal { delta, .. } => delta,
             Law::Response { .. } | Law::Laplace { .. } => 0.0,
         }
     }
@@ -77,7 +100,8 @@ impl Law {
     /// where nothing protects.
     ///
     /// Of a bare epsilon it is that of the worst mechanism that keeps it, which is randomised response over two values (Kairouz, Oh and
-    /// Viswanath 2015). For normal noise `order × shift² / 2` (Mironov 2017, Corollary 3).
+    /// Viswanath 2015). For normal noise `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to
+    /// a sample there are bounds up to order 256 (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan 2019).
     pub fn renyi(&self, order: f64) -> f64 {
         match *self {
             Law::Bound { delta, .. } if delta > 0.0 => f64::INFINITY,
@@ -85,6 +109,9 @@ impl Law {
             Law::Response { epsilon, n_values } => crate::renyi::response(epsilon, f64::from(n_values), order),
             Law::Laplace { epsilon } => crate::renyi::laplace(epsilon, order),
             Law::Normal { shift, .. } => 0.5 * order * shift * shift,
+            Law::SampledNormal {
+                sampling, rate, shift, ..
+            } => crate::sampled::divergence(sampling, rate, shift, order),
         }
     }
 
@@ -95,6 +122,14 @@ impl Law {
             Law::Response { epsilon, n_values } => (1, [epsilon, f64::from(n_values), 0.0]),
             Law::Laplace { epsilon } => (2, [epsilon, 0.0, 0.0]),
             Law::Normal { shift, epsilon, delta } => (3, [shift, epsilon, delta]),
+            // Its epsilon follows from these.
+            Law::SampledNormal {
+                sampling,
+                rate,
+                shift,
+                delta,
+                ..
+            } => (4 + sampling as u8, [rate, shift, delta]),
         };
         (kind, numbers.map(f64::to_bits))
     }

@@ -7,7 +7,7 @@
 //! - [`RandomisedResponse`]: a value that may be another.
 //! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
-//! - [`Law`]: what is known of a release; [`Accountant`]: what releases are proved to cost together.
+//! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases are proved to cost together.
 //!
 //! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
 //! release is the same on every machine. An input outside a mechanism's domain is an error. This crate knows nothing of
@@ -35,6 +35,7 @@ pub mod noisy_counts;
 mod normal;
 pub mod randomised_response;
 pub mod renyi;
+mod sampled;
 pub mod sparse_bits;
 
 pub use accountant::{Accountant, Composition, DELTA, Totals};
@@ -42,7 +43,7 @@ pub use additive::Additive;
 pub use exponential::Exponential;
 pub use gaussian::Gaussian;
 pub use laplace::{Laplace, LaplaceError};
-pub use law::Law;
+pub use law::{Law, Sampling};
 pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
 pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;

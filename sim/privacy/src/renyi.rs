@@ -45,11 +45,15 @@ impl RenyiCurve {
 
     /// The curve of one release by a law, for inputs that differ by one `unit`, at [`default_orders`].
     pub fn of_law(law: Law, unit: &'static str) -> RenyiCurve {
-        let orders = default_orders();
+        RenyiCurve::of_law_at(law, unit, &default_orders())
+    }
+
+    /// The same at given orders, each above 1 or infinite.
+    pub(crate) fn of_law_at(law: Law, unit: &'static str, orders: &[f64]) -> RenyiCurve {
         RenyiCurve {
             costs: orders.iter().map(|&order| law.renyi(order)).collect(),
             unit,
-            orders,
+            orders: orders.to_vec(),
         }
     }
 
@@ -67,11 +71,7 @@ impl RenyiCurve {
                 got,
             });
         }
-        Ok(RenyiCurve {
-            costs: orders.iter().map(|&order| mechanism.law().renyi(order)).collect(),
-            unit: mechanism.cost().unit,
-            orders: orders.to_vec(),
-        })
+        Ok(RenyiCurve::of_law_at(mechanism.law(), mechanism.cost().unit, orders))
     }
 
     /// The orders.
@@ -219,7 +219,7 @@ fn beyond_linear(x: f64) -> f64 {
 }
 
 /// `ln(1 + e^x)`.
-fn log_one_more(x: f64) -> f64 {
+pub(crate) fn log_one_more(x: f64) -> f64 {
     // Each branch keeps what is small: e^x below 0, the rest above x.
     if x < 0.0 {
         libm::log1p(libm::exp(x))

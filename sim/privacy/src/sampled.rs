@@ -1,0 +1,305 @@
+//! Normal noise on a sum over a random sample: what being left out by chance is worth.
+//!
+//! - By coin: I. Mironov, K. Talwar and L. Zhang. Rényi Differential Privacy of the Sampled Gaussian Mechanism. 2019, section 3.3.
+//!   <https://arxiv.org/abs/1908.10530>
+//! - Of a fixed size: Y.-X. Wang, B. Balle and S. Kasiviswanathan. Subsampled Rényi Differential Privacy and Analytical Moments Accountant.
+//!   AISTATS 2019, theorem 9 and, for a tighter sum, the forward differences of section 3.3. <https://arxiv.org/abs/1808.00087>
+//! - One release: B. Balle, G. Barthe and M. Gaboardi. Privacy Amplification by Subsampling. NeurIPS 2018, theorems 8 and 9.
+//!
+//! The formulas hold at whole orders. Between two of them `(a - 1) D(a)` is convex in the order `a`, so a straight line bounds it.
+
+use crate::law::{Law, Sampling};
+use crate::mechanism::{ParameterError, share};
+use crate::normal;
+use crate::renyi::log_one_more;
+
+/// No bound is worked out above this order: an accountant's orders end here.
+const LARGEST: u32 = 256;
+
+/// The orders at which an accountant looks once a sampled law is among its own: 2 to 256 and infinity.
+pub(crate) fn orders() -> Vec<f64> {
+    (2..=LARGEST).map(f64::from).chain([f64::INFINITY]).collect()
+}
+
+impl Law {
+    /// The law of normal noise on a sum over a sample, which neighbours move by at most `shift` of its standard deviations where they are in
+    /// it; each is with probability `rate`. Its epsilon is the one that amplification proves of one release at `delta`:
+    /// `ln(1 + rate (e^x - 1))`, with `x` that of the noise alone at `delta / rate`.
+    ///
+    /// # Errors
+    ///
+    /// When `rate` is not in 0..=1, `shift` is not in 1e-150..1e150, or `delta` does not lie strictly between 0 and 1.
+    pub fn sampled_normal(sampling: Sampling, rate: f64, shift: f64, delta: f64) -> Result<Law, ParameterError> {
+        share("delta", delta)?;
+        let wrong = |name, rule, got| Err(ParameterError { name, rule, got });
+        if !(0.0..=1.0).contains(&rate) {
+            return wrong("rate", "in 0..=1", rate);
+        }
+        if !(1e-150..1e150).contains(&shift) {
+            return wrong("shift", "at least 1e-150 and less than 1e150", shift);
+        }
+        let epsilon = match rate > delta {
+            true => amplified(rate, normal::least_epsilon(shift, delta / rate)),
+            // Even who is told all of a sample is seldom told of anybody.
+            false => 0.0,
+        };
+        Ok(Law::SampledNormal {
+            sampling,
+            rate,
+            shift,
+            epsilon,
+            delta,
+        })
+    }
+}
+
+/// `ln(1 + rate (e^epsilon - 1))`; neither end overflows or cancels.
+fn amplified(rate: f64, epsilon: f64) -> f64 {
+    match epsilon > 1.0 {
+        true => epsilon + libm::log(rate + (1.0 - rate) * libm::exp(-epsilon)),
+        false => libm::log1p(rate * libm::expm1(epsilon)),
+    }
+}
+
+/// An upper bound of the Rényi divergence of `order`, above 1 or infinite.
+pub(crate) fn divergence(sampling: Sampling, rate: f64, shift: f64, order: f64) -> f64 {
+    if rate == 0.0 {
+        return 0.0;
+    }
+    if rate == 1.0 {
+        return 0.5 * order * shift * shift;
+    }
+    if order > f64::from(LARGEST) {
+        return f64::INFINITY;
+    }
+    // The log of the moment, which is `(a - 1) D(a)`.
+    let moment = |order: u32| match (order, sampling) {
+        (1, _) => 0.0,
+        (_, Sampling::Poisson) => by_coin(rate, shift, order),
+        (_, Sampling::FixedSize) => of_fixed_size(rate, shift, order),
+    };
+    let below = libm::floor(order);
+    let part = order - below;
+    let mut line = moment(below as u32);
+    if part > 0.0 {
+        line = (1.0 - part) * line + part * moment(below as u32 + 1);
+    }
+    line / (order - 1.0)
+}
+
+/// `ln Σ_k C(a, k) (1 - q)^(a-k) q^k e^(k (k-1) shift² / 2)`. As the binomial terms add up to 1, what each is above its own weight is added
+/// to 1, which does not cancel.
+fn by_coin(rate: f64, shift: f64, order: u32) -> f64 {
+    let (taken, left) = (libm::log(rate), libm::log1p(-rate));
+    let (mut log_choices, mut excess) = (0.0, f64::NEG_INFINITY);
+    for k in 1..=order {
+        log_choices += log_ratio(order - k + 1, k);
+        let weight = log_choices + f64::from(order - k) * left + f64::from(k) * taken;
+        if k > 1 {
+            excess = log_sum(excess, weight + log_less_one(growth(k, shift)));
+        }
+    }
+    log_one_more(excess)
+}
+
+/// `ln(1 + Σ_j C(a, j) q^j b_j)` with `b_2 = min{4 (e^g(2) - 1), 2 e^g(2)}` and for `j > 2`
+/// `b_j = min{4 sqrt(B(j rounded down to even) B(j rounded up)), 2 e^g(j)}`, where `g(j) = j (j-1) shift² / 2` and `B(l)` is the `l`-th
+/// forward difference of `e^g` at 0.
+fn of_fixed_size(rate: f64, shift: f64, order: u32) -> f64 {
+    let (taken, four, two) = (libm::log(rate), libm::log(4.0), libm::log(2.0));
+    let differences: Vec<f64> = (0..=order.div_ceil(2))
+        .map(|half| difference(2 * half, shift))
+        .collect();
+    let (mut log_choices, mut excess) = (0.0, f64::NEG_INFINITY);
+    for j in 1..=order {
+        log_choices += log_ratio(order - j + 1, j);
+        let near = match j {
+            1 => continue,
+            2 => log_less_one(growth(2, shift)),
+            _ => 0.5 * (differences[j as usize / 2] + differences[j.div_ceil(2) as usize]),
+        };
+        let bound = (four + near).min(two + growth(j, shift));
+        excess = log_sum(excess, log_choices + f64::from(j) * taken + bound);
+    }
+    log_one_more(excess)
+}
+
+/// The log of the forward difference of an even order of `e^g` at 0, which is positive; infinite where its terms cancel so far that not
+/// six digits are left, so that the other bound is taken.
+fn difference(order: u32, shift: f64) -> f64 {
+    let largest = growth(order, shift);
+    let (mut log_choices, mut sum, mut size) = (0.0, 0.0, 0.0f64);
+    for k in 0..=order {
+        if k > 0 {
+            log_choices += log_ratio(order - k + 1, k);
+        }
+        let term = libm::exp(log_choices + growth(k, shift) - largest);
+        sum += if k % 2 == 0 { term } else { -term };
+        size += term;
+    }
+    match sum > 1e-6 * size {
+        true => largest + libm::log(sum),
+        false => f64::INFINITY,
+    }
+}
+
+fn growth(k: u32, shift: f64) -> f64 {
+    0.5 * f64::from(k) * (f64::from(k) - 1.0) * shift * shift
+}
+
+fn log_ratio(above: u32, below: u32) -> f64 {
+    libm::log(f64::from(above) / f64::from(below))
+}
+
+/// `ln(e^x - 1)`.
+fn log_less_one(x: f64) -> f64 {
+    x + libm::log(-libm::expm1(-x))
+}
+
+/// `ln(e^a + e^b)`, of which `a` may be minus infinity.
+fn log_sum(a: f64, b: f64) -> f64 {
+    match a > b {
+        true => a + libm::log1p(libm::exp(b - a)),
+        false if b == f64::NEG_INFINITY => b,
+        false => b + libm::log1p(libm::exp(a - b)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Accountant, Gaussian, Mechanism, RenyiCurve};
+    use proptest::prelude::*;
+
+    fn law(sampling: Sampling, rate: f64, noise: f64) -> Law {
+        Law::sampled_normal(sampling, rate, 1.0 / noise, 1e-5).unwrap()
+    }
+
+    /// The total of `n` releases, and the order that proves it.
+    fn total(law: Law, n: u64, delta: f64) -> (f64, f64) {
+        let mut accountant = Accountant::new(delta).unwrap();
+        let place = accountant.law(law);
+        let epsilon = accountant.totals(&[(place, n)]).renyi.unwrap();
+        let curve = RenyiCurve::of_law_at(law, "", &orders());
+        let found = RenyiCurve::compose([(&curve, n)]).unwrap().epsilon(delta).unwrap();
+        assert_eq!(found.cost.epsilon, epsilon);
+        (epsilon, found.order)
+    }
+
+    /// dp-accounting 0.6.0: `RdpAccountant` over the orders 2 to 256, adding or removing one, of Poisson-sampled normal noise: rate, noise
+    /// over sensitivity, releases, delta, epsilon, order; then the nearly exact epsilon of its `PLDAccountant`.
+    #[test]
+    fn samples_by_coin_cost_what_a_published_accountant_says() {
+        for (rate, noise, n, delta, epsilon, order, exact) in [
+            (0.01, 1.0, 1000, 1e-5, 2.107753, 8.0, 1.828244),
+            (0.01, 0.8, 1000, 1e-5, 3.725240, 5.0, 3.141018),
+            (0.01, 1.1, 10000, 1e-5, 5.654308, 5.0, 5.192620),
+            (0.02, 1.0, 500, 1e-5, 3.145759, 6.0, 2.773451),
+            (0.05, 1.5, 200, 1e-5, 2.612482, 7.0, 2.348554),
+            (0.1, 1.0, 100, 1e-3, 5.670336, 3.0, 4.784350),
+            (0.1, 2.0, 100, 1e-5, 2.586652, 8.0, 2.337400),
+            (0.2, 3.0, 300, 1e-5, 5.986299, 5.0, 5.474687),
+            (0.5, 4.0, 50, 1e-5, 4.322853, 6.0, 3.961432),
+            (1.0, 5.0, 20, 1e-5, 4.161912, 6.0, 3.848610),
+            (1.0, 1.0, 1, 1e-5, 4.752728, 5.0, 4.377178),
+            (0.001, 0.6, 5000, 1e-6, 4.062455, 4.0, 2.748423),
+        ] {
+            let got = total(law(Sampling::Poisson, rate, noise), n, delta);
+            assert!(
+                (got.0 - epsilon).abs() < 6e-7,
+                "{rate} {noise} {n}: {got:?}, not {epsilon}"
+            );
+            assert_eq!(got.1, order, "{rate} {noise} {n}");
+            assert!(got.0 > exact);
+        }
+    }
+
+    #[test]
+    fn single_divergences_are_those_of_a_published_accountant() {
+        for (rate, noise, order, expected) in [
+            (0.01, 1.0, 2.0, 1.718134221e-4),
+            (0.01, 1.0, 8.0, 8.936439076e-4),
+            (0.1, 2.0, 4.0, 6.003282964e-3),
+            (0.05, 1.5, 16.0, 3.892034814e-1),
+        ] {
+            let got = law(Sampling::Poisson, rate, noise).renyi(order);
+            assert!((got / expected - 1.0).abs() < 6e-10, "{rate} {noise} {order}: {got}");
+        }
+    }
+
+    /// The same accountant, replacing one, of samples without replacement: 10 of 1000 and 100 of 1000.
+    #[test]
+    fn samples_of_a_fixed_size_cost_what_a_published_accountant_says() {
+        for (rate, noise, n, epsilon, order) in [(0.01, 1.0, 1000, 3.576111, 6.0), (0.1, 2.0, 100, 5.379010, 5.0)] {
+            let got = total(law(Sampling::FixedSize, rate, noise), n, 1e-5);
+            assert!((got.0 - epsilon).abs() < 6e-7, "{got:?}, not {epsilon}");
+            assert_eq!(got.1, order);
+        }
+    }
+
+    /// All of them are the noise alone, and nobody costs nothing.
+    #[test]
+    fn the_ends_are_the_noise_alone_and_nothing() {
+        let alone = Gaussian::new(2.0, 1.0, 1e-5, "").unwrap().law();
+        for sampling in [Sampling::Poisson, Sampling::FixedSize] {
+            let (all, nobody) = (law(sampling, 1.0, 2.0), law(sampling, 0.0, 2.0));
+            for order in [1.5, 2.0, 300.0, f64::INFINITY] {
+                assert_eq!((all.renyi(order), nobody.renyi(order)), (alone.renyi(order), 0.0));
+            }
+            assert!((all.epsilon() / alone.epsilon() - 1.0).abs() < 1e-12);
+            assert_eq!(nobody.epsilon(), 0.0);
+        }
+    }
+
+    /// The definition, on a fine grid: of a sample by coin, the mass by which the law with somebody exceeds `e^epsilon` times the one without
+    /// is delta.
+    #[test]
+    fn the_stated_epsilon_of_one_release_is_exact() {
+        for (rate, noise) in [(0.1, 1.0), (0.5, 0.7), (0.01, 0.5)] {
+            let epsilon = law(Sampling::Poisson, rate, noise).epsilon();
+            let density = |x: f64| libm::exp(-0.5 * x * x / (noise * noise));
+            let step = noise / 2000.0;
+            let all = (-20_000..20_000).map(|i| (f64::from(i) + 0.5) * step);
+            let excess = all.map(|x| {
+                let with = (1.0 - rate) * density(x) + rate * density(x - 1.0);
+                (with - libm::exp(epsilon) * density(x)).max(0.0)
+            });
+            let scale = step / (noise * (2.0 * std::f64::consts::PI).sqrt());
+            let delta = excess.sum::<f64>() * scale;
+            assert!((delta / 1e-5 - 1.0).abs() < 1e-3, "{rate} {noise}: {delta}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        let make = |rate, shift, delta| Law::sampled_normal(Sampling::Poisson, rate, shift, delta);
+        for (rate, shift, delta) in [
+            (1.1, 1.0, 0.1),
+            (-0.1, 1.0, 0.1),
+            (f64::NAN, 1.0, 0.1),
+            (0.1, 0.0, 0.1),
+            (0.1, f64::INFINITY, 0.1),
+            (0.1, 1.0, 0.0),
+        ] {
+            assert!(make(rate, shift, delta).is_err(), "{rate} {shift} {delta}");
+        }
+        let error = make(2.0, 1.0, 0.1).unwrap_err().to_string();
+        assert_eq!(error, "rate: must be in 0..=1, got 2");
+    }
+
+    proptest! {
+        /// Neither a cancellation nor an overflow, whatever the numbers: divergences grow with the order and the rate, and never exceed the
+        /// noise alone.
+        #[test]
+        fn divergences_are_in_order(rate in 1e-9f64..1.0, log_noise in -1.5f64..4.0, order in 1.1f64..256.0) {
+            let noise = libm::exp(log_noise);
+            let at = |rate, order| law(Sampling::Poisson, rate, noise).renyi(order);
+            let here = at(rate, order);
+            prop_assert!(here.is_finite() && here >= 0.0);
+            prop_assert!(here <= at(1.0, order.ceil()) * (1.0 + 1e-9));
+            prop_assert!(here <= at(0.5 * (1.0 + rate), order) * (1.0 + 1e-9));
+            prop_assert!(here <= at(rate, 0.5 * (order + 256.0)) * (1.0 + 1e-9));
+            prop_assert!(law(Sampling::FixedSize, rate, noise).renyi(order).is_finite());
+        }
+    }
+}
