@@ -5,10 +5,11 @@ use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt, Releases};
 use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
+use crate::world::CohortSpec;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
-use folkmoot_privacy::{Law, Mechanism};
+use folkmoot_privacy::{Law, Mechanism, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 /// What both contexts are made of.
@@ -25,6 +26,11 @@ pub(crate) struct Handling<'a, S: Strategy> {
 }
 
 impl<S: Strategy> Handling<'_, S> {
+    fn unreleased(&self, channel: Channel, error: &ReleaseError) -> StrategyError {
+        let name = &self.env.mechanisms[channel.mechanism].mechanism;
+        StrategyError(format!("{name}: cannot release: {error}"))
+    }
+
     fn rng(&self, purpose: Purpose) -> SimRng {
         self.env
             .ground
@@ -242,10 +248,8 @@ impl<S: Strategy> ClientContext<'_, S> {
             let streams = env.ground.streams;
             streams.counted(channel.purpose, me, round, account.handled)
         });
-        let release = mechanism.release(input, stream).map_err(|error| {
-            let name = &self.handling.env.mechanisms[channel.mechanism].mechanism;
-            StrategyError(format!("{name}: cannot release: {error}"))
-        })?;
+        let release = mechanism.release(input, stream);
+        let release = release.map_err(|error| self.handling.unreleased(channel, &error))?;
         self.charge(channel.mechanism, 1, mechanism.law());
         Ok(release)
     }
@@ -309,12 +313,15 @@ pub(crate) struct Record {
     /// What the server says it is about, where it does. A checkpoint keeps it beside the record.
     #[serde(skip)]
     pub(crate) stage: Option<&'static str>,
+    /// What the server has released of everybody: the mechanism, the law, and how often.
+    pub(crate) charged: Vec<(usize, Law, u64)>,
 }
 
 /// The server's handler's view of the run.
 pub struct ServerContext<'a, S: Strategy> {
     pub(crate) handling: Handling<'a, S>,
     pub(crate) record: &'a mut Record,
+    pub(crate) noise: Noise,
 }
 
 impl<S: Strategy> ServerContext<'_, S> {
@@ -328,6 +335,41 @@ impl<S: Strategy> ServerContext<'_, S> {
         self.handling.compute(work, SimSpan::ZERO);
     }
 
+    /// Releases what `mechanism` makes of something of all clients, such as a sum over a cohort: draws the noise, charges every client,
+    /// asked or not, and returns the noisy value.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientContext::release`].
+    pub fn release<M: Mechanism + ?Sized>(
+        &mut self,
+        channel: Channel,
+        mechanism: &M,
+        input: &M::Input,
+    ) -> Result<M::Release, StrategyError> {
+        let handling = &mut self.handling;
+        let stream = self.noise.stream(channel.purpose, || handling.rng(channel.purpose));
+        let release = mechanism.release(input, stream);
+        let release = release.map_err(|error| handling.unreleased(channel, &error))?;
+        let law = mechanism.law();
+        let paid = |(of, other, _): &(usize, Law, u64)| (*of, *other) == (channel.mechanism, law);
+        match self.record.charged.iter().position(paid) {
+            Some(at) => self.record.charged[at].2 += 1,
+            None => self.record.charged.push((channel.mechanism, law, 1)),
+        }
+        let n_clients = u64::from(handling.env.shares.n_clients());
+        let epsilon = law.epsilon() * n_clients as f64;
+        handling
+            .core
+            .release(handling.round, channel.mechanism, n_clients, epsilon);
+        Ok(release)
+    }
+
+    /// How clients are drawn.
+    pub fn cohort_spec(&self) -> CohortSpec {
+        self.handling.env.world.cohort
+    }
+
     /// The clients to ask in this round, ascending.
     pub fn cohort(&self) -> Vec<ClientId> {
         let env = self.handling.env;
@@ -335,7 +377,7 @@ impl<S: Strategy> ServerContext<'_, S> {
         cohort.sample(env.shares.n_clients(), self.handling.round, env.ground.streams)
     }
 
-    /// How many clients are asked in a round.
+    /// How many clients are asked in a round, at most.
     pub fn asked(&self) -> u32 {
         self.handling
             .env

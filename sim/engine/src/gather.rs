@@ -2,6 +2,7 @@
 
 use crate::context::ServerContext;
 use crate::strategy::{Strategy, TimerId};
+use folkmoot_metrics::SimSpan;
 use serde::{Deserialize, Serialize};
 
 /// A server's wait for answers: over when all that is due has come, or when the world's deadline has passed.
@@ -16,7 +17,8 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Begins to wait: `asked` clients owe `due` answers. Sets the world's deadline, if it has one.
+    /// Begins to wait: `asked` clients owe `due` answers. Sets the world's deadline, if it has one; where nobody is asked, the wait's time is
+    /// up at once.
     pub fn begin<S: Strategy>(&mut self, asked: u64, due: u64, cx: &mut ServerContext<'_, S>) {
         *self = Gather {
             stage: self.stage + 1,
@@ -24,8 +26,9 @@ impl Gather {
             due,
             came: 0,
         };
-        if let Some(deadline) = cx.deadline() {
-            cx.timer(deadline, self.timer());
+        let nothing_due = (asked == 0).then_some(SimSpan(1));
+        if let Some(span) = nothing_due.or(cx.deadline()) {
+            cx.timer(span, self.timer());
         }
     }
 

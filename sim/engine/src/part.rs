@@ -108,6 +108,7 @@ impl<S: Strategy> ServerPart<S> {
                 fault: None,
             },
             record: &mut self.record,
+            noise: Noise::default(),
         };
         let strategy = env.ground.strategy;
         let state = self.state.as_mut().expect(SERVER_IS_HERE);

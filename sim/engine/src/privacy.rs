@@ -99,14 +99,18 @@ impl Spent {
     }
 }
 
-/// The rows of `privacy.csv`, one for each mechanism, from the clients' releases and the prices that number them.
+/// The rows of `privacy.csv`, one for each mechanism, from the clients' releases and the prices that number them, and from what was
+/// released of everybody: the mechanism, the law, and how often.
 pub(crate) fn rows<'a>(
     mechanisms: &[MechanismInfo],
     n_clients: u32,
+    charged: &[(usize, Law, u64)],
     parts: impl Iterator<Item = (&'a Prices, &'a [Spent])> + Clone,
 ) -> Vec<PrivacyRow> {
     let row = |(i, info): (usize, &MechanismInfo)| {
         let mut sums = Sums::new();
+        let own = charged.iter().filter(|(of, ..)| *of == i);
+        own.for_each(|(_, law, times)| sums.add_everybody(*law, *times, n_clients));
         for (prices, spent) in parts.clone() {
             sums.add(i, prices, spent);
         }
@@ -120,6 +124,8 @@ struct Sums {
     accountant: Accountant,
     /// By law: how often it was paid for and how many releases that were, over all clients.
     paid: BTreeMap<LawKey, (Law, u64, u64)>,
+    /// How often every client pays for each law besides what is its own.
+    everybody: Vec<(usize, u64)>,
     /// How often one client paid for each law, ascending; each such list once.
     spendings: BTreeSet<Vec<(usize, u64)>>,
 }
@@ -129,8 +135,18 @@ impl Sums {
         Sums {
             accountant: Accountant::new(DELTA).expect("it is a share"),
             paid: BTreeMap::new(),
+            everybody: Vec::new(),
             spendings: BTreeSet::new(),
         }
+    }
+
+    /// Adds releases of all clients, before any client's own.
+    fn add_everybody(&mut self, law: Law, times: u64, n_clients: u32) {
+        let n = times * u64::from(n_clients);
+        let (_, paid, releases) = self.paid.entry(law.key()).or_insert((law, 0, 0));
+        (*paid, *releases) = (*paid + n, *releases + n);
+        let place = self.accountant.law(law);
+        self.everybody.push((place, times));
     }
 
     /// Adds what a part's clients paid for releases by `mechanism`.
@@ -138,7 +154,7 @@ impl Sums {
         let place = |(of, law): &(usize, Law)| (*of == mechanism).then(|| (self.accountant.law(*law), *law));
         let places: Vec<Option<(usize, Law)>> = prices.all.iter().map(place).collect();
         for Spent(all) in spent {
-            let mut spending = Vec::new();
+            let mut spending = self.everybody.clone();
             for paid in all {
                 if let Some((place, law)) = places[paid.price as usize] {
                     let (_, times, releases) = self.paid.entry(law.key()).or_insert((law, 0, 0));
@@ -215,6 +231,7 @@ fn is_less(spending: &[(usize, u64)], next: &[(usize, u64)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_privacy::Sampling;
 
     fn info() -> MechanismInfo {
         MechanismInfo {
@@ -227,7 +244,7 @@ mod tests {
     fn row(prices: &Prices, spent: &[Spent], mechanism: usize) -> PrivacyRow {
         let mechanisms = vec![info(); mechanism + 1];
         let parts = spent.chunks(2).map(|spent| (prices, spent));
-        rows(&mechanisms, spent.len() as u32, parts).pop().unwrap()
+        rows(&mechanisms, spent.len() as u32, &[], parts).pop().unwrap()
     }
 
     const VIEW: Law = Law::Laplace { epsilon: 0.1 };
@@ -284,6 +301,24 @@ mod tests {
             row.epsilon_renyi,
             Some(alone(VIEW, 60).max(alone(Law::Laplace { epsilon: 3.0 }, 1)))
         );
+    }
+
+    /// Of everybody the server has released: each client pays for that and for its own.
+    #[test]
+    fn everybody_pays_for_what_is_released_of_all() {
+        let mut prices = Prices::default();
+        let view = prices.number(0, VIEW);
+        let mut spent = vec![Spent::default(); 3];
+        spent[1].add(view, 1);
+        let parts = spent.chunks(2).map(|spent| (&prices, spent));
+        let sum = Law::sampled_normal(Sampling::Poisson, 0.1, 0.5, 1e-7).unwrap();
+        let row = rows(&[info()], 3, &[(0, sum, 40)], parts).pop().unwrap();
+        let mut accountant = Accountant::new(DELTA).unwrap();
+        let (sum, view) = (accountant.law(sum), accountant.law(VIEW));
+        assert_eq!(row.epsilon_renyi, accountant.totals(&[(sum, 40), (view, 1)]).renyi);
+        assert_eq!(row.releases, 3 * 40 + 1);
+        let one = accountant.laws()[sum].epsilon();
+        assert!((row.epsilon_mean_client - (40.0 * one + 0.1 / 3.0)).abs() < 1e-9);
     }
 
     #[test]

@@ -95,11 +95,7 @@ impl Mechanism for Gaussian {
 
     /// Draws two `u64` for each value, in index order. Values must be finite.
     fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
-        all_finite(values)?;
-        Ok(values
-            .iter()
-            .map(|value| value + self.std * folkmoot_draws::normal(rng))
-            .collect())
+        with_noise(values, self.std, rng)
     }
 
     fn cost(&self) -> PrivacyCost {
@@ -114,6 +110,13 @@ impl Mechanism for Gaussian {
             delta,
         }
     }
+}
+
+/// Values with independent normal noise.
+pub(crate) fn with_noise(values: &[f64], std: f64, rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+    all_finite(values)?;
+    let noisy = values.iter().map(|value| value + std * folkmoot_draws::normal(rng));
+    Ok(noisy.collect())
 }
 
 #[cfg(test)]

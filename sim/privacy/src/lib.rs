@@ -5,6 +5,7 @@
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
 //! - [`RandomisedResponse`]: a value that may be another.
+//! - [`SampledGaussian`]: normal noise on a sum over a random sample.
 //! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
 //! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases are proved to cost together.
@@ -49,4 +50,5 @@ pub use multi_bit::{Entries, MultiBit};
 pub use noisy_counts::NoisyCounts;
 pub use randomised_response::RandomisedResponse;
 pub use renyi::RenyiCurve;
+pub use sampled::SampledGaussian;
 pub use sparse_bits::SparseBits;

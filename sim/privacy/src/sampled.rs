@@ -8,10 +8,12 @@
 //!
 //! The formulas hold at whole orders. Between two of them `(a - 1) D(a)` is convex in the order `a`, so a straight line bounds it.
 
+use crate::gaussian::with_noise;
 use crate::law::{Law, Sampling};
-use crate::mechanism::{ParameterError, share};
+use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive, share};
 use crate::normal;
 use crate::renyi::log_one_more;
+use folkmoot_draws::SimRng;
 
 /// No bound is worked out above this order: an accountant's orders end here.
 const LARGEST: u32 = 256;
@@ -50,6 +52,53 @@ impl Law {
             epsilon,
             delta,
         })
+    }
+}
+
+/// Adds independent normal noise to every value of a sum over a random sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledGaussian {
+    std: f64,
+    law: Law,
+    unit: &'static str,
+}
+
+impl SampledGaussian {
+    /// Noise of standard deviation `std` on a sum that one `unit` moves by at most `sensitivity` in Euclidean length where it is in the
+    /// sample, which it is with probability `rate`; the epsilon of one release is stated at `delta`.
+    ///
+    /// # Errors
+    ///
+    /// When `std` or `sensitivity` is not finite and positive, and as [`Law::sampled_normal`] for their ratio and the others.
+    pub fn new(
+        std: f64,
+        sensitivity: f64,
+        (sampling, rate): (Sampling, f64),
+        delta: f64,
+        unit: &'static str,
+    ) -> Result<Self, ParameterError> {
+        positive("std", std)?;
+        positive("sensitivity", sensitivity)?;
+        let law = Law::sampled_normal(sampling, rate, sensitivity / std, delta)?;
+        Ok(SampledGaussian { std, law, unit })
+    }
+}
+
+impl Mechanism for SampledGaussian {
+    type Input = [f64];
+    type Release = Vec<f64>;
+
+    /// Draws two `u64` for each value, in index order. Values must be finite.
+    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+        with_noise(values, self.std, rng)
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        self.law.cost(self.unit)
+    }
+
+    fn law(&self) -> Law {
+        self.law
     }
 }
 
@@ -268,6 +317,20 @@ mod tests {
             let delta = excess.sum::<f64>() * scale;
             assert!((delta / 1e-5 - 1.0).abs() < 1e-3, "{rate} {noise}: {delta}");
         }
+    }
+
+    /// The noise is that of the mechanism without a sample; what it costs is not.
+    #[test]
+    fn a_sample_changes_the_price_and_not_the_noise() {
+        use folkmoot_draws::SeedableRng;
+        let sampled = SampledGaussian::new(2.0, 1.0, (Sampling::Poisson, 0.1), 1e-5, "one client").unwrap();
+        let alone = Gaussian::new(2.0, 1.0, 1e-5, "one client").unwrap();
+        let [mut rng, mut twin] = [3, 3].map(SimRng::seed_from_u64);
+        let values = [1.0, -5.0, 0.0];
+        assert_eq!(sampled.release(&values, &mut rng), alone.release(&values, &mut twin));
+        assert!(sampled.cost().epsilon < 0.5 * alone.cost().epsilon && sampled.cost().unit == "one client");
+        assert!(sampled.release(&[f64::NAN], &mut rng).is_err());
+        assert!(SampledGaussian::new(0.0, 1.0, (Sampling::Poisson, 0.1), 1e-5, "").is_err());
     }
 
     #[test]

@@ -127,6 +127,10 @@ impl RoundStrategy for FedAvg {
 
     fn order(&self, _: Round, (): &()) {}
 
+    fn tells_model_alone(&self) -> bool {
+        true
+    }
+
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
         Trained::model(match task.dry_run() {
             true => task.parameters.to_vec(),

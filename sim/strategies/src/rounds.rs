@@ -20,6 +20,7 @@
 //!   ([`RoundStrategy::n_fixed`]). Then the first round asks for statistics, adds them up, under secure aggregation if that is on, and
 //!   trains nothing. What they come to is sent with every model, so that whoever joins later has it, and never comes back. Adding up
 //!   what a client holds takes no time on its device.
+//! - **Private** rounds bound what one client can do to the model and add noise; `private` says who is protected from whom.
 //! - **Secure aggregation** hides single updates from the server; `secure` has its messages and what is real about it.
 //!
 //! What a client trains depends on the model it was sent, its shard, and the stream named by client and round alone.
@@ -36,6 +37,9 @@ mod coding;
 #[cfg(test)]
 mod coding_tests;
 pub mod message;
+mod private;
+#[cfg(test)]
+mod private_tests;
 mod rule;
 #[cfg(test)]
 mod rule_tests;
@@ -52,6 +56,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
+pub use private::{NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
@@ -63,6 +68,7 @@ use coding::{Learned, Sent};
 use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::Value;
 use message::{Down, Up};
 use serde::{Deserialize, Serialize};
@@ -185,6 +191,12 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// updates together, `model` the present one. Default: it is taken as it is.
     fn settle(&self, _collected: &mut Self::Collected, _model: &[f32], mean: Vec<f64>, _weight: f64) -> Vec<f64> {
         mean
+    }
+
+    /// Whether all that clients tell of what they hold is the model that they have trained, so that a bound of its change bounds all. Default:
+    /// no, and training cannot be private.
+    fn tells_model_alone(&self) -> bool {
+        false
     }
 
     /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
@@ -314,6 +326,7 @@ impl<R: RoundStrategy> Rounds<R> {
                 "protocol.up: must be Plain here, where an update is one of several models and no change of what was sent".to_owned(),
             ));
         }
+        Rounds::check_private(&task, &protocol)?;
         if protocol.completeness.partial_prob > 0.0 && task.passes() < 2 {
             return Err(StrategyError(
                 "protocol.completeness: a client's training is a single pass, which has no parts; raise training.epochs if this system has \
@@ -445,6 +458,17 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 "protocol.aggregation.size: must be at most {n_clients} (clients), got {size}"
             )));
         }
+        let is_drawn = matches!(setup.world.cohort, CohortSpec::Poisson { .. });
+        if is_drawn && self.is_buffered() {
+            return Err(StrategyError(
+                "cohort: must be All, Size or Fraction with protocol.aggregation: Buffered or Mixed, where as many train at a time".to_owned(),
+            ));
+        }
+        if self.protocol.private.is_on() && needed < asked {
+            return Err(StrategyError(
+                "cohort.over_select: must be 1 with protocol.private; whom one client is faster than would depend on it".to_owned(),
+            ));
+        }
         if self.is_secure() && asked > secure::MAX_CLIENTS {
             return Err(StrategyError(format!(
                 "protocol.secure: takes at most {} clients a round, got {asked}; ask fewer with cohort",
@@ -527,6 +551,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let weights = MechanismInfo {
             mechanism: match self.protocol.secure {
+                _ if self.protocol.private.has_shares() => "normal noise: shares, on the sum of changes",
                 Secure::Off => "none: weights",
                 Secure::Pairwise { .. } => "none: sum of weights",
             }
@@ -543,6 +568,6 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             ..weights.clone()
         });
         let all = std::iter::once(weights).chain(self.task.mechanisms());
-        all.chain(statistics).collect()
+        all.chain(statistics).chain(self.protocol.private.mechanism()).collect()
     }
 }

@@ -47,7 +47,12 @@ impl<S: Strategy> Run<'_, '_, S> {
         scores.extend(numbers.presence_scores());
         scores.extend(numbers.privacy_scores());
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
-        let privacy = privacy::rows(self.env.mechanisms, self.env.shares.n_clients(), parts);
+        let privacy = privacy::rows(
+            self.env.mechanisms,
+            self.env.shares.n_clients(),
+            &self.server.record.charged,
+            parts,
+        );
         let at_end = End {
             strategy: ground.strategy,
             server: self.server.state.as_ref().expect(SERVER_IS_HERE),

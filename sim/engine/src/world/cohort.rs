@@ -1,6 +1,6 @@
 //! Cohorts: whom the server asks to take part in a round.
 
-use folkmoot_draws::{Purpose, Streams, draw_first};
+use folkmoot_draws::{Purpose, Streams, draw_first, unit};
 use folkmoot_metrics::{ClientId, Round};
 use folkmoot_parts::{Rules, part};
 
@@ -29,6 +29,12 @@ pub enum CohortSpec {
         #[part(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
+    /// Each client by a coin of its own, so that a round may ask nobody. The round waits for all that are asked.
+    Poisson {
+        /// The probability that a client is asked.
+        #[part(required, above = 0, at_most = 1)]
+        rate: f64,
+    },
 }
 
 impl CohortSpec {
@@ -40,10 +46,10 @@ impl CohortSpec {
         }
     }
 
-    /// With how many results a round of `n_clients` clients is complete.
+    /// With how many results a round of `n_clients` clients is complete; more than are asked where that is drawn.
     pub fn needed(&self, n_clients: u32) -> u32 {
         match *self {
-            CohortSpec::All => n_clients,
+            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
             CohortSpec::Size { n, .. } => n.min(n_clients),
             CohortSpec::Fraction { share, .. } => {
                 ((share * f64::from(n_clients)).round() as u32).clamp(1, n_clients.max(1))
@@ -51,10 +57,18 @@ impl CohortSpec {
         }
     }
 
-    /// How many of `n_clients` clients are asked.
+    /// How many of `n_clients` clients are asked on average.
+    pub fn mean_asked(&self, n_clients: u32) -> f64 {
+        match *self {
+            CohortSpec::Poisson { rate } => rate * f64::from(n_clients),
+            _ => f64::from(self.asked(n_clients)),
+        }
+    }
+
+    /// How many of `n_clients` clients are asked, at most.
     pub fn asked(&self, n_clients: u32) -> u32 {
         match *self {
-            CohortSpec::All => n_clients,
+            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
             CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } => {
                 (f64::from(self.needed(n_clients)) * over_select)
                     .ceil()
@@ -63,7 +77,7 @@ impl CohortSpec {
         }
     }
 
-    /// The clients asked in `round`, ascending. Draws one index per client asked, from the round's own stream.
+    /// The clients asked in `round`, ascending. Draws one index per client asked, or a coin per client, from the round's own stream.
     pub fn sample(&self, n_clients: u32, round: Round, streams: Streams) -> Vec<ClientId> {
         if *self == CohortSpec::All {
             return (0..n_clients).map(ClientId).collect();
@@ -71,6 +85,10 @@ impl CohortSpec {
         let asked = self.asked(n_clients) as usize;
         let mut rng = streams.party(Purpose(*b"cohort  "), folkmoot_metrics::Party::Server, round);
         let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
+        if let CohortSpec::Poisson { rate } = *self {
+            ids.retain(|_| unit(&mut rng) < rate);
+            return ids;
+        }
         draw_first(&mut rng, &mut ids, asked);
         ids.truncate(asked);
         ids.sort_unstable();
@@ -102,6 +120,25 @@ mod tests {
             .len(),
             1
         );
+    }
+
+    /// Sizes spread as those of coins do: mean `q N`, variance `q (1 − q) N`, within 4 standard errors.
+    #[test]
+    fn coins_draw_cohorts_of_every_size() {
+        let spec = CohortSpec::Poisson { rate: 0.2 };
+        let sizes: Vec<f64> = (0..4000)
+            .map(|round| spec.sample(10, Round(round), Streams::new(1)).len() as f64)
+            .collect();
+        let mean = sizes.iter().sum::<f64>() / 4000.0;
+        let variance = sizes.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / 4000.0;
+        assert!(
+            (mean - spec.mean_asked(10)).abs() < 4.0 * (1.6f64 / 4000.0).sqrt(),
+            "{mean}"
+        );
+        assert!((variance - 1.6).abs() < 0.2, "{variance}");
+        assert!(sizes.contains(&0.0));
+        let all = CohortSpec::Poisson { rate: 1.0 };
+        assert_eq!(all.sample(10, Round(0), Streams::new(1)).len(), 10);
     }
 
     #[test]

@@ -271,7 +271,8 @@ impl Server {
             return;
         }
         let cohort = cx.cohort();
-        let (asked, needed) = (cohort.len() as u64, u64::from(cx.needed()));
+        let asked = cohort.len() as u64;
+        let needed = u64::from(cx.needed()).min(asked);
         let budget = Budget {
             left: system.params.walk_length,
             epsilon: system.params.epsilon_encoder as f32,

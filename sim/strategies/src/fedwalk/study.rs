@@ -52,7 +52,7 @@ impl Study<FedWalk> for Watch {
         direction: Direction,
     ) -> Option<f64> {
         let devices = system.n_nodes() as f64;
-        let walks = f64::from(setup.world.cohort.asked(setup.n_clients));
+        let walks = setup.world.cohort.mean_asked(setup.n_clients);
         match (kind.name, direction) {
             ("group_plan" | "dictionary" | "tree_and_matrix", Direction::Downlink) => Some(devices),
             ("degree_vector" | "ordered_matrix", Direction::Uplink) => Some(devices),
@@ -128,7 +128,7 @@ impl Watch {
         }
         let (l, p) = (system.params.walk_length, system.params.predictor_prob);
         if system.params.self_hop == SelfHop::Message {
-            let asked = f64::from(end.setup.world.cohort.asked(end.setup.n_clients));
+            let asked = end.setup.world.cohort.mean_asked(end.setup.n_clients);
             let n_walks = asked * f64::from(system.params.walks_per_node);
             let error = (self.connected_share * theory::message_variance(l, p) / n_walks).sqrt();
             for (label, form) in [

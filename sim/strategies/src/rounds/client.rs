@@ -1,7 +1,7 @@
 //! The client's side of rounds.
 
 use super::coding::{Learned, Sent};
-use super::message::{Down, Extra, Packed, Up, Weights};
+use super::message::{Down, Extra, Packed, Up, Weights, first_not_finite};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
 use super::{COUNTERS, Done, Left, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
@@ -304,13 +304,23 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             cx.send(Up::Extra(extra));
         }
         let weight = rounds.protocol.weight(rounds.task.n_samples(shard));
-        let message = match values {
-            Ok(values) => self.masked(&values, weight, me),
-            Err((index, bits)) => Up::Withdrawal(index, bits),
+        let n = self.roster.len();
+        let share = rounds.protocol.private.share(n, rounds.protocol.threshold(n));
+        let message = match (values, share) {
+            (Ok(values), Some(noise)) if first_not_finite(&values).is_none() => {
+                let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+                let noisy = cx.release(SENT, &noise, &values).expect("values are finite");
+                self.masked(&noisy, weight, me)
+            }
+            (Ok(values), share) => {
+                let message = self.masked(&values, weight, me);
+                if matches!(message, Up::Masked(_)) && share.is_none() {
+                    cx.unprotected(SENT, ());
+                }
+                message
+            }
+            (Err((index, bits)), _) => Up::Withdrawal(index, bits),
         };
-        if matches!(message, Up::Masked(_)) {
-            cx.unprotected(SENT, ());
-        }
         cx.send(message);
         Some(left)
     }

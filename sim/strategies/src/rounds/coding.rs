@@ -5,6 +5,7 @@
 //! packed one.
 
 use super::message::{Packed, Weights, first_not_finite};
+use super::private::cut;
 use super::{RoundStrategy, Rounds};
 use folkmoot_codecs::{Damaged, Shape, feedback, n_values, remember};
 use folkmoot_draws::SimRng;
@@ -80,6 +81,10 @@ impl<R: RoundStrategy> Rounds<R> {
     ) -> Learned {
         let codec = &*self.protocol.up;
         let n = self.task.n_trainable();
+        // What the server sees one by one it cuts itself, after any codec.
+        if self.is_secure() && self.protocol.private.is_on() {
+            cut(before, &mut after, self.protocol.private.clip());
+        }
         if self.sends_changes() || !codec.is_plain() {
             let n_changes = if self.sends_changes() { after.len() } else { n };
             after[..n_changes]

@@ -1,5 +1,6 @@
 //! The settings of rounds, as a card writes them.
 
+use super::private::Private;
 use super::{Rule, ServerOptimiser};
 use folkmoot_codecs::Codec;
 use folkmoot_draws::{SimRng, index, unit};
@@ -29,6 +30,8 @@ pub struct Protocol {
     pub completeness: Completeness,
     /// Whether the server may see single updates.
     pub secure: Secure,
+    /// Whether training hides what single clients hold.
+    pub private: Private,
     /// How the model is sent to clients: as it is, or with fewer bits a number.
     pub down: Chosen<dyn Codec>,
     /// How what a client has learned is sent: as it is, or the change of the model, packed.
@@ -173,6 +176,8 @@ impl Protocol {
     /// How much an update counts that was learned from so many samples.
     pub(super) fn weight(&self, n_samples: u32) -> f64 {
         match self.weighting {
+            // Who has no sample makes no change, and nobody is to learn that.
+            _ if self.private.is_on() => 1.0,
             Weighting::Samples => f64::from(n_samples),
             Weighting::Uniform => f64::from(n_samples.min(1)),
         }
@@ -238,6 +243,7 @@ impl Protocol {
             let rule = "must be Plain with aggregation: Mixed, which takes models and not their changes; Buffered(size: 1) takes these";
             rules.require(self.up.is_plain() || !is_mixed, "up", rule);
         }
+        Private::rules(self, rules);
         if self.secure != Secure::Off {
             if !rules.is_broken("up") {
                 let adds_up = self.up.is_plain() || self.up.common(1, 0).is_some();

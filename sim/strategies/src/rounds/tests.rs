@@ -161,6 +161,10 @@ impl RoundStrategy for Toy {
         Ok(())
     }
 
+    fn tells_model_alone(&self) -> bool {
+        !self.with_extras
+    }
+
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let info = |name: &str| MechanismInfo {
             mechanism: name.to_owned(),

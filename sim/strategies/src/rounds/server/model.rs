@@ -1,6 +1,7 @@
 //! The global model, and how updates move it.
 
 use super::super::message::{Down, Packed, Weights, first_not_finite};
+use super::super::private::factor;
 use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
@@ -221,6 +222,39 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         }
         self.step(combined, weight);
         true
+    }
+
+    /// Moves the model by all updates of a private round, each cut to its length, in ascending order of their clients.
+    pub(super) fn take_in_private(&mut self, mut updates: Vec<Received>) -> Result<(), StrategyError> {
+        updates.sort_by_key(|received| received.client);
+        let clip = self.rounds.protocol.private.clip();
+        let model = &self.global.parameters;
+        let mut sum = vec![0.0; model.len()];
+        for received in &updates {
+            let factor = factor(model, &received.weights, clip);
+            for ((sum, x), y) in sum.iter_mut().zip(&**model).zip(&received.weights) {
+                let (x, y) = (f64::from(*x), f64::from(*y));
+                // As it is, to the bit, where nothing is cut.
+                *sum += if factor < 1.0 { x + factor * (y - x) } else { y };
+            }
+        }
+        self.step_private(sum, updates.len() as f64)
+    }
+
+    /// Moves the model by a sum of `n` models whose changes have been cut: whoever is missing of those expected counts as unchanged.
+    pub(super) fn step_private(&mut self, mut sum: Vec<f64>, n: f64) -> Result<(), StrategyError> {
+        let expected = self.cx.cohort_spec().mean_asked(self.cx.n_clients());
+        let missing = expected - n;
+        if missing != 0.0 {
+            let model = self.global.parameters.iter();
+            sum.iter_mut()
+                .zip(model)
+                .for_each(|(sum, x)| *sum += missing * f64::from(*x));
+        }
+        let mut mean = self.rounds.release_sum(sum, self.cx)?;
+        mean.iter_mut().for_each(|x| *x /= expected);
+        self.step(mean, expected);
+        Ok(())
     }
 
     /// Ends the opening with the sums of what clients told.

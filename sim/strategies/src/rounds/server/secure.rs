@@ -214,6 +214,14 @@ impl Masked {
                 turn.fix(sums.as_ref().map(|(sums, _)| &sums[..]))?;
                 true
             }
+            // What shares of noise there were is in the sum; the server's own comes with none, too.
+            None if turn.rounds.protocol.private.has_shares() => false,
+            sums if turn.rounds.protocol.private.is_on() => {
+                let nothing = || (vec![0.0; turn.global.parameters.len()], 0.0);
+                let (sums, n) = sums.unwrap_or_else(nothing);
+                turn.step_private(sums, n)?;
+                true
+            }
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
                 let sums = turn.rounds.spread(sums, &turn.global.parameters, turn.cx.round());

@@ -124,6 +124,10 @@ impl Synchronous {
             staleness_mean: 0.0,
         };
         let is_taken = match turn.rounds.is_opening(round) {
+            false if turn.rounds.protocol.private.is_on() => {
+                turn.take_in_private(updates)?;
+                true
+            }
             false => turn.take_in(updates),
             true => {
                 statistics.sort_by_key(|(client, _)| *client);

@@ -1,0 +1,236 @@
+//! Privacy of whole clients in training: what one can do to the model is bounded, and noise hides the rest.
+//!
+//! Each client's change of the model is cut to a length, all numbers together, every change counts as much, and normal noise is added to their
+//! sum. The model moves by the sum over as many clients as are asked *on average*: by how many have come it would tell who was there. A round
+//! that nobody answers releases its noise all the same.
+//!
+//! H. B. McMahan, D. Ramage, K. Talwar and L. Zhang. Learning Differentially Private Recurrent Language Models. ICLR 2018, algorithm 1 with flat
+//! clipping and the estimator of a fixed denominator. <https://arxiv.org/abs/1710.06963>
+//!
+//! | noise | who must be trusted | what is charged |
+//! |---|---|---|
+//! | at the server | the server | every client, for every round, by the law of a random sample: others see models, and not who was asked |
+//! | at the clients | nobody but the clients | who sends, when it sends, without a sample: the server knows whom it asked |
+//!
+//! - **Neighbours.** With `cohort: Poisson` and `All`, that a client is there or not: the sum moves by the clip. With cohorts of a fixed size,
+//!   that one client is another: it moves by twice the clip. Noise at clients: that a client sends its change or none.
+//! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of the variance. Who drops out afterwards takes its share
+//!   along. A client knows no more, when it sends, than that the threshold of them must stay, so it is charged for the noise of so many.
+//! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the guarantees are those of real numbers.
+
+use super::{Protocol, RoundStrategy, Rounds, Secure};
+use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::CohortSpec;
+use folkmoot_parts::{Rules, part};
+use folkmoot_privacy::{DELTA, Gaussian, NoPrivacy, SampledGaussian, Sampling};
+
+/// Whether training hides what single clients hold.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Private {
+    /// No: updates count as they are.
+    #[default]
+    Off,
+    /// Whole clients (McMahan et al. 2018): changes of the model are cut to a length, and noise is added to their sum.
+    Clients {
+        /// The greatest length (Euclidean, of all numbers together) of a client's change; left out, there is no limit.
+        #[part(above = 0, in = 1e-6..=1e6)]
+        clip: Option<f64>,
+        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects nothing.
+        #[part(default = 1.0, in = 0..=1e6)]
+        noise_multiplier: f64,
+        /// Who adds it.
+        noise_at: NoiseAt,
+    },
+}
+
+/// Who adds noise.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseAt {
+    /// The server, to the sum.
+    #[default]
+    Server,
+    /// Each client a share, under secure aggregation.
+    Clients,
+}
+
+/// What a charge is about.
+const UNIT: &str = "one client";
+
+impl Private {
+    pub(super) fn is_on(self) -> bool {
+        self != Private::Off
+    }
+
+    /// The greatest length of a change.
+    pub(super) fn clip(self) -> f64 {
+        match self {
+            Private::Clients { clip: Some(clip), .. } => clip,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Over the clip, if noise is added.
+    fn noise(self) -> Option<(NoiseAt, f64)> {
+        match self {
+            Private::Clients {
+                noise_multiplier,
+                noise_at,
+                ..
+            } => (noise_multiplier > 0.0).then_some((noise_at, noise_multiplier)),
+            Private::Off => None,
+        }
+    }
+
+    /// Whether the sum that the server learns has its noise already.
+    pub(super) fn has_shares(self) -> bool {
+        matches!(self.noise(), Some((NoiseAt::Clients, _)))
+    }
+
+    /// The noise that the server adds to a sum over a cohort of `n_clients`; `None` where nothing protects.
+    fn at_server(self, cohort: CohortSpec, n_clients: u32) -> Option<SampledGaussian> {
+        let (NoiseAt::Server, noise) = self.noise()? else {
+            return None;
+        };
+        let (sampling, moves) = match cohort {
+            CohortSpec::All | CohortSpec::Poisson { .. } => (Sampling::Poisson, 1.0),
+            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => (Sampling::FixedSize, 2.0),
+        };
+        let rate = (cohort.mean_asked(n_clients) / f64::from(n_clients)).min(1.0);
+        let clip = self.clip();
+        let made = SampledGaussian::new(noise * clip, moves * clip, (sampling, rate), DELTA, UNIT);
+        Some(made.expect("rules of the protocol"))
+    }
+
+    /// A client's share of the noise where `n` take part, of whom at least `fewest` stay: the noise of those is `sqrt(fewest)` times as large,
+    /// which is as if the clip were so much smaller.
+    pub(super) fn share(self, n: usize, fewest: usize) -> Option<Gaussian> {
+        let (NoiseAt::Clients, noise) = self.noise()? else {
+            return None;
+        };
+        let (clip, root) = (self.clip(), |n: usize| (n as f64).sqrt());
+        let made = Gaussian::new(noise * clip / root(n), clip / root(fewest), DELTA, UNIT);
+        Some(made.expect("rules of the protocol"))
+    }
+
+    /// The mechanism of its own in the ledger; noise at clients stands in the place of the weights.
+    pub(super) fn mechanism(self) -> Option<MechanismInfo> {
+        let mechanism = match self.noise() {
+            _ if !self.is_on() => return None,
+            Some((NoiseAt::Clients, _)) => return None,
+            Some((NoiseAt::Server, _)) => "normal noise: sum of changes",
+            None => "none: sum of changes",
+        };
+        Some(MechanismInfo {
+            mechanism: mechanism.to_owned(),
+            unit: UNIT.to_owned(),
+            claimed: None,
+        })
+    }
+
+    /// What ties it to the other settings.
+    pub(super) fn rules(protocol: &Protocol, rules: &mut Rules) {
+        let Private::Clients {
+            clip, noise_multiplier, ..
+        } = protocol.private
+        else {
+            return;
+        };
+        let is_secure = protocol.secure != Secure::Off;
+        let noise = noise_multiplier == 0.0 || noise_multiplier >= 1e-3;
+        rules.require(
+            noise,
+            "private.noise_multiplier",
+            "must be 0 or at least 0.001".to_owned(),
+        );
+        let mut require = |holds: bool, field: &str, rule: &str| rules.require(holds, field, rule.to_owned());
+        let is_bounded = clip.is_some() || noise_multiplier == 0.0;
+        require(
+            is_bounded,
+            "private.clip",
+            "is needed for noise, whose size is a multiple of it",
+        );
+        let is_hidden = is_secure || !protocol.private.has_shares();
+        let rule =
+            "must be Server with secure: Off; a share of the noise is too little for an update that is seen by itself";
+        require(is_hidden, "private.noise_at", rule);
+        let rule = "needs weighting: Uniform; by its samples one client could count for many";
+        require(protocol.weighting == super::Weighting::Uniform, "private", rule);
+        let rule = "needs aggregation: Synchronous; the number of changes in a sum is to be that of a cohort";
+        require(protocol.aggregation == super::Aggregation::Synchronous, "private", rule);
+        let rule = "must be 1 with private: a round moves the model however many answer";
+        require(protocol.min_updates == 1, "min_updates", rule);
+        let rule = "must be Mean with private: what another rule makes of updates is not bounded by their length";
+        let is_mean = rules.is_broken("rule") || protocol.rule.is_mean();
+        rules.require(is_mean, "rule", rule.to_owned());
+        if !rules.is_broken("up") {
+            let rule = "must be a codec without feedback with private: what one round holds back comes in another, beyond its clip";
+            rules.require(!protocol.up.feeds_back(), "up", rule.to_owned());
+            let rule =
+                "must be Plain with private and secure: what a codec does to a change after its clip may lengthen it";
+            rules.require(!is_secure || protocol.up.is_plain(), "up", rule.to_owned());
+        }
+        if !rules.is_broken("down") {
+            let rule = "must be Plain with private and secure: a change is cut from the model that the server has";
+            rules.require(!is_secure || protocol.down.is_plain(), "down", rule.to_owned());
+        }
+    }
+}
+
+impl<R: RoundStrategy> Rounds<R> {
+    /// Whether what is trained can be private, and the reason if not.
+    pub(super) fn check_private(task: &R, protocol: &Protocol) -> Result<(), StrategyError> {
+        let why = if !protocol.private.is_on() {
+            return Ok(());
+        } else if !task.tells_model_alone() || task.n_update() != task.n_parameters() {
+            "clients of this system tell more than a change of one model, which no clip bounds; use FedAvg"
+        } else if task.n_trainable() < task.n_parameters() {
+            "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it"
+        } else {
+            return Ok(());
+        };
+        Err(StrategyError(format!("protocol.private: must be Off: {why}")))
+    }
+
+    /// The server's own release, behind all others.
+    fn noise_channel(&self) -> Channel {
+        Channel::new(1 + self.task().mechanisms().len(), Purpose(*b"rd-noise"))
+    }
+
+    /// What the server makes of a sum over its cohort: with its noise, unless that is in it.
+    pub(super) fn release_sum(
+        &self,
+        sum: Vec<f64>,
+        cx: &mut ServerContext<'_, Self>,
+    ) -> Result<Vec<f64>, StrategyError> {
+        if self.protocol().private.has_shares() {
+            return Ok(sum);
+        }
+        let (cohort, n_clients) = (cx.cohort_spec(), cx.n_clients());
+        match self.protocol().private.at_server(cohort, n_clients) {
+            Some(noise) => cx.release(self.noise_channel(), &noise, &sum),
+            None => cx.release(self.noise_channel(), &NoPrivacy::<[f64]>::new(), &sum),
+        }
+    }
+}
+
+/// By how much a change is to be shortened, at most 1.
+pub(super) fn factor(model: &[f32], update: &[f32], clip: f64) -> f64 {
+    let square = |(x, y): (&f32, &f32)| (f64::from(*y) - f64::from(*x)) * (f64::from(*y) - f64::from(*x));
+    let norm = model.iter().zip(update).map(square).sum::<f64>().sqrt();
+    if norm > clip { clip / norm } else { 1.0 }
+}
+
+/// Cuts the change from `model` to `update` to a length. What rounding then adds to it is taken off again, so that it is never longer.
+pub(super) fn cut(model: &[f32], update: &mut [f32], clip: f64) {
+    let full = update.to_vec();
+    let (mut factor_now, mut slack) = (factor(model, update, clip), 1e-7);
+    while factor(model, update, clip) < 1.0 {
+        for ((x, y), full) in model.iter().zip(&mut *update).zip(&full) {
+            *y = (f64::from(*x) + factor_now * (f64::from(*full) - f64::from(*x))) as f32;
+        }
+        factor_now *= (1.0f64 - slack).max(0.0);
+        slack *= 2.0;
+    }
+}

@@ -1,0 +1,310 @@
+//! Private rounds: what is cut, what noise there is, what is charged, and that nothing else changes.
+
+use super::private::{cut, factor};
+use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play};
+use super::*;
+use folkmoot_codecs::TopK;
+use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::DropoutSpec;
+use folkmoot_parts::Chosen;
+use folkmoot_privacy::{Accountant, Law, Sampling};
+use proptest::prelude::*;
+
+fn clients(clip: Option<f64>, noise_multiplier: f64, noise_at: NoiseAt) -> Private {
+    Private::Clients {
+        clip,
+        noise_multiplier,
+        noise_at,
+    }
+}
+
+fn with(private: Private, rounds: u32) -> Protocol {
+    Protocol {
+        weighting: Weighting::Uniform,
+        private,
+        ..protocol(rounds)
+    }
+}
+
+fn masked(protocol: Protocol) -> Protocol {
+    Protocol {
+        secure: Secure::Pairwise { threshold: 0.6 },
+        ..protocol
+    }
+}
+
+/// Everybody has a sample.
+fn samples(n_clients: u32) -> Toy {
+    Toy {
+        least_samples: 1,
+        ..toy(n_clients)
+    }
+}
+
+fn asked(cohort: CohortSpec) -> World {
+    World {
+        cohort,
+        ..World::ideal()
+    }
+}
+
+fn bits(outcome: &Outcome) -> Vec<u64> {
+    let mut all: Vec<u64> = firsts(outcome).iter().map(|x| x.to_bits()).collect();
+    all.push(number(outcome, "second").to_bits());
+    all
+}
+
+#[test]
+fn without_a_limit_and_without_noise_it_is_the_uniform_mean_to_the_bit() {
+    let bare = clients(None, 0.0, NoiseAt::Server);
+    for world in [
+        asked(CohortSpec::All),
+        asked(CohortSpec::Size { n: 4, over_select: 1.0 }),
+    ] {
+        for secured in [|protocol| protocol, masked] {
+            let plain = play(samples(7), secured(with(Private::Off, 5)), &world);
+            let open = play(samples(7), secured(with(bare, 5)), &world);
+            assert_eq!(bits(&plain), bits(&open));
+            let row = open.privacy.last().unwrap();
+            assert_eq!((row.mechanism.as_str(), row.releases), ("none: sum of changes", 35));
+            assert_eq!((row.epsilon_worst_client, row.epsilon_renyi), (f64::INFINITY, None));
+        }
+    }
+}
+
+/// Client `c` changes both numbers by `c + 1`, a length of `(c + 1) sqrt(2)`; all but the first are cut to `sqrt(2)`, which is 1 each.
+#[test]
+fn no_client_moves_the_model_by_more_than_the_clip() {
+    let cut = clients(Some(2f64.sqrt()), 0.0, NoiseAt::Server);
+    for secured in [|protocol| protocol, masked] {
+        let outcome = play(samples(5), secured(with(cut, 3)), &World::ideal());
+        for (got, expected) in firsts(&outcome).into_iter().zip([1.0, 2.0, 3.0]) {
+            assert!((got - expected).abs() < 1e-6, "{got}, not {expected}");
+        }
+    }
+}
+
+/// The divisor is the mean cohort, `q N = 4`, whoever was drawn: each that answers moves the model by a quarter.
+#[test]
+fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
+    let world = asked(CohortSpec::Poisson { rate: 0.1 });
+    let cut = clients(Some(2f64.sqrt()), 0.0, NoiseAt::Server);
+    let outcome = play(samples(40), with(cut, 200), &world);
+    let mut before = 0.0;
+    for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+        assert_eq!(row.completed, row.cohort);
+        assert!((now - before - row.cohort as f64 / 4.0).abs() < 1e-4, "{row:?}");
+        before = now;
+    }
+    assert!(outcome.rounds.iter().any(|row| row.cohort == 0));
+}
+
+/// The clients' changes are cut to next to nothing: what is left is noise of `z S / (q N)` each round, in empty rounds too.
+#[test]
+fn noise_has_its_size_whoever_comes() {
+    let (clip, z) = (1e-3, 3.0);
+    for (cohort, secured, at) in [
+        (
+            CohortSpec::Poisson { rate: 0.05 },
+            (|protocol| protocol) as fn(Protocol) -> Protocol,
+            NoiseAt::Server,
+        ),
+        (CohortSpec::Poisson { rate: 0.05 }, masked, NoiseAt::Server),
+        (CohortSpec::Size { n: 5, over_select: 1.0 }, masked, NoiseAt::Clients),
+    ] {
+        let n_rounds = 1500;
+        let outcome = play(
+            samples(20),
+            secured(with(clients(Some(clip), z, at), n_rounds)),
+            &asked(cohort),
+        );
+        let std = z * clip / cohort.mean_asked(20);
+        let mut before = 0.0;
+        let mut steps = Vec::new();
+        for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+            let drift = row.completed as f64 * clip / 2f64.sqrt() / cohort.mean_asked(20);
+            steps.push((now - before - drift) / std);
+            before = now;
+        }
+        let n = steps.len() as f64;
+        let (mean, square) = (
+            steps.iter().sum::<f64>() / n,
+            steps.iter().map(|x| x * x).sum::<f64>() / n,
+        );
+        assert!(mean.abs() < 4.0 / n.sqrt(), "{cohort:?}: mean {mean}");
+        assert!(
+            (square - 1.0).abs() < 4.0 * (2.0 / n).sqrt(),
+            "{cohort:?}: variance {square}"
+        );
+        assert!(steps.iter().all(|step| *step != 0.0));
+    }
+}
+
+fn total(law: Law, n: u64) -> Option<f64> {
+    let mut accountant = Accountant::new(1e-5).unwrap();
+    let place = accountant.law(law);
+    accountant.totals(&[(place, n)]).renyi
+}
+
+/// Every client pays for every round by the law of its cohort; the rows of a published accountant.
+#[test]
+fn noise_at_the_server_is_charged_by_the_sample() {
+    let charged = |cohort, z, rounds| {
+        let outcome = play(
+            samples(100),
+            with(clients(Some(1.0), z, NoiseAt::Server), rounds),
+            &asked(cohort),
+        );
+        let row = outcome.privacy.last().unwrap().clone();
+        assert_eq!(
+            (row.mechanism.as_str(), row.unit.as_str()),
+            ("normal noise: sum of changes", "one client")
+        );
+        assert_eq!(row.releases, u64::from(rounds) * 100);
+        // The server sees every update.
+        assert_eq!(
+            (outcome.privacy[0].mechanism.as_str(), outcome.privacy[0].epsilon_renyi),
+            ("none: weights", None)
+        );
+        row.epsilon_renyi.unwrap()
+    };
+    for (rate, z, rounds, expected) in [(0.1, 2.0, 100, 2.586652), (0.5, 4.0, 50, 4.322853)] {
+        let epsilon = charged(CohortSpec::Poisson { rate }, z, rounds);
+        assert!((epsilon - expected).abs() < 6e-7, "{epsilon}, not {expected}");
+    }
+    assert!((charged(CohortSpec::All, 5.0, 20) - 4.161912).abs() < 6e-7);
+    // Replacing one client moves the sum by twice the clip: noise of 4 clips is that of 2 sensitivities.
+    let epsilon = charged(
+        CohortSpec::Size {
+            n: 10,
+            over_select: 1.0,
+        },
+        4.0,
+        100,
+    );
+    assert!((epsilon - 5.379010).abs() < 6e-7, "{epsilon}");
+}
+
+/// Who sends pays for the noise of as few as may stay: 3 of 5 shares, and no less for being drawn.
+#[test]
+fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
+    let world = asked(CohortSpec::Size { n: 5, over_select: 1.0 });
+    let outcome = play(
+        samples(10),
+        masked(with(clients(Some(1.0), 4.0, NoiseAt::Clients), 20)),
+        &world,
+    );
+    let row = &outcome.privacy[0];
+    assert_eq!(
+        (row.mechanism.as_str(), row.releases),
+        ("normal noise: shares, on the sum of changes", 100)
+    );
+    assert_eq!(outcome.privacy.len(), 3, "and those of the toy");
+    let most = (0..10)
+        .map(|id| (0..20).filter(|round| drawn(&world, *round, id)).count())
+        .max()
+        .unwrap();
+    let law = Law::sampled_normal(Sampling::Poisson, 1.0, (5.0f64 / 3.0).sqrt() / 4.0, 1e-5).unwrap();
+    let expected = total(law, most as u64).unwrap();
+    // The same law at the accountant's orders between whole ones.
+    assert!((row.epsilon_renyi.unwrap() / expected - 1.0).abs() < 2e-2, "{row:?}");
+    assert!(row.epsilon_renyi.unwrap() < expected * (1.0 + 1e-9));
+}
+
+fn drawn(world: &World, round: u32, id: u32) -> bool {
+    let streams = folkmoot_draws::Streams::new(5);
+    world.cohort.sample(10, Round(round), streams).contains(&ClientId(id))
+}
+
+#[test]
+fn threads_and_windows_change_nothing() {
+    let world = World {
+        dropout: DropoutSpec {
+            prob: 0.2,
+            ..DropoutSpec::default()
+        },
+        cohort: CohortSpec::Poisson { rate: 0.3 },
+        deadline: Some(SimSpan::from_secs(60.0)),
+        ..slow()
+    };
+    for at in [NoiseAt::Server, NoiseAt::Clients] {
+        let protocol = || masked(with(clients(Some(1.0), 0.5, at), 6));
+        let print = |options| everything(try_play(samples(30), protocol(), &world, options).unwrap());
+        let first = print(Options::default());
+        for (threads, windows, wire_check) in [(2, true, true), (1, false, false)] {
+            let options = Options {
+                threads,
+                windows,
+                wire_check,
+                ..Options::default()
+            };
+            assert!(print(options) == first, "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn what_breaks_the_bound_is_refused() {
+    let broken = |protocol: Protocol| {
+        protocol
+            .broken()
+            .iter()
+            .map(|broken| broken.path.clone())
+            .collect::<Vec<_>>()
+    };
+    let server = |z| clients(Some(1.0), z, NoiseAt::Server);
+    assert!(broken(with(server(1.0), 3)).is_empty());
+    assert_eq!(broken(with(clients(None, 1.0, NoiseAt::Server), 3)), ["private.clip"]);
+    assert_eq!(broken(with(server(1e-9), 3)), ["private.noise_multiplier"]);
+    assert_eq!(
+        broken(with(clients(Some(1.0), 1.0, NoiseAt::Clients), 3)),
+        ["private.noise_at"]
+    );
+    let weighed = Protocol {
+        weighting: Weighting::Samples,
+        ..with(server(1.0), 3)
+    };
+    assert_eq!(broken(weighed), ["private"]);
+    let fed_back = Protocol {
+        up: Chosen::new(TopK {
+            share: 0.5,
+            feedback: true,
+            ..TopK::default()
+        }),
+        rule: Chosen::new(Median {}),
+        min_updates: 2,
+        ..with(server(1.0), 3)
+    };
+    assert_eq!(broken(fed_back), ["min_updates", "rule", "up"]);
+    let refused = |task: Toy| Rounds::new(task, with(server(1.0), 3)).err().unwrap().to_string();
+    let running = Toy {
+        n_statistics: 1,
+        ..samples(3)
+    };
+    assert!(refused(running).contains("batch normalisation"));
+    let telling = Toy {
+        with_extras: true,
+        ..samples(3)
+    };
+    assert!(refused(telling).contains("tell more"));
+    let hurried = asked(CohortSpec::Size { n: 2, over_select: 2.0 });
+    let error = try_play(samples(5), with(server(1.0), 3), &hurried, Options::default());
+    assert!(error.err().unwrap().to_string().contains("cohort.over_select"));
+}
+
+proptest! {
+    /// However coarse `f32` is beside the clip.
+    #[test]
+    fn a_change_that_is_cut_is_never_longer(
+        pairs in prop::collection::vec((-1e6f32..1e6, -1e3f32..1e3), 1..40), log_clip in -8f64..8.0,
+    ) {
+        let clip = libm::exp(log_clip);
+        let model: Vec<f32> = pairs.iter().map(|(x, _)| *x).collect();
+        let mut update: Vec<f32> = pairs.iter().map(|(x, add)| x + add).collect();
+        let before = update.clone();
+        let needs = factor(&model, &update, clip) < 1.0;
+        cut(&model, &mut update, clip);
+        prop_assert!(factor(&model, &update, clip) == 1.0);
+        prop_assert!(needs || update == before);
+    }
+}
