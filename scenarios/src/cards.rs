@@ -23,6 +23,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-avg/cuts-cora",
     "fed-avg/diurnal",
     "fed-avg/mutag",
+    "fed-avg/private",
     "fed-avg/protocols",
     "fed-avg/robust",
     "fed-avg/small",

@@ -31,6 +31,7 @@ pub const SHIPPED: &[(&str, &str, &str)] = &[
     shipped!("fedwalk"),
     shipped!("fgcl"),
     shipped!("gw-ldp"),
+    shipped!("methods"),
     shipped!("ppgm"),
 ];
 

@@ -40,6 +40,8 @@ RUNS = [
     ["run", "fed-avg/small", *ROUGH],
     ["run", "fed-avg/small", "strategy.protocol.aggregation=Buffered(size: 3)", *ROUGH],
     ["run", "fed-avg/small", "strategy.protocol.secure=Pairwise()", *ROUGH],
+    ["run", "fed-avg/private", "strategy.protocol.private=Clients(clip: 1)", "strategy.protocol.rounds=20"],
+    ["run", "federated/small", "strategy.method=Ditto", "strategy.protocol.up=TopK(share: 0.1)", *ROUGH],
     ["run", "scaffold/small"],
     ["run", "gw-ldp/small", "strategy.protocol.rounds=20"],
     ["run", "fgcl/small"],

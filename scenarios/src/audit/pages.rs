@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub fn summary(audited: &[Audited]) -> String {
     let mut page = String::from(
         "# Results\n\n\
-         What the shipped cards say of the four papers. This page and those in `results/` are written by the program from\n\
+         What the shipped cards say of what papers claim. This page and those in `results/` are written by the program from\n\
          `scenarios/claims/`: the claims, the rule that decides each, and what was measured, with seeds and fingerprints.\n\
          `folkmoot audit` holds them together again, `folkmoot audit --quick` in minutes without a data file, and\n\
          `folkmoot audit --from DIR` over runs of your own.\n\n\

@@ -13,6 +13,9 @@
 
 mod conv;
 mod data;
+mod hidden;
+#[cfg(test)]
+mod hidden_tests;
 mod network;
 mod rows;
 mod scale;

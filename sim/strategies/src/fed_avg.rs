@@ -131,7 +131,21 @@ impl RoundStrategy for FedAvg {
         true
     }
 
+    fn hides_items(&self) -> Result<(), &'static str> {
+        self.0.hides_items()
+    }
+
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+        if let Some(hidden) = task.hidden_items {
+            let (mut rng, mut releases) = (task.rng(), task.releases_of_items());
+            let rng = (!task.dry_run()).then_some(&mut rng);
+            let from = (task.shard, task.parameters, task.passes);
+            let parameters = self.0.train_hidden(from, hidden, rng, &mut releases);
+            return Trained {
+                receipt: releases.receipt(),
+                ..Trained::model(parameters)
+            };
+        }
         Trained::model(match task.dry_run() {
             true => task.parameters.to_vec(),
             false => self

@@ -56,7 +56,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::Extra;
-pub use private::{NoiseAt, Private};
+pub use private::{HiddenItems, NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::Server;
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
@@ -199,6 +199,16 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         false
     }
 
+    /// Whether training can take the gradient of each item by itself, cut it and hide it in noise, where [`Task::hidden_items`] asks for it; else why
+    /// not. Default: it cannot.
+    ///
+    /// # Errors
+    ///
+    /// The reason, with the way out.
+    fn hides_items(&self) -> Result<(), &'static str> {
+        Err("this system does not train on single items; use FedAvg on a set of graphs")
+    }
+
     /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         Vec::new()
@@ -217,6 +227,8 @@ pub struct Task<'s, 'a, R: RoundStrategy> {
     pub kept: Option<&'a R::Kept>,
     /// How many of its [`RoundStrategy::passes`] the client makes; all of them where it is left open.
     pub passes: Option<u32>,
+    /// How its training hides single items, if it is to; only where [`RoundStrategy::hides_items`].
+    pub hidden_items: Option<HiddenItems>,
     cx: &'a JobContext,
 }
 
@@ -229,6 +241,7 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
             parameters,
             kept: None,
             passes: None,
+            hidden_items: None,
             cx,
         }
     }
@@ -251,6 +264,11 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
     /// The stream of this client in this round for something else.
     pub fn rng_for(&self, purpose: Purpose) -> SimRng {
         self.cx.round_rng(purpose)
+    }
+
+    /// Releases of sums in which items are hidden, as the mechanism that stands in the place of the weights: the first.
+    pub fn releases_of_items(&self) -> Releases<'_> {
+        self.cx.releases(WEIGHTS)
     }
 
     /// Releases by the task's own mechanisms.
@@ -464,7 +482,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 "cohort: must be All, Size or Fraction with protocol.aggregation: Buffered or Mixed, where as many train at a time".to_owned(),
             ));
         }
-        if self.protocol.private.is_on() && needed < asked {
+        if self.protocol.private.hides_clients() && needed < asked {
             return Err(StrategyError(
                 "cohort.over_select: must be 1 with protocol.private; whom one client is faster than would depend on it".to_owned(),
             ));
@@ -510,6 +528,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         let mut trained = self.task.train(Task {
             kept: work.kept.as_deref(),
             passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
+            hidden_items: self.protocol.private.items(),
             ..Task::new(shard, &work.order, &model, cx)
         });
         let n_update = self.task.n_update();
@@ -549,14 +568,16 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let in_training = self.protocol.private.is_charged_in_training();
         let weights = MechanismInfo {
             mechanism: match self.protocol.secure {
+                _ if in_training => "normal noise: sums of gradients",
                 _ if self.protocol.private.has_shares() => "normal noise: shares, on the sum of changes",
                 Secure::Off => "none: weights",
                 Secure::Pairwise { .. } => "none: sum of weights",
             }
             .to_owned(),
-            unit: "one shard".to_owned(),
+            unit: if in_training { "one graph" } else { "one shard" }.to_owned(),
             claimed: None,
         };
         let statistics = (self.task.n_fixed() > 0).then(|| MechanismInfo {
@@ -565,7 +586,8 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 Secure::Pairwise { .. } => "none: sum of statistics",
             }
             .to_owned(),
-            ..weights.clone()
+            unit: "one shard".to_owned(),
+            claimed: None,
         });
         let all = std::iter::once(weights).chain(self.task.mechanisms());
         all.chain(statistics).chain(self.protocol.private.mechanism()).collect()

@@ -99,6 +99,11 @@ impl Network {
         }
     }
 
+    /// Whether graphs are classified, and not nodes.
+    pub(super) fn is_graph_level(&self) -> bool {
+        self.readout.is_some()
+    }
+
     /// The number of classes.
     pub fn n_classes(&self) -> usize {
         self.n_classes

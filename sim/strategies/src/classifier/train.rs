@@ -220,7 +220,13 @@ impl Classifier {
     }
 
     /// The gradient of the loss on `view`, on a tape that holds the model alone.
-    fn backward<'g>(&self, view: View<'g>, contrast: Option<Contrast<'_>>, tape: &mut Tape<'g>, rng: &mut SimRng) {
+    pub(super) fn backward<'g>(
+        &self,
+        view: View<'g>,
+        contrast: Option<Contrast<'_>>,
+        tape: &mut Tape<'g>,
+        rng: &mut SimRng,
+    ) {
         let (rows, logits) = self.network.rows_and_logits(tape, view.batch, Some(rng));
         let mut loss = tape.cross_entropy(logits, view.labels, view.mask);
         if let Some(contrast) = contrast {

@@ -20,6 +20,9 @@ use folkmoot_parts::{Rules, part};
 /// with `training.proximal`. Steps are counted as they are made, a short last batch among them. Where all are equal, the model is
 /// federated averaging's to the bit. What does not learn, such as running statistics, is averaged.
 ///
+/// What it minimises is the mean of the clients' losses by these weights. Averaging counts who makes more steps for more, so with `weighting: Uniform` its model suits
+/// clients with many samples better, and with them scores over all test items at once; `weighting: Samples` is the paper's.
+///
 /// Deviation from the released code: with momentum and a proximal term together the coefficients are those of the steps that are made, where the
 /// pull passes through the momentum; the code's recursion is that of neither.
 #[part(

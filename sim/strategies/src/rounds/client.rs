@@ -1,7 +1,7 @@
 //! The client's side of rounds.
 
 use super::coding::{Learned, Sent};
-use super::message::{Down, Extra, Packed, Up, Weights, first_not_finite};
+use super::message::{Down, Extra, Packed, Up, first_not_finite};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
 use super::{COUNTERS, Done, Left, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
@@ -175,6 +175,13 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
     }
 }
 
+/// An update goes out as it is, unless it is made of noisy sums alone.
+fn charge_update<R: RoundStrategy>(rounds: &Rounds<R>, cx: &mut ClientContext<'_, Rounds<R>>) {
+    if !rounds.protocol.private.is_charged_in_training() {
+        cx.unprotected(SENT, ());
+    }
+}
+
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
     shard: R::Shard<'_>,
@@ -188,11 +195,11 @@ fn send_plain<R: RoundStrategy>(
     let n_samples = rounds.task.n_samples(shard);
     match done.learned {
         Learned::Weights(weights) => {
-            let weights: Weights = cx.unprotected(SENT, weights);
+            charge_update(rounds, cx);
             cx.send(Up::Update(n_samples, weights));
         }
         Learned::Packed(packed) => {
-            let packed = cx.unprotected(SENT, packed);
+            charge_update(rounds, cx);
             cx.send(Up::PackedUpdate(n_samples, packed));
         }
         Learned::Broken(index, bits) => cx.send(Up::Withdrawal(index, bits)),
@@ -315,7 +322,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             (Ok(values), share) => {
                 let message = self.masked(&values, weight, me);
                 if matches!(message, Up::Masked(_)) && share.is_none() {
-                    cx.unprotected(SENT, ());
+                    charge_update(rounds, cx);
                 }
                 message
             }

@@ -82,7 +82,7 @@ impl<R: RoundStrategy> Rounds<R> {
         let codec = &*self.protocol.up;
         let n = self.task.n_trainable();
         // What the server sees one by one it cuts itself, after any codec.
-        if self.is_secure() && self.protocol.private.is_on() {
+        if self.is_secure() && self.protocol.private.hides_clients() {
             cut(before, &mut after, self.protocol.private.clip());
         }
         if self.sends_changes() || !codec.is_plain() {

@@ -1,4 +1,6 @@
-//! Privacy of whole clients in training: what one can do to the model is bounded, and noise hides the rest.
+//! Privacy in training: what one client, or one item of its data, can do to the model is bounded, and noise hides the rest.
+//!
+//! # Whole clients
 //!
 //! Each client's change of the model is cut to a length, all numbers together, every change counts as much, and normal noise is added to their
 //! sum. The model moves by the sum over as many clients as are asked *on average*: by how many have come it would tell who was there. A round
@@ -17,6 +19,15 @@
 //! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of the variance. Who drops out afterwards takes its share
 //!   along. A client knows no more, when it sends, than that the threshold of them must stay, so it is charged for the noise of so many.
 //! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the guarantees are those of real numbers.
+//!
+//! # Single items
+//!
+//! Each step of a client's training draws its items by coins, cuts the gradient of each to a length and adds normal noise to their sum; the step goes
+//! along that sum over as many items as are drawn *on average*. What is sent is made of such sums alone, so nothing else of an update is charged, and
+//! whoever sees it, the server too, learns no more. Each client is charged for the steps of the updates that it sends. Neighbours differ in that one item
+//! takes part or not; how many items a client holds is no secret: the number goes with every update, and the steps follow from it.
+//!
+//! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1. <https://arxiv.org/abs/1607.00133>
 
 use super::{Protocol, RoundStrategy, Rounds, Secure};
 use folkmoot_engine::prelude::*;
@@ -42,6 +53,34 @@ pub enum Private {
         /// Who adds it.
         noise_at: NoiseAt,
     },
+    /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients of graphs are cut to a length, and noise is added to
+    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are.
+    Items {
+        /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left out, there is no limit.
+        #[part(above = 0, in = 1e-6..=1e6)]
+        clip: Option<f64>,
+        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects nothing.
+        #[part(default = 1.0, in = 0..=1e6)]
+        noise_multiplier: f64,
+    },
+}
+
+/// How single items are hidden in a client's training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HiddenItems {
+    /// The greatest length of an item's gradient; infinite for no limit.
+    pub clip: f64,
+    /// The standard deviation of the noise over the clip; 0 for none.
+    pub noise_multiplier: f64,
+}
+
+impl HiddenItems {
+    /// The noise on a sum of gradients of items that are each in it with probability `rate`; `None` where nothing protects.
+    pub fn noise(&self, rate: f64) -> Option<SampledGaussian> {
+        let std = self.noise_multiplier * self.clip;
+        let made = || SampledGaussian::new(std, self.clip, (Sampling::Poisson, rate), DELTA, "one graph");
+        (self.noise_multiplier > 0.0).then(|| made().expect("rules of the protocol"))
+    }
 }
 
 /// Who adds noise.
@@ -59,8 +98,25 @@ pub enum NoiseAt {
 const UNIT: &str = "one client";
 
 impl Private {
-    pub(super) fn is_on(self) -> bool {
-        self != Private::Off
+    /// Whether changes of whole clients are cut.
+    pub(super) fn hides_clients(self) -> bool {
+        matches!(self, Private::Clients { .. })
+    }
+
+    /// How a client's training hides its items, if it does.
+    pub(super) fn items(self) -> Option<HiddenItems> {
+        match self {
+            Private::Items { clip, noise_multiplier } => Some(HiddenItems {
+                clip: clip.unwrap_or(f64::INFINITY),
+                noise_multiplier,
+            }),
+            Private::Off | Private::Clients { .. } => None,
+        }
+    }
+
+    /// Whether what is sent is made of noisy sums alone, which are charged where they are made.
+    pub(super) fn is_charged_in_training(self) -> bool {
+        self.items().is_some_and(|items| items.noise_multiplier > 0.0)
     }
 
     /// The greatest length of a change.
@@ -79,7 +135,15 @@ impl Private {
                 noise_at,
                 ..
             } => (noise_multiplier > 0.0).then_some((noise_at, noise_multiplier)),
-            Private::Off => None,
+            Private::Off | Private::Items { .. } => None,
+        }
+    }
+
+    /// Where noise is added, if any is.
+    pub(super) fn noise_at(self) -> Option<NoiseAt> {
+        match self {
+            _ if self.is_charged_in_training() => Some(NoiseAt::Clients),
+            _ => Some(self.noise()?.0),
         }
     }
 
@@ -117,7 +181,7 @@ impl Private {
     /// The mechanism of its own in the ledger; noise at clients stands in the place of the weights.
     pub(super) fn mechanism(self) -> Option<MechanismInfo> {
         let mechanism = match self.noise() {
-            _ if !self.is_on() => return None,
+            _ if !self.hides_clients() => return None,
             Some((NoiseAt::Clients, _)) => return None,
             Some((NoiseAt::Server, _)) => "normal noise: sum of changes",
             None => "none: sum of changes",
@@ -131,48 +195,52 @@ impl Private {
 
     /// What ties it to the other settings.
     pub(super) fn rules(protocol: &Protocol, rules: &mut Rules) {
-        let Private::Clients {
-            clip, noise_multiplier, ..
-        } = protocol.private
-        else {
-            return;
+        let (clip, noise_multiplier) = match protocol.private {
+            Private::Off => return,
+            Private::Clients {
+                clip, noise_multiplier, ..
+            }
+            | Private::Items { clip, noise_multiplier } => (clip, noise_multiplier),
         };
-        let is_secure = protocol.secure != Secure::Off;
-        let noise = noise_multiplier == 0.0 || noise_multiplier >= 1e-3;
-        rules.require(
-            noise,
-            "private.noise_multiplier",
-            "must be 0 or at least 0.001".to_owned(),
-        );
         let mut require = |holds: bool, field: &str, rule: &str| rules.require(holds, field, rule.to_owned());
+        let is_some = noise_multiplier == 0.0 || noise_multiplier >= 1e-3;
+        require(is_some, "private.noise_multiplier", "must be 0 or at least 0.001");
         let is_bounded = clip.is_some() || noise_multiplier == 0.0;
         require(
             is_bounded,
             "private.clip",
             "is needed for noise, whose size is a multiple of it",
         );
+        let rule = "needs aggregation: Synchronous; elsewhere a client may answer twice in a round, and the number of changes in a sum is open";
+        require(protocol.aggregation == super::Aggregation::Synchronous, "private", rule);
+        if protocol.private.hides_clients() {
+            Private::rules_of_clients(protocol, rules);
+        }
+    }
+
+    fn rules_of_clients(protocol: &Protocol, rules: &mut Rules) {
+        let is_secure = protocol.secure != Secure::Off;
+        let mut require = |holds: bool, field: &str, rule: &str| rules.require(holds, field, rule.to_owned());
         let is_hidden = is_secure || !protocol.private.has_shares();
         let rule =
             "must be Server with secure: Off; a share of the noise is too little for an update that is seen by itself";
         require(is_hidden, "private.noise_at", rule);
         let rule = "needs weighting: Uniform; by its samples one client could count for many";
         require(protocol.weighting == super::Weighting::Uniform, "private", rule);
-        let rule = "needs aggregation: Synchronous; the number of changes in a sum is to be that of a cohort";
-        require(protocol.aggregation == super::Aggregation::Synchronous, "private", rule);
-        let rule = "must be 1 with private: a round moves the model however many answer";
+        let rule = "must be 1 with private; a round moves the model however many answer";
         require(protocol.min_updates == 1, "min_updates", rule);
-        let rule = "must be Mean with private: what another rule makes of updates is not bounded by their length";
+        let rule = "must be Mean with private; what another rule makes of updates is not bounded by their length";
         let is_mean = rules.is_broken("rule") || protocol.rule.is_mean();
         rules.require(is_mean, "rule", rule.to_owned());
         if !rules.is_broken("up") {
-            let rule = "must be a codec without feedback with private: what one round holds back comes in another, beyond its clip";
+            let rule = "must be a codec without feedback with private; what one round holds back comes in another, beyond its clip";
             rules.require(!protocol.up.feeds_back(), "up", rule.to_owned());
             let rule =
-                "must be Plain with private and secure: what a codec does to a change after its clip may lengthen it";
+                "must be Plain with private and secure; what a codec does to a change after its clip may lengthen it";
             rules.require(!is_secure || protocol.up.is_plain(), "up", rule.to_owned());
         }
         if !rules.is_broken("down") {
-            let rule = "must be Plain with private and secure: a change is cut from the model that the server has";
+            let rule = "must be Plain with private and secure; a change is cut from the model that the server has";
             rules.require(!is_secure || protocol.down.is_plain(), "down", rule.to_owned());
         }
     }
@@ -181,16 +249,21 @@ impl Private {
 impl<R: RoundStrategy> Rounds<R> {
     /// Whether what is trained can be private, and the reason if not.
     pub(super) fn check_private(task: &R, protocol: &Protocol) -> Result<(), StrategyError> {
-        let why = if !protocol.private.is_on() {
-            return Ok(());
-        } else if !task.tells_model_alone() || task.n_update() != task.n_parameters() {
-            "clients of this system tell more than a change of one model, which no clip bounds; use FedAvg"
-        } else if task.n_trainable() < task.n_parameters() {
-            "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it"
-        } else {
-            return Ok(());
+        let why = match protocol.private {
+            Private::Off => return Ok(()),
+            Private::Items { .. } => match task.hides_items() {
+                Ok(()) => return Ok(()),
+                Err(why) => why,
+            },
+            Private::Clients { .. } if !task.tells_model_alone() || task.n_update() != task.n_parameters() => {
+                "clients of this system tell more than a change of one model, which no clip bounds; use FedAvg"
+            }
+            Private::Clients { .. } if task.n_trainable() < task.n_parameters() => {
+                "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it"
+            }
+            Private::Clients { .. } => return Ok(()),
         };
-        Err(StrategyError(format!("protocol.private: must be Off: {why}")))
+        Err(StrategyError(format!("protocol.private: must be Off here: {why}")))
     }
 
     /// The server's own release, behind all others.

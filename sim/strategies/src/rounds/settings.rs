@@ -177,7 +177,7 @@ impl Protocol {
     pub(super) fn weight(&self, n_samples: u32) -> f64 {
         match self.weighting {
             // Who has no sample makes no change, and nobody is to learn that.
-            _ if self.private.is_on() => 1.0,
+            _ if self.private.hides_clients() => 1.0,
             Weighting::Samples => f64::from(n_samples),
             Weighting::Uniform => f64::from(n_samples.min(1)),
         }

@@ -1,7 +1,7 @@
 //! What rounds come to, seen from above.
 
 use super::server::{EMPTY, REFUSED};
-use super::{COUNTERS, Client, RoundStrategy, Rounds, Secure, WEIGHTS};
+use super::{COUNTERS, Client, NoiseAt, RoundStrategy, Rounds, Secure, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 
@@ -44,8 +44,7 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
 
     /// What the task's own releases have cost, a row for each of [`RoundStrategy::mechanisms`].
     pub fn privacy(&self) -> &[PrivacyRow] {
-        let n = self.run.privacy.len() - (WEIGHTS + 1) - usize::from(self.task.n_fixed() > 0);
-        &self.run.privacy[WEIGHTS + 1..][..n]
+        &self.run.privacy[WEIGHTS + 1..][..self.task.mechanisms().len()]
     }
 
     /// How many rounds there were.
@@ -97,6 +96,18 @@ fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
     }
 }
 
+/// What noise in training has cost.
+fn private<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    let row = match end.strategy.protocol().private.noise_at() {
+        None => return,
+        Some(NoiseAt::Server) => end.privacy.last(),
+        Some(NoiseAt::Clients) => end.privacy.get(WEIGHTS),
+    };
+    if let Some(epsilon) = row.and_then(|row| row.epsilon_renyi) {
+        sheet.number("epsilon_training", epsilon);
+    }
+}
+
 /// After so many rounds without an update but refused ones nothing good is to be expected of a training.
 const BARREN: u32 = 10;
 
@@ -136,13 +147,14 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             sheet.number(*name, *count as f64);
         }
         compression(end, sheet);
+        private(end, sheet);
         warn(&end.counters, end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
             sheet.artifact("refused_updates.csv", table.into_bytes());
         }
     }
 
-    /// In synchronous rounds, so many as are asked, if nobody is away.
+    /// In synchronous rounds, so many as are asked on average, if nobody is away.
     fn expected_messages(
         &self,
         rounds: &Rounds<R>,
@@ -151,7 +163,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         round: Round,
         _: Direction,
     ) -> Option<f64> {
-        let asked = f64::from(setup.world.cohort.asked(setup.n_clients));
+        let asked = setup.world.cohort.mean_asked(setup.n_clients);
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
         let expected = match kind.name {

@@ -24,6 +24,15 @@ pub const TERMS: &[Term] = &[
         "Rounds without an update",
         "Rounds in which too few updates came, or none with any weight, so that the model stayed as it was.",
     ),
+    Term::new(
+        "epsilon_training",
+        "Epsilon of the training",
+        Unit::Number,
+        "What the noise of protocol.private has cost the client who paid most, by Rényi divergences at the ledger's delta; whom it protects from whom \
+         is said there.",
+        "",
+    )
+    .lower(),
     ratio(
         "compression_up",
         "Compression of updates",

@@ -216,7 +216,7 @@ impl Masked {
             }
             // What shares of noise there were is in the sum; the server's own comes with none, too.
             None if turn.rounds.protocol.private.has_shares() => false,
-            sums if turn.rounds.protocol.private.is_on() => {
+            sums if turn.rounds.protocol.private.hides_clients() => {
                 let nothing = || (vec![0.0; turn.global.parameters.len()], 0.0);
                 let (sums, n) = sums.unwrap_or_else(nothing);
                 turn.step_private(sums, n)?;

@@ -124,7 +124,7 @@ impl Synchronous {
             staleness_mean: 0.0,
         };
         let is_taken = match turn.rounds.is_opening(round) {
-            false if turn.rounds.protocol.private.is_on() => {
+            false if turn.rounds.protocol.private.hides_clients() => {
                 turn.take_in_private(updates)?;
                 true
             }
