@@ -180,6 +180,20 @@ fn stopping_changes_nothing_of_rounds() {
         let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
         stopping_changes_nothing("federated/small", &settings, false);
     }
+    for method in ["FedGta()", "FedPub()"] {
+        let method = format!("strategy.method={method}");
+        let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
+        stopping_changes_nothing("federated/communities", &settings, false);
+    }
+    for private in ["Clients(clip: 1)", "Items(clip: 1)"] {
+        let private = format!("strategy.protocol.private={private}");
+        let few = [
+            "dataset.n_graphs=200",
+            "partition.n_clients=20",
+            "strategy.protocol.rounds=4",
+        ];
+        stopping_changes_nothing("fed-avg/private", &[&few[..], &[&private]].concat(), false);
+    }
 }
 
 #[test]

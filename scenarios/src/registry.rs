@@ -163,9 +163,11 @@ impl Registry {
         self.add_method::<federated::FineTuned>()?;
         self.add_method::<federated::FedNova>()?;
         self.add_method::<federated::FedDyn>()?;
+        self.add_method::<federated::FedGta>()?;
         self.add_method::<federated::Moon>()?;
         self.add_method::<federated::FedPer>()?;
         self.add_method::<federated::FedRep>()?;
+        self.add_method::<federated::FedPub>()?;
         self.add_method::<federated::Ditto>()?;
         self.add_method::<federated::Ifca>()?;
         self.add_server_optimiser::<rounds::Average>()?;

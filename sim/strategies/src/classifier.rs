@@ -26,7 +26,7 @@ mod train;
 mod whole;
 
 pub(crate) use conv::Conv;
-pub(crate) use data::{Brought, starts};
+pub(crate) use data::{Brought, Nodes, starts};
 pub use data::{Part, Shard};
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
@@ -39,7 +39,7 @@ pub(crate) use whole::Whole;
 use crate::rounds::{RoundStrategy, Rounds};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Optimiser;
+use folkmoot_learning::{Batch, Csr, Optimiser};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
@@ -134,6 +134,13 @@ impl Classifier {
     /// How it is trained.
     pub fn training(&self) -> &Training {
         &self.training
+    }
+
+    /// A graph as the network reads it: its adjacency, and features of shape `(n_nodes, n_features)`, row-major.
+    pub(crate) fn batch(&self, adjacency: &Csr, features: &[f32]) -> Batch {
+        let mut batch = Batch::new(self.network.n_features());
+        batch.push(&self.encoder.matrix(adjacency), features);
+        batch
     }
 
     fn reading(&self, split: Split) -> data::Reading {

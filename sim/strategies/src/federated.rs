@@ -14,8 +14,10 @@
 
 mod ditto;
 mod fed_dyn;
+mod fed_gta;
 mod fed_nova;
 mod fed_per;
+mod fed_pub;
 mod fine_tuned;
 mod global;
 mod ifca;
@@ -26,8 +28,10 @@ mod study;
 
 pub use ditto::Ditto;
 pub use fed_dyn::FedDyn;
+pub use fed_gta::{FedGta, Moments};
 pub use fed_nova::FedNova;
 pub use fed_per::{FedPer, FedRep};
+pub use fed_pub::FedPub;
 pub use fine_tuned::FineTuned;
 pub use global::Global;
 pub use ifca::Ifca;
@@ -35,13 +39,16 @@ pub use local_only::LocalOnly;
 pub use method::{Common, Learned, Local, Method};
 pub use moon::Moon;
 
+use method::models_of;
+
 use crate::classifier::{self, Classifier, Handed, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Updates, Watched};
+use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates, Watched};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const START: Purpose = Purpose(*b"fd-start");
@@ -125,15 +132,17 @@ impl Settings for Params {
     fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
         let task = Federated {
             method: self.method.clone(),
-            common: Common {
-                classifier: Classifier::new(&self.model, &self.training, &facts.data),
-                start_seed: facts.start_seed,
-                n_clients: facts.data.n_clients,
-            },
+            common: Common::new(
+                Classifier::new(&self.model, &self.training, &facts.data),
+                facts.start_seed,
+                facts.data.n_clients,
+            ),
             epochs: f64::from(self.training.epochs),
             rounds: self.protocol.rounds,
             evaluate_every: self.protocol.evaluate_every,
         };
+        let refused = |why| StrategyError(format!("method: {why}"));
+        task.method.check(&task.common).map_err(refused)?;
         Rounds::new(task, self.protocol.clone())
     }
 
@@ -178,7 +187,16 @@ pub struct Kept(pub Vec<f32>);
 
 /// What the server keeps beside its model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory(pub Vec<f64>);
+pub struct Memory {
+    /// What the method makes of it.
+    pub numbers: Vec<f64>,
+    /// The models that it has for single clients, by their ids, where the method makes such.
+    pub own: BTreeMap<u32, OwnModel>,
+}
+
+/// A model for one client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnModel(#[serde(with = "shared")] pub Arc<[f32]>);
 
 /// The places of the counters behind those of rounds.
 const N_HITS: usize = 0;
@@ -268,11 +286,34 @@ impl RoundStrategy for Federated {
         }
     }
 
+    fn look(&self, memory: &mut Memory, updates: &Updates<'_>) {
+        let Some(rows) = self.method.rows(&self.common, &mut memory.numbers, updates) else {
+            return;
+        };
+        let n = self.n_parameters();
+        for (update, row) in updates.all.iter().zip(rows) {
+            let weighted = updates.all.iter().zip(row).filter(|(_, weight)| *weight > 0.0);
+            let all = weighted.map(|(update, weight)| Update { weight, ..*update });
+            let all = Updates {
+                all: all.collect(),
+                ..*updates
+            };
+            let own = Mean {}.combine(&models_of(&all, n));
+            let own = own.into_iter().map(|x| x as f32).collect();
+            memory.own.insert(update.client.0, OwnModel(own));
+        }
+    }
+
+    fn own_model(&self, memory: &Memory, client: ClientId) -> Option<Arc<[f32]>> {
+        memory.own.get(&client.0).map(|OwnModel(own)| Arc::clone(own))
+    }
+
     fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
         self.method.combine(&self.common, rule, updates)
     }
 
-    fn settle(&self, Memory(memory): &mut Memory, model: &[f32], mean: Vec<f64>, weight: f64) -> Vec<f64> {
-        self.method.settle(&self.common, memory, model, mean, weight)
+    fn settle(&self, memory: &mut Memory, model: &[f32], mean: Vec<f64>, weight: f64) -> Vec<f64> {
+        self.method
+            .settle(&self.common, &mut memory.numbers, model, mean, weight)
     }
 }

@@ -182,6 +182,14 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         Ok(())
     }
 
+    /// Looks at the updates of a round before they are combined, where the server sees them one by one. Default: nothing.
+    fn look(&self, _collected: &mut Self::Collected, _updates: &Updates<'_>) {}
+
+    /// The model that the server has for a client, where that is not the one for all; it is sent as it is, whatever `protocol.down` says. Default: none.
+    fn own_model(&self, _collected: &Self::Collected, _client: ClientId) -> Option<Arc<[f32]>> {
+        None
+    }
+
     /// What the updates of a round come to, where the server sees them one by one. Default: what the card's rule makes of them.
     fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
         rule.combine(updates)

@@ -1,6 +1,9 @@
 //! Federated methods as runs: what each sends, the identity that defines it, and how clients are scored.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "federated/own_models.rs"]
+mod own_models;
+
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
@@ -10,7 +13,7 @@ use folkmoot_parts::Value;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::Classifier;
 use folkmoot_strategies::fed_avg;
-use folkmoot_strategies::federated::{Common, FedDyn, Federated, Ifca, Kept, Method, Params};
+use folkmoot_strategies::federated::{Common, FedDyn, Federated, Ifca, Kept, Method, OwnModel, Params};
 use folkmoot_strategies::rounds::{Mean, RoundEnd, RoundStrategy, RoundStudy, Rounds, Update, Updates, Watched};
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::{Arc, Mutex};
@@ -66,6 +69,7 @@ struct Left {
     model: Vec<f32>,
     memory: Vec<f64>,
     kept: Vec<Option<Vec<f32>>>,
+    own: Vec<Vec<f32>>,
 }
 
 struct Look(Arc<Mutex<Left>>);
@@ -77,8 +81,9 @@ impl RoundStudy<Federated> for Look {
         let kept = |id| end.kept(ClientId(id)).map(|Kept(kept)| kept.clone());
         *self.0.lock().unwrap() = Left {
             model: end.parameters.to_vec(),
-            memory: end.collected.0.clone(),
+            memory: end.collected.numbers.clone(),
             kept: (0..N_CLIENTS).map(kept).collect(),
+            own: end.collected.own.values().map(|OwnModel(own)| own.to_vec()).collect(),
         };
     }
 }
@@ -363,15 +368,9 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
     let optimum = losses.iter().map(|(a, b)| a * b).sum::<f64>() / losses.iter().map(|(a, _)| a).sum::<f64>();
     let prepared = prepared(&small("FedDyn()", 1));
     let method = FedDyn { strength: 0.5 };
-    let common = Common {
-        n_clients: 4,
-        start_seed: 0,
-        classifier: Classifier::new(
-            &small("FedDyn()", 1).model,
-            &small("FedDyn()", 1).training,
-            &prepared.facts.data,
-        ),
-    };
+    let params = small("FedDyn()", 1);
+    let classifier = Classifier::new(&params.model, &params.training, &prepared.facts.data);
+    let common = Common::new(classifier, 0, 4);
     let n = common.n_parameters();
     let (mut theta, mut own, mut memory) = (vec![0.0_f32; n], [0.0; 4], Vec::new());
     for round in 0..600 {

@@ -280,6 +280,12 @@ fn in_federated_methods() {
     holds::<federated::Params>(data::graphs, &cases);
     // Where all have as many items, nothing of others' data is seen of those who train alone.
     holds::<federated::Params>(data::parts, &cases[1..9]);
+    // A model of one's own is made of others' updates, from the second round on.
+    let own: [(&str, &[&str]); 2] = [
+        ("(method: FedGta(), protocol: (rounds: 3))", update),
+        ("(method: FedPub(), protocol: (rounds: 3))", update),
+    ];
+    holds::<federated::Params>(data::parts, &own);
 }
 
 #[test]

@@ -122,6 +122,20 @@ impl Shard {
         }
     }
 
+    /// The nodes of one graph, where it holds such.
+    pub(crate) fn nodes(&self) -> Option<Nodes<'_>> {
+        match &self.kind {
+            Kind::Graphs { .. } => None,
+            Kind::Nodes {
+                batch, labels, masks, ..
+            } => Some(Nodes {
+                matrix: batch.csr(),
+                labels,
+                is_trained_on: &masks[Part::Train as usize],
+            }),
+        }
+    }
+
     /// How many labels it learns from.
     pub fn n_train(&self) -> usize {
         self.n_train as usize
@@ -139,6 +153,16 @@ impl Shard {
     pub(super) fn n_train_nodes(&self) -> usize {
         self.n_train_nodes as usize
     }
+}
+
+/// Nodes of one graph, with the edges between them.
+pub(crate) struct Nodes<'a> {
+    /// What the encoder propagates with ([`Encoder::matrix`]): an entry for each edge, in both directions, and one for each node if it has such.
+    pub(crate) matrix: &'a Csr,
+    /// The class of each; of those without a class any.
+    pub(crate) labels: &'a [u32],
+    /// Whether each is one that trains.
+    pub(crate) is_trained_on: &'a [bool],
 }
 
 /// What a node brings of a data set: looked up once, and read for each graph.

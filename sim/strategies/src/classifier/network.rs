@@ -100,7 +100,7 @@ impl Network {
     }
 
     /// Whether graphs are classified, and not nodes.
-    pub(super) fn is_graph_level(&self) -> bool {
+    pub fn is_graph_level(&self) -> bool {
         self.readout.is_some()
     }
 

@@ -4,7 +4,7 @@ use super::data::{Part, Shard};
 use super::{Classifier, Held};
 use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Tape;
+use folkmoot_learning::{Batch, Tape};
 use folkmoot_metrics::ClientScoreRow;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
@@ -213,6 +213,31 @@ impl Classifier {
                 .filter(|first| classes.iter().all(|class| class == first))
         };
         only(&predicted).filter(|_| only(&actual).is_none())
+    }
+
+    /// How likely a model thinks each class of each node or graph that a shard trains, validates or tests on with the training part's batch: shape
+    /// `(rows, n_classes)`, row-major. Of nodes of one graph that is all of them.
+    pub(crate) fn probabilities(&self, shard: &Shard, parameters: &[f32]) -> Vec<f64> {
+        Tape::with_own(|tape| {
+            tape.load(self.network.layout(), parameters);
+            let logits = self.network.logits(tape, shard.view(Part::Train).batch, None);
+            let shares = tape.softmax(logits, None);
+            tape.value(shares).iter().map(|share| f64::from(*share)).collect()
+        })
+    }
+
+    /// The mean over nodes of the rows of the last graph layer, of as many numbers as it is wide.
+    pub(crate) fn mean_row(&self, batch: &Batch, parameters: &[f32]) -> Vec<f32> {
+        Tape::with_own(|tape| {
+            tape.load(self.network.layout(), parameters);
+            let rows = self.network.node_rows(tape, batch);
+            let mut sums = vec![0.0; self.network.n_hidden()];
+            for row in tape.value(rows).chunks_exact(sums.len()) {
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
+            }
+            let n = batch.csr().n_rows() as f64;
+            sums.into_iter().map(|sum| (sum / n) as f32).collect()
+        })
     }
 
     fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {

@@ -151,12 +151,21 @@ impl Classifier {
     ///
     /// If the parameters are those of another network.
     pub fn gradient(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
+        let decay = self.training.weight_decay as f32;
+        let gradient = self.loss_gradient(shard, parameters, rng);
+        parameters.iter().zip(gradient).map(|(w, g)| g + decay * w).collect()
+    }
+
+    /// The same without that of the weight decay.
+    ///
+    /// # Panics
+    ///
+    /// As [`gradient`](Self::gradient).
+    pub fn loss_gradient(&self, shard: &Shard, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
             self.backward(shard.view(Part::Train), None, tape, rng);
-            let decay = self.training.weight_decay as f32;
-            let (parameters, gradient) = tape.parameters_mut();
-            parameters.iter().zip(gradient).map(|(w, g)| g + decay * w).collect()
+            tape.parameters_mut().1.to_vec()
         })
     }
 

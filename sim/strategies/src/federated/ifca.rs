@@ -1,7 +1,8 @@
 //! IFCA: several models, each trained by the clients that it fits best.
 
+use super::method::sees_updates;
 use super::{Common, Learned, Local, Method, Params};
-use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
+use crate::rounds::{Rule, Update, Updates};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
 
@@ -98,16 +99,7 @@ impl Method for Ifca {
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
-        let protocol = &params.protocol;
-        let rule = "must be Synchronous with Ifca: a change says nothing of which model it is of";
-        rules.require(
-            protocol.aggregation == Aggregation::Synchronous,
-            "protocol.aggregation",
-            rule,
-        );
-        let rule = "must be Off with Ifca: a sum over clients of several models is one of none";
-        rules.require(protocol.secure == Secure::Off, "protocol.secure", rule);
-        let rule = "must be Average() with Ifca, which has several models";
-        rules.require(protocol.server.takes_mean(), "protocol.server", rule);
+        let why = "a change says nothing of which model it is of";
+        sees_updates(params, rules, "Ifca", why);
     }
 }

@@ -2,9 +2,11 @@
 
 use super::Params;
 use crate::classifier::{Classifier, Course, Shard};
-use crate::rounds::{Rule, Updates};
+use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
 use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_learning::Batch;
 use folkmoot_parts::{Rules, kind};
+use std::sync::OnceLock;
 
 /// A way to train a model, or one for each client, in rounds: a part that a card names as `method`.
 ///
@@ -49,6 +51,14 @@ pub trait Method: Send + Sync {
         Some(parameters.to_vec())
     }
 
+    /// How much each update counts in the model that the server has for each of their clients, where it has one for each: a row for each update, in their
+    /// order, of as many numbers, at least 0 and not all 0. Divided by their sums the rows are those of a row-stochastic matrix `W`, and client `i` is sent
+    /// `Σ_j W_ij y_j` from then on, of the first [`n_down`](Self::n_down) numbers; who has not answered yet is sent the model that the rule makes of all. `memory` is what
+    /// the server keeps, at first nothing. Default: one model for all.
+    fn rows(&self, _common: &Common, _memory: &mut Vec<f64>, _updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
+        None
+    }
+
     /// What updates come to, where the server sees them one by one. Default: what the card's rule makes of them.
     fn combine(&self, _common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
         rule.combine(updates)
@@ -67,11 +77,68 @@ pub trait Method: Send + Sync {
         mean
     }
 
+    /// Whether it can train what it is given. Default: it can.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot, with the way out.
+    fn check(&self, _common: &Common) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     /// What it asks of the settings beside its own. Default: nothing.
     fn rules(&self, _params: &Params, _rules: &mut Rules) {}
 }
 
 kind!(Method, "federated method", super::Global {});
+
+/// What a method asks of the protocol whose server looks at each update by itself and makes several models of them; `why` is why a buffer is no use to it.
+pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: &str) {
+    let protocol = &params.protocol;
+    let mut require = |holds: bool, field: &str, rule: String| rules.require(holds, &format!("protocol.{field}"), rule);
+    let is_synchronous = protocol.aggregation == Aggregation::Synchronous;
+    require(
+        is_synchronous,
+        "aggregation",
+        format!("must be Synchronous with {name}: {why}"),
+    );
+    let rule = format!("must be Off with {name}: a sum over clients of several models is one of none");
+    require(protocol.secure == Secure::Off, "secure", rule);
+    let rule = format!("must be Average() with {name}, which has several models");
+    require(protocol.server.takes_mean(), "server", rule);
+}
+
+/// The same of one whose server has a model for each client.
+pub(super) fn has_own_models(params: &Params, rules: &mut Rules, name: &str) {
+    sees_updates(params, rules, name, "models of clients are made of a round's updates");
+    let protocol = &params.protocol;
+    let mut require = |holds: bool, field: &str, rule: String| rules.require(holds, &format!("protocol.{field}"), rule);
+    let rule = format!("must be Mean() with {name}, which weighs updates by itself");
+    require(protocol.rule.is_mean(), "rule", rule);
+    for (field, is_plain) in [("up", protocol.up.is_plain()), ("down", protocol.down.is_plain())] {
+        let rule = format!("must be Plain() with {name}, whose clients are sent different models");
+        require(is_plain, field, rule);
+    }
+}
+
+/// The models among updates that have more behind them.
+pub(super) fn models_of<'a>(updates: &Updates<'a>, n: usize) -> Updates<'a> {
+    let model = |update: &Update<'a>| Update {
+        values: &update.values[..n],
+        ..*update
+    };
+    Updates {
+        all: updates.all.iter().map(model).collect(),
+        ..*updates
+    }
+}
+
+/// The cosine of the angle between two vectors; 0 where one has no length.
+pub(super) fn cosine(x: &[f32], y: &[f32]) -> f64 {
+    let dot = |x: &[f32], y: &[f32]| -> f64 { x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum() };
+    let lengths = dot(x, x).sqrt() * dot(y, y).sqrt();
+    if lengths > 0.0 { dot(x, y) / lengths } else { 0.0 }
+}
 
 /// What every party of a run knows.
 pub struct Common {
@@ -81,9 +148,21 @@ pub struct Common {
     pub start_seed: u32,
     /// The number of clients.
     pub n_clients: u32,
+    /// A graph without anybody's data, on which clients compare their models; drawn from the start where a method wants one.
+    pub(super) proxy: OnceLock<Batch>,
 }
 
 impl Common {
+    /// What every party of a run with so many clients knows.
+    pub fn new(classifier: Classifier, start_seed: u32, n_clients: u32) -> Common {
+        Common {
+            classifier,
+            start_seed,
+            n_clients,
+            proxy: OnceLock::new(),
+        }
+    }
+
     /// The numbers of a whole model.
     pub fn n_parameters(&self) -> usize {
         self.classifier.network().layout().len()

@@ -2,7 +2,7 @@
 
 use super::{Federated, Kept, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
-use crate::rounds::{COUNTERS, RoundEnd, RoundStudy};
+use crate::rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::{ClientScoreRow, Spread};
 use std::borrow::Cow;
@@ -88,10 +88,11 @@ impl RoundStudy<Federated> for Own {
         let round = Round(end.n_rounds());
         let own = |client: ClientId, shard: &Shard| {
             let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
+            let of_server = task.own_model(end.collected, client);
             let model = task.method.own(&Local {
                 common: &task.common,
                 shard,
-                parameters: end.parameters,
+                parameters: of_server.as_deref().unwrap_or(end.parameters),
                 passes: None,
                 kept: end.kept(client).map(|Kept(kept)| &kept[..]),
                 streams: &streams,

@@ -150,6 +150,7 @@ impl Buffered {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
         let message = turn.message();
+        let message = turn.message_to(id, &message);
         turn.cx.send(id, message);
     }
 }

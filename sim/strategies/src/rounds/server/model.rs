@@ -99,6 +99,14 @@ pub(super) struct Turn<'a, 'c, R: RoundStrategy> {
 }
 
 impl<R: RoundStrategy> Turn<'_, '_, R> {
+    /// What a client is sent in this round, where `all` is what everybody is.
+    pub(super) fn message_to(&self, client: ClientId, all: &Down<R::Order>) -> Down<R::Order> {
+        match (all, self.rounds.task.own_model(&self.global.collected, client)) {
+            (Down::Model(order, _) | Down::PackedModel(order, _), Some(own)) => Down::Model(order.clone(), own),
+            _ => all.clone(),
+        }
+    }
+
     /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
     pub(super) fn message(&mut self) -> Down<R::Order> {
         if self.rounds.is_opening(self.cx.round()) {
@@ -202,17 +210,16 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         }
         let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
         let weight = all.iter().map(|update| update.weight).sum();
-        let mut combined = self.rounds.task.combine(
-            &*protocol.rule,
-            &Updates {
-                all,
-                model: match self.rounds.sends_changes() {
-                    true => &[],
-                    false => &self.global.parameters[..self.rounds.n_sent()],
-                },
-                n_trainable: self.rounds.task.n_trainable(),
+        let updates = Updates {
+            all,
+            model: match self.rounds.sends_changes() {
+                true => &[],
+                false => &self.global.parameters[..self.rounds.n_sent()],
             },
-        );
+            n_trainable: self.rounds.task.n_trainable(),
+        };
+        self.rounds.task.look(&mut self.global.collected, &updates);
+        let mut combined = self.rounds.task.combine(&*protocol.rule, &updates);
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
             // Its one update is a model.
             let share = share * discount.factor(stalest);

@@ -106,7 +106,10 @@ impl Synchronous {
         self.brings_extras = turn.rounds.brings_extra(round);
         let asked = cohort.len() as u64;
         let message = turn.message();
-        cohort.into_iter().for_each(|id| turn.cx.send(id, message.clone()));
+        for id in cohort {
+            let message = turn.message_to(id, &message);
+            turn.cx.send(id, message);
+        }
         self.answers.begin(asked, asked * turn.rounds.owed(round), turn.cx);
     }
 

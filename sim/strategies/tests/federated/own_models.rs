@@ -1,0 +1,229 @@
+//! Methods whose server has a model for each client, by a row-stochastic matrix.
+
+use super::*;
+use folkmoot_graphs::{Features, Graph, Labels, SparseRows};
+use folkmoot_parts::part;
+use folkmoot_strategies::federated::{Learned, Local};
+
+/// Rows that are all alike, or those of the identity.
+#[part(name = "TestRows", about = "for a test")]
+#[derive(Clone, Copy, Debug)]
+struct TestRows {
+    /// All alike.
+    #[part(default = false)]
+    alike: bool,
+}
+
+impl Method for TestRows {
+    fn initial(&self, common: &Common, _: &mut folkmoot_draws::SimRng) -> Vec<f32> {
+        common.start()
+    }
+
+    fn train(&self, local: &Local<'_>) -> Learned {
+        Learned::sent(local.train(local.parameters))
+    }
+
+    fn rows(&self, _: &Common, _: &mut Vec<f64>, updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
+        let n = updates.all.len();
+        let row = |i: usize| match self.alike {
+            true => updates.all.iter().map(|update| update.weight).collect(),
+            false => (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect(),
+        };
+        Some((0..n).map(row).collect())
+    }
+}
+
+fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
+    let mut registry = Registry::shipped();
+    registry.add_method::<TestRows>().unwrap();
+    let text = format!(
+        "({REST}, method: TestRows(alike: {alike}), training: (epochs: 2, batch_size: 4, rate: 0.05), \
+         protocol: (rounds: {rounds}, weighting: {weighting}))"
+    );
+    registry
+        .settings(&text)
+        .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+/// What each client's model is after so many rounds by itself.
+fn alone(params: &Params, rounds: u32) -> Vec<Vec<f32>> {
+    let prepared = prepared(params);
+    let common = prepared.strategy.task().common();
+    let of_client = |client: u32| {
+        let shard = prepared.shared.shards.shard(ClientId(client));
+        (0..rounds).fold(common.start(), |own, round| {
+            let mut rng =
+                Streams::new(SEED).party(Purpose(*b"rd-local"), Party::Client(ClientId(client)), Round(round));
+            common.classifier.train(shard, &own, &mut rng)
+        })
+    };
+    (0..N_CLIENTS).map(of_client).collect()
+}
+
+#[test]
+fn the_identity_leaves_each_client_to_itself_to_the_bit() {
+    let params = by_rows(false, 3, "Uniform");
+    let left = left(&params, &World::ideal(), Options::default()).1;
+    assert!(left.own == alone(&params, 3));
+}
+
+#[test]
+fn rows_that_are_alike_are_federated_averaging_to_the_bit() {
+    for weighting in ["Uniform", "Samples"] {
+        let params = by_rows(true, 3, weighting);
+        let left = left(&params, &World::ideal(), Options::default()).1;
+        for own in &left.own {
+            assert!(*own == left.model, "{weighting}");
+        }
+        // After one round that is the mean of what each learns by itself.
+        let first = by_rows(true, 1, weighting);
+        let left = super::left(&first, &World::ideal(), Options::default()).1;
+        let all = alone(&first, 1);
+        let prepared = prepared(&first);
+        let weights: Vec<f64> = (0..N_CLIENTS)
+            .map(|client| match weighting {
+                "Uniform" => 1.0,
+                _ => prepared.shared.shards.shard(ClientId(client)).n_train() as f64,
+            })
+            .collect();
+        let n: f64 = weights.iter().sum();
+        for (at, got) in left.model.iter().enumerate() {
+            let sum: f64 = all
+                .iter()
+                .zip(&weights)
+                .map(|(model, weight)| weight * f64::from(model[at]))
+                .sum();
+            assert_eq!(*got, (sum / n) as f32, "{weighting} {at}");
+        }
+    }
+}
+
+/// Six rings of 20 nodes, two classes in stretches of five.
+fn rings() -> (Arc<Dataset>, Arc<Partition>) {
+    let edges: Vec<(u32, u32)> = (0..120).map(|v| (v, v / 20 * 20 + (v + 1) % 20)).collect();
+    let class = |v: u32| v / 5 % 2;
+    let rows: Vec<[(u32, f32); 1]> = (0..120).map(|v| [(class(v) + 2 * (v % 2), 1.0)]).collect();
+    let classes: Vec<Option<u32>> = (0..120).map(|v| Some(class(v))).collect();
+    let dataset = Dataset {
+        features: Some(Features::Sparse(SparseRows::from_rows(4, &rows).unwrap())),
+        node_labels: Some(Labels::from_single(2, &classes).unwrap()),
+        n_classes: 2,
+        ..Dataset::of_graph("rings", Graph::from_edges(120, &edges, false).unwrap())
+    };
+    let shards = PartitionSpec::Iid { n_clients: 6 };
+    let partition = shards
+        .partition(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
+        .unwrap();
+    (Arc::new(dataset), Arc::new(partition))
+}
+
+fn on_nodes(method: &str) -> Params {
+    let text = format!(
+        "(model: (hidden: 4, head_layers: 0), inputs: Features, split: Shares(train: 0.5, validation: 0), method: {method}, \
+         training: (epochs: 2, rate: 0.1), protocol: (rounds: 2, weighting: Uniform))"
+    );
+    Registry::shipped()
+        .settings(&text)
+        .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+fn play_on_nodes(params: &Params, options: Options) -> (Outcome, Left) {
+    let (dataset, partition) = rings();
+    let prepared = params
+        .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))
+        .unwrap();
+    let kept = Arc::default();
+    let look = Watched(Look(Arc::clone(&kept)));
+    let watched = System {
+        study: &look,
+        ..prepared.system()
+    };
+    let outcome = run(watched, &World::ideal(), SEED, options, &mut Unobserved).unwrap();
+    (outcome, std::mem::take(&mut *kept.lock().unwrap()))
+}
+
+#[test]
+fn fed_gta_averages_among_those_who_are_alike() {
+    let all = play_on_nodes(&on_nodes("FedGta(similarity: -2)"), Options::default()).1;
+    assert!(
+        all.own.len() == 6 && all.own.iter().all(|own| *own == all.own[0]),
+        "everybody is alike"
+    );
+    let nobody = play_on_nodes(&on_nodes("FedGta(similarity: 2)"), Options::default()).1;
+    assert!(nobody.own.iter().any(|own| *own != nobody.own[0]), "nobody is alike");
+    // 4 inputs, 4 hidden, 2 classes: 30 numbers; 2 kinds of 10 orders of 2 classes; samples and confidence.
+    let (wet, _) = play_on_nodes(&on_nodes("FedGta()"), Options::default());
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let (dry, _) = play_on_nodes(&on_nodes("FedGta()"), dry);
+    for outcome in [&wet, &dry] {
+        let bytes = |name: &str| {
+            let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
+            rows.map(|(.., cell)| cell.payload_bytes).sum::<u64>()
+        };
+        assert_eq!(
+            (bytes("model"), bytes("update")),
+            (12 * 4 * 30, 12 * (4 * 30 + 4 * 40 + 8))
+        );
+    }
+}
+
+#[test]
+fn fed_pub_averages_among_those_who_answer_alike() {
+    let all = play_on_nodes(&on_nodes("FedPub(similarity_scale: 0)"), Options::default()).1;
+    assert!(
+        all.own.len() == 6 && all.own.iter().all(|own| *own == all.model),
+        "everybody is alike"
+    );
+    let few = play_on_nodes(&on_nodes("FedPub(similarity_scale: 10000)"), Options::default()).1;
+    assert!(few.own.iter().any(|own| *own != few.own[0]), "few are alike");
+    // 30 numbers, an embedding of 2, since without a head the last graph layer has the logits.
+    let (wet, left) = play_on_nodes(&on_nodes("FedPub()"), Options::default());
+    let bytes = |name: &str| {
+        let rows = wet.ledger.rows().filter(|(kind, ..)| kind.name == name);
+        rows.map(|(.., cell)| cell.payload_bytes).sum::<u64>()
+    };
+    assert_eq!(
+        (bytes("model"), bytes("update")),
+        (12 * 4 * 30, 12 * (4 * 30 + 4 * 2 + 4))
+    );
+    // Masks have moved where weights are, and biases, 4 and 2 of them, have none.
+    for kept in left.kept.iter().take(6) {
+        let kept = kept.as_ref().unwrap();
+        let n_still = kept.iter().filter(|m| **m == 1.0).count();
+        assert!(kept.len() == 30 && (6..20).contains(&n_still), "{kept:?}");
+    }
+    // A penalty on it makes a mask smaller.
+    let sum = |left: &Left| -> f32 { left.kept.iter().flatten().flatten().map(|m| m.abs()).sum() };
+    let sparse = play_on_nodes(&on_nodes("FedPub(sparsity: 1)"), Options::default()).1;
+    assert!(sum(&sparse) < sum(&left));
+    // The other keeps what learns near what was sent, from the second training on.
+    let near = play_on_nodes(&on_nodes("FedPub(nearness: 1)"), Options::default()).1;
+    assert!(near.model != left.model);
+}
+
+#[test]
+fn what_does_not_go_with_models_of_clients_is_refused() {
+    let (dataset, partition) = data();
+    let graphs =
+        params("FedGta()", "epochs: 1", "rounds: 1").prepare(&Source::new(&dataset, &partition, Streams::new(SEED)));
+    let said = graphs.err().unwrap().to_string();
+    assert!(said.contains("a graph has one label"), "{said}");
+    for (protocol, path, rule) in [
+        ("up: Half()", "protocol.up", "must be Plain() with FedGta"),
+        ("down: Half()", "protocol.down", "must be Plain() with FedGta"),
+        ("rule: Median()", "protocol.rule", "must be Mean() with FedGta"),
+        ("secure: Pairwise()", "protocol.secure", "must be Off with FedGta"),
+        (
+            "aggregation: Buffered(size: 2)",
+            "protocol.aggregation",
+            "must be Synchronous with FedGta",
+        ),
+    ] {
+        let text = format!("({REST}, method: FedGta(), protocol: ({protocol}))");
+        let problems = format!("{:?}", Registry::shipped().settings::<Params>(&text).unwrap_err());
+        assert!(problems.contains(path) && problems.contains(rule), "{problems}");
+    }
+}
