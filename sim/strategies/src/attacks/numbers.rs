@@ -72,7 +72,12 @@ pub(super) fn wilson(share: f64, n: f64) -> [f64; 2] {
 pub(super) fn count(name: &'static str, is_one: &[bool], sheet: &mut Sheet) {
     let n_others = is_one.iter().filter(|is_one| !**is_one).count();
     sheet.number(Unit::Count.of(name), n_others as f64);
-    if n_others < FEWEST_OTHERS {
+    if n_others == 0 || n_others == is_one.len() {
+        sheet.warn(format!(
+            "{name} is {n_others} of {}: there is nothing to tell apart, and no number of the attack is written",
+            is_one.len()
+        ));
+    } else if n_others < FEWEST_OTHERS {
         sheet.warn(format!(
             "{name} is {n_others}: with fewer than {FEWEST_OTHERS} no rate of 1 false in 100 can be told, and what is found is left out"
         ));
