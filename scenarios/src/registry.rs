@@ -172,6 +172,8 @@ impl Registry {
         self.add_attack::<attacks::LossThreshold>()?;
         self.add_attack::<attacks::LikelihoodRatio>()?;
         self.add_attack::<attacks::LinkStealing>()?;
+        self.add_attack::<attacks::GradientInversion>()?;
+        self.add_attack::<attacks::ClientLinking>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;

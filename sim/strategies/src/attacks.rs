@@ -10,22 +10,30 @@
 //!   those of the shadow's own data.
 //! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer than 100 others it is left out.
 
+mod client_linking;
+mod gradient_inversion;
 mod likelihood_ratio;
 mod link_stealing;
 mod loss_threshold;
 mod numbers;
 mod study;
+mod taught_links;
 mod terms;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod update_tests;
 
+pub use client_linking::ClientLinking;
+pub use gradient_inversion::GradientInversion;
 pub use likelihood_ratio::{LikelihoodRatio, Variance};
 pub use link_stealing::LinkStealing;
 pub use loss_threshold::LossThreshold;
-pub(crate) use study::{Victim, watch};
+pub(crate) use study::{Victim, n_rounds, watch};
 pub use terms::TERMS;
 
 use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
+use crate::rounds::Seen;
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
@@ -42,20 +50,25 @@ pub trait Attack: Send + Sync {
     /// When a shadow model cannot be trained.
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError>;
 
-    /// Whether it has anything to ask of such data. Default: yes.
+    /// Whether it has anything to ask of such a network and data. Default: yes.
     ///
     /// # Errors
     ///
     /// Why not, and what to do.
-    fn suits(&self, _facts: &Facts) -> Result<(), StrategyError> {
+    fn suits(&self, _classifier: &Classifier, _facts: &Facts) -> Result<(), StrategyError> {
         Ok(())
+    }
+
+    /// Of how many of the last rounds it reads what the server was sent; the server keeps that much. Default: 0.
+    fn n_rounds(&self) -> u32 {
+        0
     }
 }
 
 kind!(Attack, "attack", LossThreshold {});
 
 /// The data of a run, as they were shared out.
-pub struct Data {
+struct Data {
     dataset: Arc<Dataset>,
     partition: Arc<Partition>,
     streams: Streams,
@@ -69,12 +82,15 @@ type Train<'a> = dyn Fn(&Arc<Held>, u64) -> Result<Vec<f32>, StrategyError> + Sy
 
 /// What an attack is made on.
 pub struct Target<'a> {
-    classifier: &'a Classifier,
-    data: &'a Data,
+    /// The network, and how it is trained.
+    pub classifier: &'a Classifier,
     /// The last model of the server.
-    last: &'a [f32],
+    pub last: &'a [f32],
     /// The model before the first round.
-    first: &'a [f32],
+    pub first: &'a [f32],
+    /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
+    pub seen: &'a [Seen],
+    data: &'a Data,
     train: &'a Train<'a>,
 }
 
@@ -85,6 +101,21 @@ struct Item {
 }
 
 impl Target<'_> {
+    /// The data of the run.
+    pub fn dataset(&self) -> &Dataset {
+        &self.data.dataset
+    }
+
+    /// Which of its items each client has.
+    pub fn partition(&self) -> &Partition {
+        &self.data.partition
+    }
+
+    /// What clients hold of them, ready for the network.
+    pub fn held(&self) -> &Held {
+        &self.data.held
+    }
+
     fn source(&self) -> Source<'_> {
         Source::new(&self.data.dataset, &self.data.partition, self.data.streams)
     }
@@ -92,7 +123,7 @@ impl Target<'_> {
     /// What a model says of all labelled items of clients that hold `held`: clients in their order, items ascending.
     fn asked(&self, held: &Held, model: &[f32]) -> Vec<Asked> {
         let of_client = |(client, shard)| {
-            let items = self.data.partition.shard(client);
+            let items = self.partition().shard(client);
             self.classifier.asked(shard, items, model)
         };
         let all: Vec<Vec<Asked>> = held.shards().par_iter().enumerate().map(of_client).collect();
@@ -101,7 +132,7 @@ impl Target<'_> {
 
     /// The same items, and which of them train.
     fn pool(&self) -> Vec<Item> {
-        let asked = self.asked(&self.data.held, self.first);
+        let asked = self.asked(self.held(), self.first);
         let mut asked = asked.iter();
         let of_client = |parts: &Parts| -> Vec<Item> {
             let n = parts.iter().map(Vec::len).sum();

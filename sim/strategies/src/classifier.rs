@@ -14,6 +14,7 @@
 mod conv;
 mod data;
 mod divided;
+mod last;
 mod network;
 mod rows;
 mod scale;
@@ -27,6 +28,7 @@ pub(crate) use conv::Conv;
 pub(crate) use data::{Brought, starts};
 pub use data::{Part, Shard};
 pub(crate) use divided::{Asked, Parts};
+pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};

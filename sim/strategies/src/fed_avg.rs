@@ -72,7 +72,8 @@ impl Settings for Params {
 
     fn strategy(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
         let task = FedAvg(Classifier::new(&self.model, &self.training, facts));
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<FedAvg>, source: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {

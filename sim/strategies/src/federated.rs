@@ -138,7 +138,8 @@ impl Settings for Params {
             rounds: self.protocol.rounds,
             evaluate_every: self.protocol.evaluate_every,
         };
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(

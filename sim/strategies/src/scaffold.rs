@@ -129,7 +129,8 @@ impl Settings for Params {
             epochs: f64::from(self.training.epochs),
             n_clients: facts.n_clients,
         };
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {

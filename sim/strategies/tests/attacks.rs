@@ -7,10 +7,12 @@ use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_parts::{Chosen, Value};
-use folkmoot_strategies::attacks::{Attack, LikelihoodRatio, LinkStealing, LossThreshold, Variance};
-use folkmoot_strategies::classifier::{LocalOptimiser, Model, Split, Training};
+use folkmoot_strategies::attacks::{
+    Attack, ClientLinking, GradientInversion, LikelihoodRatio, LinkStealing, LossThreshold, Variance,
+};
+use folkmoot_strategies::classifier::{Encoder, LocalOptimiser, Model, Split, Training};
 use folkmoot_strategies::fed_avg::Params;
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::rounds::{Protocol, Secure};
 use folkmoot_strategies::settings::Job;
 use std::sync::Arc;
 
@@ -59,8 +61,12 @@ fn params(rate: f64, attacks: Vec<Chosen<dyn Attack>>) -> Params {
 }
 
 fn play(dataset: &Arc<Dataset>, params: &Params, threads: usize) -> Outcome {
+    play_among(1, dataset, params, threads)
+}
+
+fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: usize) -> Outcome {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients: 1 };
+    let spec = PartitionSpec::Iid { n_clients };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
     let job = Job {
         dataset,
@@ -124,7 +130,7 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without() {
     let dataset = nodes(true);
     let attacks = vec![
         Chosen::new(LossThreshold {}) as Chosen<dyn Attack>,
-        Chosen::new(LinkStealing {}),
+        Chosen::new(LinkStealing { known: 0.2 }),
     ];
     let (with, without) = (
         play(&dataset, &params(0.01, attacks), 1),
@@ -140,7 +146,7 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without() {
 
 #[test]
 fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
-    let attacks = vec![Chosen::new(LinkStealing {}) as Chosen<dyn Attack>];
+    let attacks = vec![Chosen::new(LinkStealing { known: 0.2 }) as Chosen<dyn Attack>];
     let outcome = play(&nodes(true), &params(0.01, attacks), 1);
     let name = "link_correlation_auc";
     let (area, bare) = (number(&outcome, name), number(&outcome, &format!("{name}@no_graph")));
@@ -150,6 +156,152 @@ fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
         "classes and features follow from nothing: {bare}"
     );
     assert_eq!(number(&outcome, "link_others"), 360.0);
+    let name = "taught_links_auc";
+    let (area, bare) = (number(&outcome, name), number(&outcome, &format!("{name}@no_graph")));
+    assert!(area > 0.85 && (bare - 0.5).abs() < 0.12, "{area} {bare}");
+}
+
+const N_CLIENTS: u32 = 24;
+
+/// Clients of ten nodes each, of which so large a share trains, take so many steps of a rate in each of some rounds; the last updates are
+/// inverted, and those of all rounds linked.
+fn updates(share: f64, (epochs, rate): (u32, f64), model: Model, secure: Secure) -> Params {
+    let rounds = 4;
+    let all = params(
+        rate,
+        vec![
+            Chosen::new(GradientInversion {}) as Chosen<dyn Attack>,
+            Chosen::new(ClientLinking { rounds }),
+        ],
+    );
+    Params {
+        model,
+        training: Training {
+            epochs,
+            optimiser: LocalOptimiser::default(),
+            ..all.training
+        },
+        split: Split::Shares {
+            train: share,
+            validation: 0.0,
+        },
+        protocol: Protocol {
+            rounds,
+            secure,
+            ..all.protocol
+        },
+        ..all
+    }
+}
+
+/// One graph convolution, and nothing else.
+fn one_layer() -> Model {
+    Model {
+        layers: 1,
+        head_layers: 0,
+        ..Model::default()
+    }
+}
+
+const ONE_ITEM: f64 = 0.1;
+const MASKED: Secure = Secure::Pairwise { threshold: 0.67 };
+
+#[test]
+fn one_step_on_one_node_gives_away_its_neighbourhood_or_its_hidden_row() {
+    for (name, model) in [("one layer", one_layer()), ("head", Model::default())] {
+        for joined in [false, true] {
+            let params = updates(ONE_ITEM, (1, 0.1), model.clone(), Secure::Off);
+            let outcome = play_among(N_CLIENTS, &nodes(joined), &params, 1);
+            let said = &outcome.summary;
+            assert_eq!(number(&outcome, "inversion_updates"), f64::from(N_CLIENTS));
+            for what in ["recovered", "classes"] {
+                assert_eq!(number(&outcome, &format!("inversion_{what}")), 1.0, "{name}: {said:?}");
+            }
+            assert!(number(&outcome, "inversion_error") < 1e-4, "{name}: {said:?}");
+            assert_eq!(
+                number(&outcome, "inversion_recovered@other_client"),
+                0.0,
+                "{name}: {said:?}"
+            );
+            assert_eq!(
+                outcome.summary,
+                play_among(N_CLIENTS, &nodes(joined), &params, 2).summary
+            );
+        }
+    }
+}
+
+#[test]
+fn an_inverted_update_is_worth_less_the_more_steps_and_items_went_into_it() {
+    let error = |share: f64, epochs: u32| {
+        let params = updates(share, (epochs, 0.5), Model::default(), Secure::Off);
+        let outcome = play_among(N_CLIENTS, &nodes(false), &params, 1);
+        number(&outcome, "inversion_error")
+    };
+    let of_steps = [1, 5, 40].map(|epochs| error(ONE_ITEM, epochs));
+    assert!(of_steps[0] < of_steps[1] && of_steps[1] < of_steps[2], "{of_steps:?}");
+    assert!(error(1.0, 1) > 0.2);
+}
+
+#[test]
+fn of_masked_updates_nothing_is_inverted_and_nobody_is_linked() {
+    let params = updates(ONE_ITEM, (1, 0.1), one_layer(), MASKED);
+    let outcome = play_among(N_CLIENTS, &nodes(false), &params, 1);
+    assert_eq!(number(&outcome, "inversion_updates"), 1.0);
+    assert_eq!(number(&outcome, "inversion_recovered"), 0.0);
+    assert!(number(&outcome, "inversion_error") > 0.3, "{:?}", outcome.summary);
+    assert!(outcome.summary.iter().all(|(name, _)| !name.starts_with("linking")));
+    assert!(
+        outcome
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("nothing to link"))
+    );
+}
+
+#[test]
+fn clients_are_linked_by_what_they_train_on() {
+    let params = updates(0.5, (1, 0.05), Model::default(), Secure::Off);
+    let planted = play_among(N_CLIENTS, &nodes(false), &params, 1);
+    for way in ["raw", "centred"] {
+        let first = number(&planted, &format!("linking_{way}_first"));
+        assert!(first > 0.9, "{way}: {:?}", planted.summary);
+        assert!(
+            number(&planted, &format!("linking_{way}_auc")) > 0.9,
+            "{:?}",
+            planted.summary
+        );
+    }
+    assert!((number(&planted, "linking_raw_first@chance") - 1.0 / f64::from(N_CLIENTS)).abs() < 1e-9);
+}
+
+#[test]
+fn inversion_asks_for_a_layer_that_it_can_read() {
+    let model = Model {
+        encoder: Encoder::Gin,
+        head_layers: 0,
+        ..Model::default()
+    };
+    let params = updates(ONE_ITEM, (1, 0.1), model, Secure::Off);
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    let dataset = nodes(true);
+    let partition = PartitionSpec::Iid { n_clients: 2 }
+        .partition(&dataset, &mut rng)
+        .unwrap();
+    let refused = params.runs().run(
+        &Job {
+            dataset: &dataset,
+            partition: &Arc::new(partition),
+            world: &World::ideal(),
+            seed: 3,
+            options: Options::default(),
+            saved: None,
+            ranks: &Alone,
+        },
+        &mut Unobserved,
+    );
+    let why = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(why.contains("attacks.0") && why.contains("head_layers: 1"), "{why}");
 }
 
 #[test]

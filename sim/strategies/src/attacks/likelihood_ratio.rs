@@ -1,3 +1,5 @@
+//! Membership by shadow models.
+
 use super::loss_threshold::log_sum_exp;
 use super::numbers::{Guesses, count};
 use super::{Attack, Item, Target};
@@ -59,7 +61,7 @@ impl Attack for LikelihoodRatio {
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("lira_others", &is_member, sheet);
         let shadows = self.shadows(target, &pool)?;
-        let signals = target.asked(&target.data.held, target.last);
+        let signals = target.asked(target.held(), target.last);
         let signals: Vec<f64> = signals.iter().zip(&pool).map(signal).collect();
         self.write(&signals, &shadows, &is_member, None, sheet);
         self.write(

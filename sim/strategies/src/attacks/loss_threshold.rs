@@ -1,3 +1,5 @@
+//! Membership by small losses.
+
 use super::numbers::{Guesses, count};
 use super::{Attack, Item, Target};
 use crate::classifier::Asked;
@@ -25,7 +27,7 @@ impl Attack for LossThreshold {
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("loss_membership_others", &is_member, sheet);
         for (model, label) in [(target.last, None), (target.first, Some("untrained"))] {
-            let asked = target.asked(&target.data.held, model);
+            let asked = target.asked(target.held(), model);
             let scores: Vec<f64> = asked.iter().zip(&pool).map(score).collect();
             let of_members = || scores.iter().zip(&is_member).filter(|(_, is_member)| **is_member);
             let bound = of_members().map(|(score, _)| score).sum::<f64>() / of_members().count() as f64;

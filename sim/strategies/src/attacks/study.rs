@@ -20,6 +20,11 @@ pub(crate) trait Victim: RoundStrategy + for<'a> RoundStrategy<Shard<'a> = &'a S
     }
 }
 
+/// Of how many of the last rounds the server is to keep what it was sent.
+pub(crate) fn n_rounds(attacks: &[Chosen<dyn Attack>]) -> u32 {
+    attacks.iter().map(|attack| attack.n_rounds()).max().unwrap_or(0)
+}
+
 /// What a strategy shares out, watched by `inner` and attacked by `attacks`; without any the study is `inner` alone.
 ///
 /// # Errors
@@ -40,7 +45,7 @@ pub(crate) fn watch<R: Victim, T: RoundStudy<R> + 'static>(
     }
     for (i, attack) in attacks.iter().enumerate() {
         let named = |StrategyError(why)| StrategyError(format!("attacks.{i}: {why}"));
-        attack.suits(facts).map_err(named)?;
+        attack.suits(classifier, facts).map_err(named)?;
     }
     let data = Data {
         dataset: Arc::clone(source.dataset),
@@ -89,6 +94,7 @@ impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
             data: &self.data,
             first: &first,
             last: &last,
+            seen: end.seen(),
             train: &|held, seed| train(rounds, world, held, seed),
         };
         for attack in &self.attacks {

@@ -69,10 +69,73 @@ pub const TERMS: &[Term] = &[
         "Links found by * distance",
         "Attack: share of a client's joined nodes told by * distance of answers with at most 1 of 100 other pairs taken for one.",
     ),
+    auc(
+        "taught_links_auc",
+        "ROC AUC of links by a taught attacker",
+        "Attack: probability that an attacker who knows some pairs ranks joined nodes of a client above others.",
+    ),
+    found(
+        "taught_links_found",
+        "Links found by a taught attacker",
+        "Attack: share of joined nodes told by an attacker who knows some pairs with at most 1 of 100 other pairs taken for one.",
+    ),
     others(
         "link_others",
         "Pairs that are not joined",
         "Pairs of nodes of one client that are not joined, which the attacker is to tell from those that are.",
+    ),
+    Term::new(
+        "inversion_error",
+        "Error of inverted updates",
+        Unit::Number,
+        "Attack: median relative error of the row worked out from a last update, against the nearest that its client trains on.",
+        "",
+    )
+    .from(0.0)
+    .higher(),
+    share(
+        "inversion_recovered",
+        "Rows recovered from updates",
+        "Attack: share of last updates from which a row that their client trains on is worked out to within 1 %.",
+    )
+    .attack_beside(0.0),
+    share(
+        "inversion_matched",
+        "Items told by inverted updates",
+        "Attack: share of last updates whose worked-out row is nearest to an item that their own client trains on.",
+    )
+    .attack(),
+    share(
+        "inversion_classes",
+        "Classes told by updates",
+        "Attack: share of last updates whose steepest bias names the class that most items of their client have.",
+    )
+    .attack(),
+    others(
+        "inversion_updates",
+        "Updates inverted",
+        "Last updates from which the attacker works out what was trained on.",
+    ),
+    auc(
+        "linking_*_auc",
+        "ROC AUC of linked updates, *",
+        "Attack: probability that two updates of one client in two rounds point more alike, *, than two of different clients.",
+    ),
+    found(
+        "linking_*_found",
+        "Updates linked, *",
+        "Attack: share of pairs of one client's updates told by their direction, *, with at most 1 of 100 other pairs taken for one.",
+    ),
+    share(
+        "linking_*_first",
+        "Updates linked at first guess, *",
+        "Attack: share of updates whose likeliest of the round before, by direction, *, is of the same client.",
+    )
+    .attack(),
+    others(
+        "linking_others",
+        "Pairs of different clients",
+        "Pairs of updates of different clients in two rounds, which the attacker is to tell from those of one client.",
     ),
 ];
 

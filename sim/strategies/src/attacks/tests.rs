@@ -1,22 +1,22 @@
 //! Each attack on a planted leak, which it must find, and where there is none, which it must not.
 
 use super::likelihood_ratio::{Shadow, scores};
-use super::link_stealing::{DISTANCES, some_pairs, write_guesses};
+use super::link_stealing::{DISTANCES, some_pairs, write_guesses, write_taught};
 use super::numbers::{Guesses, wilson};
 use super::*;
 use folkmoot_draws::{normal, unit};
 
-fn rng(n: u64) -> SimRng {
+pub(super) fn rng(n: u64) -> SimRng {
     Streams::new(n).global(Purpose(*b"at-tests"))
 }
 
-fn numbers(write: impl FnOnce(&mut Sheet)) -> Vec<(String, f64)> {
+pub(super) fn numbers(write: impl FnOnce(&mut Sheet)) -> Vec<(String, f64)> {
     let mut sheet = Sheet::default();
     write(&mut sheet);
     sheet.take_summary()
 }
 
-fn number(all: &[(String, f64)], name: &str) -> f64 {
+pub(super) fn number(all: &[(String, f64)], name: &str) -> f64 {
     let found = all.iter().find(|(key, _)| key == name);
     found.unwrap_or_else(|| panic!("no {name} in {all:?}")).1
 }
@@ -160,7 +160,11 @@ fn ring_areas(is_planted: bool) -> Vec<(String, f64)> {
         weights.iter().map(|w| w / sum).collect()
     };
     let answers: Vec<Vec<f64>> = (0..n).map(answer).collect();
-    numbers(|sheet| write_guesses(&[answers], &[pairs], None, sheet))
+    numbers(|sheet| {
+        let (answers, pairs) = ([answers], [pairs]);
+        write_guesses(&answers, &pairs, None, sheet);
+        write_taught(&answers, &pairs, (0.3, self::rng(6)), None, sheet);
+    })
 }
 
 #[test]
@@ -172,6 +176,17 @@ fn links_are_found_where_answers_follow_them_and_not_in_random_answers() {
         assert!(planted > 0.95, "{name}: {planted}");
         assert!((random - 0.5).abs() < 0.05, "{name}: {random}");
     }
+    let taught = |all: &[(String, f64)]| number(all, "taught_links_auc");
+    assert!(taught(&planted) > 0.9, "{}", taught(&planted));
+    assert!((taught(&random) - 0.5).abs() < 0.08, "{}", taught(&random));
+}
+
+#[test]
+fn whoever_knows_pairs_of_one_kind_alone_is_not_taught() {
+    let (answers, pairs) = ([vec![vec![0.5, 0.5]; 3]], [vec![((0, 1), true), ((1, 2), true)]]);
+    let mut sheet = Sheet::default();
+    write_taught(&answers, &pairs, (0.5, rng(6)), None, &mut sheet);
+    assert!(sheet.take_summary().is_empty() && sheet.take_warnings().len() == 1);
 }
 
 #[test]

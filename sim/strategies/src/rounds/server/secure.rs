@@ -217,6 +217,7 @@ impl Masked {
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
                 let sums = turn.rounds.spread(sums, &turn.global.parameters, turn.cx.round());
+                turn.see_mean(&session.survivors, &sums);
                 turn.step(sums, weights);
                 true
             }
