@@ -18,6 +18,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "deep-walk/output-layers-blogcatalog",
     "fed-avg/algorithms",
     "fed-avg/algorithms-cora",
+    "fed-avg/attacks",
     "fed-avg/compression",
     "fed-avg/cuts",
     "fed-avg/cuts-cora",

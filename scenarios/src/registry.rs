@@ -8,6 +8,7 @@ use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
+use folkmoot_strategies::attacks::{self, Attack};
 use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
 use folkmoot_strategies::gw_ldp::Release;
@@ -170,6 +171,11 @@ impl Registry {
         self.add_method::<federated::FedPub>()?;
         self.add_method::<federated::Ditto>()?;
         self.add_method::<federated::Ifca>()?;
+        self.add_attack::<attacks::LossThreshold>()?;
+        self.add_attack::<attacks::LikelihoodRatio>()?;
+        self.add_attack::<attacks::LinkStealing>()?;
+        self.add_attack::<attacks::GradientInversion>()?;
+        self.add_attack::<attacks::ClientLinking>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -253,6 +259,8 @@ impl Registry {
         add_server_optimiser: ServerOptimiser;
         /// Adds a method of federated training.
         add_method: Method;
+        /// Adds somebody who asks what a training of classifiers gives away.
+        add_attack: Attack;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.

@@ -13,9 +13,11 @@
 
 mod conv;
 mod data;
+mod divided;
 mod hidden;
 #[cfg(test)]
 mod hidden_tests;
+mod last;
 mod network;
 mod rows;
 mod scale;
@@ -28,6 +30,8 @@ mod whole;
 pub(crate) use conv::Conv;
 pub(crate) use data::{Brought, Nodes, starts};
 pub use data::{Part, Shard};
+pub(crate) use divided::{Asked, Parts};
+pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
@@ -172,7 +176,12 @@ impl Classifier {
     /// has anything to train on.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         let (dataset, partition) = (source.dataset, source.partition);
-        let mut shards = data::shards(self.reading(split), dataset, partition, source.streams)?;
+        let shards = data::shards(self.reading(split), dataset, partition, source.streams)?;
+        self.hold(shards, source)
+    }
+
+    /// What clients hold together, ready for this network.
+    fn hold(&self, mut shards: Vec<Shard>, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         if shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
                 "no client has anything to train on; raise split.train or label the data".to_owned(),

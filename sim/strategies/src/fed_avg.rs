@@ -15,11 +15,12 @@
 //!
 //! Deviations from the paper: late updates are dropped, not waited for.
 
-use crate::classifier::{self, Accuracy, Classifier, Facts, Handed, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::attacks::{self, Attack, Victim};
+use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{Broken, part};
+use folkmoot_parts::{Broken, Chosen, part};
 use std::sync::Arc;
 
 /// The parameters of [`FedAvg`].
@@ -39,6 +40,8 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what it has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 crate::settings::runs_here!(Params);
@@ -60,7 +63,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -69,15 +72,20 @@ impl Settings for Params {
 
     fn strategy(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
         let task = FedAvg(Classifier::new(&self.model, &self.training, facts));
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<FedAvg>, source: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
-        let held = rounds.task().0.share(self.split, source)?;
-        Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(Watched(Accuracy(held))),
-        })
+        let classifier = &rounds.task().0;
+        let held = classifier.share(self.split, source)?;
+        let facts = self.facts(source)?;
+        attacks::watch(
+            Accuracy(Arc::clone(&held)),
+            &self.attacks,
+            (classifier, &facts, held),
+            (self.split, source),
+        )
     }
 }
 
@@ -86,6 +94,12 @@ pub struct FedAvg(Classifier);
 
 impl AsRef<Classifier> for FedAvg {
     fn as_ref(&self) -> &Classifier {
+        &self.0
+    }
+}
+
+impl Victim for FedAvg {
+    fn classifier(&self) -> &Classifier {
         &self.0
     }
 }

@@ -41,13 +41,15 @@ pub use moon::Moon;
 
 use method::models_of;
 
-use crate::classifier::{self, Classifier, Handed, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates, Watched};
+use crate::attacks::{self, Attack, Victim};
+use crate::classifier::{self, Classifier, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -73,6 +75,8 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what the server's model has given away; a method without one is not attacked.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 impl Params {
@@ -119,7 +123,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, study::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, study::TERMS, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -143,7 +147,8 @@ impl Settings for Params {
         };
         let refused = |why| StrategyError(format!("method: {why}"));
         task.method.check(&task.common).map_err(refused)?;
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(
@@ -151,11 +156,15 @@ impl Settings for Params {
         rounds: &Rounds<Federated>,
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
-        let held = rounds.task().common.classifier.share(self.split, source)?;
-        Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(Watched(study::Own(held))),
-        })
+        let classifier = &rounds.task().common.classifier;
+        let held = classifier.share(self.split, source)?;
+        let facts = classifier::Facts::new(self.inputs, source)?;
+        attacks::watch(
+            study::Own(Arc::clone(&held)),
+            &self.attacks,
+            (classifier, &facts, held),
+            (self.split, source),
+        )
     }
 }
 
@@ -201,6 +210,16 @@ pub struct OwnModel(#[serde(with = "shared")] pub Arc<[f32]>);
 /// The places of the counters behind those of rounds.
 const N_HITS: usize = 0;
 const N_ITEMS: usize = 1;
+
+impl Victim for Federated {
+    fn classifier(&self) -> &Classifier {
+        &self.common.classifier
+    }
+
+    fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
+        self.method.global(parameters).map(Cow::Owned)
+    }
+}
 
 impl RoundStrategy for Federated {
     type Shard<'a> = &'a Shard;

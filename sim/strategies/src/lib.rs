@@ -11,8 +11,10 @@
 //!
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
 //! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`], and those that train a graph network for
-//! classification [`classifier`]. Those that ask what can be inferred from what was seen share the attackers of [`inference`].
+//! classification [`classifier`], and what they give away is asked by [`attacks`]. Those that ask what can be inferred
+//! from what was seen share the attackers of [`inference`].
 
+pub mod attacks;
 pub mod classifier;
 pub mod deep_walk;
 pub mod fed_avg;

@@ -58,7 +58,7 @@ pub use client::Client;
 pub use message::Extra;
 pub use private::{HiddenItems, NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
-pub use server::Server;
+pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
@@ -332,6 +332,8 @@ const WEIGHTS: usize = 0;
 pub struct Rounds<R> {
     task: R,
     protocol: Protocol,
+    /// Of so many of the last rounds the server keeps what it was sent.
+    keeps: u32,
 }
 
 impl<R: RoundStrategy> Rounds<R> {
@@ -360,7 +362,20 @@ impl<R: RoundStrategy> Rounds<R> {
                     .to_owned(),
             ));
         }
-        Ok(Rounds { task, protocol })
+        Ok(Rounds {
+            task,
+            protocol,
+            keeps: 0,
+        })
+    }
+
+    /// The same with a server that keeps what it was sent in so many of the last rounds, for whoever studies what that tells
+    /// ([`RoundEnd::seen`]); nothing else changes.
+    pub fn keeping(self, n_rounds: u32) -> Self {
+        Rounds {
+            keeps: n_rounds,
+            ..self
+        }
     }
 
     /// What is trained.

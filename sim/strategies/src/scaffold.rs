@@ -23,15 +23,14 @@
 //!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
 
+use crate::attacks::{self, Attack, Victim};
 use crate::classifier::{
-    self, Accuracy, Classifier, Course, Facts, Handed, Inputs, LocalOptimiser, Model, Shard, Split, Training,
+    self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Shard, Split, Training,
 };
-use crate::rounds::{
-    self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Watched, Weighting,
-};
+use crate::rounds::{self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Weighting};
 use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{Broken, Rules, part};
+use folkmoot_parts::{Broken, Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -61,6 +60,8 @@ pub struct Params {
     /// How rounds go: synchronous ones, in the clear.
     #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what it has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// How a client renews its control variate; either way the paper's server gives each update the same weight.
@@ -113,7 +114,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -128,15 +129,20 @@ impl Settings for Params {
             epochs: f64::from(self.training.epochs),
             n_clients: facts.n_clients,
         };
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
-        let held = rounds.task().classifier.share(self.split, source)?;
-        Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(Watched(Accuracy(held))),
-        })
+        let classifier = &rounds.task().classifier;
+        let held = classifier.share(self.split, source)?;
+        let facts = self.facts(source)?;
+        attacks::watch(
+            Accuracy(Arc::clone(&held)),
+            &self.attacks,
+            (classifier, &facts, held),
+            (self.split, source),
+        )
     }
 }
 
@@ -290,6 +296,12 @@ impl Scaffold {
             change.fill(0.0);
         }
         (y, change)
+    }
+}
+
+impl Victim for Scaffold {
+    fn classifier(&self) -> &Classifier {
+        &self.classifier
     }
 }
 

@@ -75,6 +75,7 @@ fn params(rounds: u32) -> Params {
             rounds,
             ..Protocol::default()
         },
+        attacks: Vec::new(),
     }
 }
 

@@ -125,6 +125,7 @@ fn averaged(params: &Params) -> Vec<f32> {
         inputs: params.inputs,
         split: params.split,
         protocol: params.protocol.clone(),
+        attacks: Vec::new(),
     };
     let (prepared, model) = (prepared(&theirs), Model(Mutex::default()));
     let watched = System {

@@ -123,6 +123,7 @@ fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
             inputs: ours.inputs,
             split: ours.split,
             protocol: ours.protocol.clone(),
+            attacks: Vec::new(),
         };
         let prepared = theirs
             .prepare(&Source::new(&dataset, &partition, Streams::new(3)))

@@ -276,14 +276,15 @@ pub(super) fn shards(
     partition: &Partition,
     streams: Streams,
 ) -> Result<Vec<Shard>, StrategyError> {
-    if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
-        // What one client trains on would be what another is tested on.
-        return refuse(
-            "the shards overlap or leave something out; set split: All or Published, or choose another partition",
-        );
-    }
-    let source = Source::new(reading, dataset)?;
-    let of_client = |client: usize| source.shard(client as u32, partition.shard(client), streams);
+    let source = Source::of_clients(reading, dataset, partition)?;
+    let of_client = |client: usize| {
+        let items = partition.shard(client);
+        source.shard(
+            client as u32,
+            items,
+            source.split(client as u32, source.labelled(items), streams),
+        )
+    };
     (0..partition.n_clients()).into_par_iter().map(of_client).collect()
 }
 
@@ -379,14 +380,29 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// The same for all clients of a partition.
+    pub(super) fn of_clients(
+        reading: Reading,
+        dataset: &'a Dataset,
+        partition: &Partition,
+    ) -> Result<Source<'a>, StrategyError> {
+        if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
+            // What one client trains on would be what another is tested on.
+            return refuse(
+                "the shards overlap or leave something out; set split: All or Published, or choose another partition",
+            );
+        }
+        Source::new(reading, dataset)
+    }
+
     /// The labelled items among `items`, in their order.
     pub(super) fn labelled(&self, items: &[u32]) -> Vec<u32> {
         let has_class = |item: &u32| self.classes[*item as usize].is_some();
         items.iter().copied().filter(has_class).collect()
     }
 
-    fn shard(&self, client: u32, items: &[u32], streams: Streams) -> Result<Shard, StrategyError> {
-        let parts = self.split(client, self.labelled(items), streams);
+    /// What a client holds of `items`, of which those of `parts` train, validate and test.
+    pub(super) fn shard(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
         match self.dataset.is_graph_level() {
             true => self.graphs(parts),
             false => self.nodes(client, items, parts),

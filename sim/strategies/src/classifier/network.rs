@@ -1,6 +1,7 @@
 //! The network: graph layers, a readout where whole graphs are classified, and a head.
 
 use super::conv::Conv;
+use super::last::LastLayer;
 use super::{Encoder, Model};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::{Gcn, Linear, Mode, Readout};
@@ -81,6 +82,38 @@ impl Network {
         ranges
     }
 
+    /// The linear layer that gives the logits: the last of the head, or without one, of nodes, a last graph convolution. Other graph
+    /// layers end otherwise.
+    pub(crate) fn last_layer(&self) -> Option<LastLayer> {
+        let (weight, bias) = match (self.head.last(), self.convs.last(), self.readout) {
+            (Some(linear), ..) => (linear.weight, linear.bias?),
+            (None, Some(Conv::Gcn(gcn)), None) => (gcn.weight, gcn.bias?),
+            _ => return None,
+        };
+        Some(LastLayer {
+            weights: self.layout.range(weight),
+            biases: self.layout.range(bias),
+            n_out: self.n_classes,
+        })
+    }
+
+    /// The rows that this layer multiplies with its weights, one for each row of logits: of a graph convolution, its sums over
+    /// neighbours.
+    ///
+    /// # Panics
+    ///
+    /// As [`logits`](Self::logits).
+    pub(super) fn last_rows<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
+        if !self.head.is_empty() {
+            return self.rows_and_logits(tape, batch, None).0;
+        }
+        let rows = match self.convs.len() {
+            1 => self.inputs(tape, batch),
+            n => self.encode_by(n - 1, tape, batch, None),
+        };
+        tape.propagate(batch.adjacency(), rows)
+    }
+
     /// Whether the first thing it does is to sum the features of neighbours, so that a batch may keep these sums.
     pub(super) fn begins_with_sums(&self) -> bool {
         self.begins_with_sums
@@ -156,7 +189,12 @@ impl Network {
     }
 
     /// The rows of the last graph layer.
-    fn encode<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
+    fn encode<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, rng: Option<&mut SimRng>) -> Var {
+        self.encode_by(self.convs.len(), tape, batch, rng)
+    }
+
+    /// The rows of the last of the first `n` graph layers.
+    fn encode_by<'g>(&self, n: usize, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
         // Without a node there is no statistic to learn.
         let mode = match rng.is_some() && batch.csr().n_rows() > 0 {
             true => Mode::Train,
@@ -164,7 +202,7 @@ impl Network {
         };
         let relu = |i: usize| i + 1 < self.convs.len() || !self.head.is_empty();
         let mut h = self.first(tape, batch, mode, relu(0));
-        for (i, conv) in self.convs.iter().enumerate().skip(1) {
+        for (i, conv) in self.convs[..n].iter().enumerate().skip(1) {
             h = self.drop(tape, h, rng.as_deref_mut());
             h = conv.forward(tape, batch.adjacency(), (h, mode), relu(i));
         }
@@ -178,11 +216,17 @@ impl Network {
         {
             return gcn.forward_from_sums(tape, sums, relu);
         }
-        let mut x = batch.features(tape);
-        if let Some([mean, variance]) = self.scale {
-            x = tape.standardise(x, mean.var(), variance.var(), 0.0);
-        }
+        let x = self.inputs(tape, batch);
         self.convs[0].forward(tape, batch.adjacency(), (x, mode), relu)
+    }
+
+    /// What nodes bring, scaled if the model says how.
+    fn inputs<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
+        let x = batch.features(tape);
+        match self.scale {
+            Some([mean, variance]) => tape.standardise(x, mean.var(), variance.var(), 0.0),
+            None => x,
+        }
     }
 
     /// What the last linear layer reads, and the logits.

@@ -3,6 +3,7 @@
 mod buffered;
 mod model;
 mod secure;
+mod seen;
 mod synchronous;
 
 use super::message::Up;
@@ -11,6 +12,7 @@ use buffered::Buffered;
 use folkmoot_engine::prelude::*;
 use model::{Global, Turn};
 use secure::Masked;
+pub use seen::{Seen, SeenUpdate};
 use serde::{Deserialize, Serialize};
 use synchronous::Synchronous;
 
@@ -57,6 +59,11 @@ impl<C: State> Server<C> {
     /// For how many rounds now all updates that came were refused.
     pub(super) fn barren(&self) -> u32 {
         self.global.barren()
+    }
+
+    /// What was sent in the last rounds, as far as that is kept: the oldest first.
+    pub(super) fn seen(&self) -> &[Seen] {
+        &self.global.seen
     }
 
     /// What was kept of the extras.

@@ -1,7 +1,7 @@
 //! What rounds come to, seen from above.
 
 use super::server::{EMPTY, REFUSED};
-use super::{COUNTERS, Client, NoiseAt, RoundStrategy, Rounds, Secure, WEIGHTS};
+use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 
@@ -35,6 +35,16 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
     /// What a client has kept of its trainings, if anything.
     pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
         self.run.clients.get(client).and_then(Client::kept)
+    }
+
+    /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
+    pub fn seen(&self) -> &[Seen] {
+        self.run.server.seen()
+    }
+
+    /// The model before the first round.
+    pub fn first_model(&self) -> Vec<f32> {
+        self.task.initial(&mut self.run.setup.rng(INITIAL))
     }
 
     /// Whether nothing was learned.

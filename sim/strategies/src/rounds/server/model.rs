@@ -3,6 +3,7 @@
 use super::super::message::{Down, Packed, Weights, first_not_finite};
 use super::super::private::factor;
 use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
+use super::seen::Seen;
 use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub(super) struct Global<C> {
     barren: u32,
     /// How many were refused when the last round ended.
     refused_before: usize,
+    /// Of the last rounds, the oldest first; nothing where nobody studies it.
+    pub(super) seen: Vec<Seen>,
     pub(super) collected: C,
 }
 
@@ -34,8 +37,8 @@ pub(super) struct Received {
     pub(super) at: SimTime,
     /// How many rounds older its model was than the present one.
     pub(super) staleness: u32,
-    n_samples: u32,
-    weights: Vec<f32>,
+    pub(super) n_samples: u32,
+    pub(super) weights: Vec<f32>,
 }
 
 /// An update that took no part, since a number in it was not finite.
@@ -57,6 +60,7 @@ impl<C: State + Default> Global<C> {
             refused: Vec::new(),
             barren: 0,
             refused_before: 0,
+            seen: Vec::new(),
             collected: C::default(),
         }
     }
@@ -192,12 +196,13 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// Moves the model by what the rule makes of updates, in ascending order of their clients. False if they are too few or weigh
     /// nothing.
     pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> bool {
+        // A stable sort: several updates of one client stay in the order in which they came.
+        updates.sort_by_key(|received| received.client);
+        self.see_each(&updates);
         let protocol = &self.rounds.protocol;
         if updates.len() < protocol.min_updates as usize {
             return false;
         }
-        // A stable sort: several updates of one client stay in the order in which they came.
-        updates.sort_by_key(|received| received.client);
         let all = updates.iter().map(|received| Update {
             client: received.client,
             weight: protocol.weight(received.n_samples),
@@ -234,6 +239,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// Moves the model by all updates of a private round, each cut to its length, in ascending order of their clients.
     pub(super) fn take_in_private(&mut self, mut updates: Vec<Received>) -> Result<(), StrategyError> {
         updates.sort_by_key(|received| received.client);
+        self.see_each(&updates);
         let clip = self.rounds.protocol.private.clip();
         let model = &self.global.parameters;
         let mut sum = vec![0.0; model.len()];

@@ -219,12 +219,17 @@ impl Masked {
             sums if turn.rounds.protocol.private.hides_clients() => {
                 let nothing = || (vec![0.0; turn.global.parameters.len()], 0.0);
                 let (sums, n) = sums.unwrap_or_else(nothing);
+                if n > 0.0 {
+                    let mean: Vec<f64> = sums.iter().map(|sum| sum / n).collect();
+                    turn.see_mean(&session.survivors, &mean);
+                }
                 turn.step_private(sums, n)?;
                 true
             }
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
                 let sums = turn.rounds.spread(sums, &turn.global.parameters, turn.cx.round());
+                turn.see_mean(&session.survivors, &sums);
                 turn.step(sums, weights);
                 true
             }

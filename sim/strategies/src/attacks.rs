@@ -1,0 +1,149 @@
+//! What a training gives away, asked by attackers from above: parts that a card names in a strategy's `attacks`.
+//!
+//! An [`Attack`] looks at the last model, at what clients hold so that its guesses can be scored, and writes numbers down. It sends
+//! nothing and changes nothing: a run with attacks goes the way of the run without. What an attacker reaches is a lower bound of what is
+//! given away, and stands beside what the same attacker reaches where nothing is given away.
+//!
+//! - **Signs are fixed.** An area below one half is worse than a coin, and says so.
+//! - **Shadow models** are trained by the strategy itself: the whole run again, in the same world, on other training items, under a seed of
+//!   its own. So whatever the strategy does to protect its clients, it does to the shadows too. Scores that would end the run (`stop`) are
+//!   those of the shadow's own data.
+//! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer than 100 others it is left out.
+
+mod client_linking;
+mod gradient_inversion;
+mod likelihood_ratio;
+mod link_stealing;
+mod loss_threshold;
+mod numbers;
+mod study;
+mod taught_links;
+mod terms;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod update_tests;
+
+pub use client_linking::ClientLinking;
+pub use gradient_inversion::GradientInversion;
+pub use likelihood_ratio::{LikelihoodRatio, Variance};
+pub use link_stealing::LinkStealing;
+pub use loss_threshold::LossThreshold;
+pub(crate) use study::{Victim, n_rounds, watch};
+pub use terms::TERMS;
+
+use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
+use crate::rounds::Seen;
+use crate::settings::Source;
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_parts::kind;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Somebody who asks what a training gives away.
+pub trait Attack: Send + Sync {
+    /// Attacks, and writes down what is reached.
+    ///
+    /// # Errors
+    ///
+    /// When a shadow model cannot be trained.
+    fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError>;
+
+    /// Whether it has anything to ask of such a network and data. Default: yes.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what to do.
+    fn suits(&self, _classifier: &Classifier, _facts: &Facts) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    /// Of how many of the last rounds it reads what the server was sent; the server keeps that much. Default: 0.
+    fn n_rounds(&self) -> u32 {
+        0
+    }
+}
+
+kind!(Attack, "attack", LossThreshold {});
+
+/// The data of a run, as they were shared out.
+struct Data {
+    dataset: Arc<Dataset>,
+    partition: Arc<Partition>,
+    streams: Streams,
+    split: Split,
+    held: Arc<Held>,
+    divided: Vec<Parts>,
+}
+
+/// The training of a shadow model on other data: what clients hold, and the seed.
+type Train<'a> = dyn Fn(&Arc<Held>, u64) -> Result<Vec<f32>, StrategyError> + Sync + 'a;
+
+/// What an attack is made on.
+pub struct Target<'a> {
+    /// The network, and how it is trained.
+    pub classifier: &'a Classifier,
+    /// The last model of the server.
+    pub last: &'a [f32],
+    /// The model before the first round.
+    pub first: &'a [f32],
+    /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
+    pub seen: &'a [Seen],
+    data: &'a Data,
+    train: &'a Train<'a>,
+}
+
+/// An item of the pool that attackers of membership ask about.
+struct Item {
+    class: u32,
+    trains: bool,
+}
+
+impl Target<'_> {
+    /// The data of the run.
+    pub fn dataset(&self) -> &Dataset {
+        &self.data.dataset
+    }
+
+    /// Which of its items each client has.
+    pub fn partition(&self) -> &Partition {
+        &self.data.partition
+    }
+
+    /// What clients hold of them, ready for the network.
+    pub fn held(&self) -> &Held {
+        &self.data.held
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source::new(&self.data.dataset, &self.data.partition, self.data.streams)
+    }
+
+    /// What a model says of all labelled items of clients that hold `held`: clients in their order, items ascending.
+    fn asked(&self, held: &Held, model: &[f32]) -> Vec<Asked> {
+        let of_client = |(client, shard)| {
+            let items = self.partition().shard(client);
+            self.classifier.asked(shard, items, model)
+        };
+        let all: Vec<Vec<Asked>> = held.shards().par_iter().enumerate().map(of_client).collect();
+        all.into_iter().flatten().collect()
+    }
+
+    /// The same items, and which of them train.
+    fn pool(&self) -> Vec<Item> {
+        let asked = self.asked(self.held(), self.first);
+        let mut asked = asked.iter();
+        let of_client = |parts: &Parts| -> Vec<Item> {
+            let n = parts.iter().map(Vec::len).sum();
+            let items = asked.by_ref().take(n);
+            items
+                .map(|asked| Item {
+                    class: asked.class,
+                    trains: parts[0].binary_search(&asked.item).is_ok(),
+                })
+                .collect()
+        };
+        self.data.divided.iter().flat_map(of_client).collect()
+    }
+}

@@ -1,0 +1,188 @@
+//! Membership by shadow models.
+
+use super::loss_threshold::log_sum_exp;
+use super::numbers::{Guesses, count};
+use super::{Attack, Item, Target};
+use crate::classifier::{Asked, Parts};
+use folkmoot_draws::{Rng, shuffle};
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::part;
+use rayon::prelude::*;
+
+/// Membership by the likelihood ratio of LiRA: what models that were trained with an item say of it, against what those say that were not.
+///
+/// An item's signal is `ln p_y − ln Σ_{c ≠ y} p_c`, the odds of its class, from the logits in double precision. For each of so many pairs
+/// each client's labelled items are cut into halves by chance, and a shadow model is trained on each half, by the whole strategy under a
+/// seed of its own: so each item is in half of the models. *Online* is `ln N(signal; in) − ln N(signal; out)`, a member above 0;
+/// *offline*, which needs no model that was trained with the item, is how many standard deviations the signal is above those without it,
+/// a member above 1.645, where 5 % of the others would be: the one-sided test. Means and deviations of both sides are each from their
+/// own models.
+///
+/// Beside each, `@other_model`, stands the same attack on the first shadow model in place of the server's: what it finds of the members
+/// is nothing but chance. The items are the pool of `LossThreshold`; shadows are trained most like the target where half of it trains,
+/// as with `split: Shares(train: 0.5, validation: 0)`.
+///
+/// N. Carlini, S. Chien, M. Nasr, S. Song, A. Terzis, F. Tramèr. Membership Inference Attacks From First Principles. IEEE S&P 2022,
+/// algorithm 1 and equation 4. Not as in the paper: one query an item, without augmentations.
+#[part(
+    name = "LikelihoodRatio",
+    about = "membership by shadow models, online and offline: LiRA (Carlini et al. 2022)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct LikelihoodRatio {
+    /// Pairs of shadow models; each model costs a whole run.
+    #[part(default = 8, in = 3..=512)]
+    pub pairs: u32,
+    /// How far a signal strays.
+    pub variance: Variance,
+}
+
+/// Where the variance of an item's signals is from.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variance {
+    /// The mean over all items, of models with and of those without the item each: for fewer than some 64 models.
+    #[default]
+    Shared,
+    /// The item's own.
+    Own,
+}
+
+const HALVES: Purpose = Purpose(*b"at-halfs");
+const SEEDS: Purpose = Purpose(*b"at-seeds");
+/// One-sided, 5 %.
+const BOUND: f64 = 1.644_853_626_951_472_2;
+/// Keeps signals without any spread apart.
+const LEAST: f64 = 1e-30;
+
+impl Attack for LikelihoodRatio {
+    fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
+        let pool = target.pool();
+        let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
+        count("lira_others", &is_member, sheet);
+        let shadows = self.shadows(target, &pool)?;
+        let signals = target.asked(target.held(), target.last);
+        let signals: Vec<f64> = signals.iter().zip(&pool).map(signal).collect();
+        self.write(&signals, &shadows, &is_member, None, sheet);
+        self.write(
+            &shadows[0].signals,
+            &shadows[2..],
+            &is_member,
+            Some("other_model"),
+            sheet,
+        );
+        Ok(())
+    }
+}
+
+/// What is known of a shadow model: which items trained it, and what it says of all.
+pub(super) struct Shadow {
+    pub(super) trained: Vec<bool>,
+    pub(super) signals: Vec<f64>,
+}
+
+impl LikelihoodRatio {
+    fn shadows(&self, target: &Target<'_>, pool: &[Item]) -> Result<Vec<Shadow>, StrategyError> {
+        let one = |number: u32| {
+            let stream = |purpose, number: u32| {
+                target
+                    .data
+                    .streams
+                    .counted(purpose, Party::Server, Round(0), u64::from(number))
+            };
+            let mut rng = stream(HALVES, number / 2);
+            let halved: Vec<Parts> = target
+                .data
+                .divided
+                .iter()
+                .map(|parts| halved(parts, number % 2 == 1, &mut rng))
+                .collect();
+            let held = target
+                .classifier
+                .share_divided(target.data.split, &halved, &target.source())?;
+            let model = (target.train)(&held, stream(SEEDS, number).next_u64())?;
+            let trained = halved.iter().flat_map(|[train, _, other]| {
+                let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
+                all.extend(other.iter().map(|item| (*item, false)));
+                all.sort_unstable();
+                all.into_iter().map(|(_, trained)| trained)
+            });
+            let asked = target.asked(&held, &model);
+            Ok(Shadow {
+                trained: trained.collect(),
+                signals: asked.iter().zip(pool).map(signal).collect(),
+            })
+        };
+        (0..2 * self.pairs).into_par_iter().map(one).collect()
+    }
+
+    fn write(&self, signals: &[f64], shadows: &[Shadow], is_member: &[bool], label: Option<&str>, sheet: &mut Sheet) {
+        let [online, offline] = scores(self.variance, signals, shadows);
+        for (name, scores, bound) in [("lira_online", online, 0.0), ("lira_offline", offline, BOUND)] {
+            let guesses = Guesses {
+                is_one: is_member,
+                scores: &scores,
+            };
+            guesses.write(name, Some(bound), label, sheet);
+        }
+    }
+}
+
+/// One half of a client's items trains and the other tests; `second` swaps them. Of an odd number the first half is the larger.
+fn halved(parts: &Parts, second: bool, rng: &mut SimRng) -> Parts {
+    let mut first = parts.concat();
+    first.sort_unstable();
+    shuffle(rng, &mut first);
+    let mut other = first.split_off(first.len().div_ceil(2));
+    first.sort_unstable();
+    other.sort_unstable();
+    match second {
+        false => [first, Vec::new(), other],
+        true => [other, Vec::new(), first],
+    }
+}
+
+/// The odds of the item's class.
+fn signal((asked, item): (&Asked, &Item)) -> f64 {
+    let class = item.class as usize;
+    let others = asked.logits.iter().enumerate().filter(|(c, _)| *c != class);
+    asked.logits[class] - log_sum_exp(others.map(|(_, x)| *x))
+}
+
+/// Online and offline scores of signals, given shadows of which each item is in some and not in some.
+pub(super) fn scores(variance: Variance, signals: &[f64], shadows: &[Shadow]) -> [Vec<f64>; 2] {
+    let side = |trained: bool| -> Vec<[f64; 2]> {
+        let of_item = |item: usize| {
+            let all: Vec<f64> = shadows
+                .iter()
+                .filter(|shadow| shadow.trained[item] == trained)
+                .map(|shadow| shadow.signals[item])
+                .collect();
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let squares: f64 = all.iter().map(|x| (x - mean) * (x - mean)).sum();
+            [mean, squares / (all.len() - 1) as f64]
+        };
+        let mut all: Vec<[f64; 2]> = (0..signals.len()).map(of_item).collect();
+        if variance == Variance::Shared {
+            let shared = all.iter().map(|[_, variance]| variance).sum::<f64>() / all.len() as f64;
+            all.iter_mut().for_each(|[_, variance]| *variance = shared);
+        }
+        all
+    };
+    let (within, without) = (side(true), side(false));
+    let log_density = |x: f64, [mean, variance]: [f64; 2]| {
+        let deviation = variance.sqrt() + LEAST;
+        let z = (x - mean) / deviation;
+        -z * z / 2.0 - libm::log(deviation)
+    };
+    let online = signals
+        .iter()
+        .zip(&within)
+        .zip(&without)
+        .map(|((x, within), without)| log_density(*x, *within) - log_density(*x, *without));
+    let offline = signals
+        .iter()
+        .zip(&without)
+        .map(|(x, [mean, variance])| (x - mean) / (variance.sqrt() + LEAST));
+    [online.collect(), offline.collect()]
+}

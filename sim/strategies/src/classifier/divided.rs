@@ -1,0 +1,122 @@
+//! The same data divided otherwise, and what a model says of single items: for whoever asks what a training gives away of its items.
+
+use super::data::{self, Kind, Shard};
+use super::{Classifier, Held, Split};
+use crate::settings::Source;
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::{Batch, Tape};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The items of one client that train, validate and test, each ascending.
+pub(crate) type Parts = [Vec<u32>; 3];
+
+/// A labelled item, and what a model says of it.
+pub(crate) struct Asked {
+    /// A graph's place in its set, or a node.
+    pub(crate) item: u32,
+    /// Its class.
+    pub(crate) class: u32,
+    /// Shape `(n_classes,)`.
+    pub(crate) logits: Vec<f64>,
+}
+
+impl Classifier {
+    /// How [`share`](Self::share) divides the items of each client.
+    ///
+    /// # Errors
+    ///
+    /// As `share`.
+    pub(crate) fn divided(&self, split: Split, source: &Source<'_>) -> Result<Vec<Parts>, StrategyError> {
+        let parts = data::Source::of_clients(self.reading(split), source.dataset, source.partition)?;
+        let of_client = |client: usize| {
+            let labelled = parts.labelled(source.partition.shard(client));
+            parts.split(client as u32, labelled, source.streams)
+        };
+        Ok((0..source.partition.n_clients()).map(of_client).collect())
+    }
+
+    /// Shares the data out with the items of each client divided so.
+    ///
+    /// # Errors
+    ///
+    /// As [`share`](Self::share).
+    pub(crate) fn share_divided(
+        &self,
+        split: Split,
+        divided: &[Parts],
+        source: &Source<'_>,
+    ) -> Result<Arc<Held>, StrategyError> {
+        let (dataset, partition) = (source.dataset, source.partition);
+        let parts = data::Source::of_clients(self.reading(split), dataset, partition)?;
+        let of_client = |client: usize| parts.shard(client as u32, partition.shard(client), divided[client].clone());
+        let shards: Result<Vec<Shard>, StrategyError> =
+            (0..partition.n_clients()).into_par_iter().map(of_client).collect();
+        self.hold(shards?, source)
+    }
+
+    /// What a model says of every item of a client that is in some part, by ascending item. `items` are all that the client holds, in
+    /// the order of its shard: a node is asked about as the client sees it, with the edges that the client knows.
+    pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Asked> {
+        let n_classes = self.network.n_classes();
+        let logits = |batch: &Batch| -> Vec<f64> {
+            Tape::with_own(|tape| {
+                tape.load(self.network.layout(), parameters);
+                let logits = self.network.logits(tape, batch, None);
+                tape.value(logits).iter().map(|x| f64::from(*x)).collect()
+            })
+        };
+        let one = |((item, class), logits): ((&u32, &u32), &[f64])| Asked {
+            item: *item,
+            class: *class,
+            logits: logits.to_vec(),
+        };
+        let mut all: Vec<Asked> = match shard.kind() {
+            Kind::Graphs {
+                items, classes, parts, ..
+            } => {
+                let parts = parts.iter().zip(items.iter().zip(classes.iter()));
+                let parts = parts.filter(|(_, (items, _))| !items.is_empty());
+                parts
+                    .flat_map(|((batch, _), (items, classes))| {
+                        let rows = logits(batch);
+                        let of_part = items.iter().zip(classes).zip(rows.chunks_exact(n_classes)).map(one);
+                        of_part.collect::<Vec<Asked>>()
+                    })
+                    .collect()
+            }
+            Kind::Nodes {
+                batch, labels, masks, ..
+            } => {
+                let rows = logits(batch);
+                let nodes = items.iter().zip(labels).zip(rows.chunks_exact(n_classes)).enumerate();
+                let is_in_some = |place: usize| masks.iter().any(|mask| mask[place]);
+                nodes
+                    .filter(|(place, _)| is_in_some(*place))
+                    .map(|(_, node)| one(node))
+                    .collect()
+            }
+        };
+        all.sort_by_key(|asked| asked.item);
+        all
+    }
+}
+
+impl Shard {
+    /// The pairs of nodes of one graph that the client knows to be joined, as places in its shard, each `u < v` once, ascending; none
+    /// where it holds whole graphs.
+    pub(crate) fn joined(&self) -> Vec<(u32, u32)> {
+        let Kind::Nodes { batch, .. } = self.kind() else {
+            return Vec::new();
+        };
+        let csr = batch.csr();
+        let of_node = |u: u32| {
+            let others = csr.columns()[csr.range(u as usize)].iter();
+            others.filter(move |v| **v != u).map(move |v| (u.min(*v), u.max(*v)))
+        };
+        let mut joined: Vec<(u32, u32)> = (0..csr.n_rows() as u32).flat_map(of_node).collect();
+        joined.sort_unstable();
+        joined.dedup();
+        joined
+    }
+}
