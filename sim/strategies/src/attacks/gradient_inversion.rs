@@ -20,7 +20,7 @@ use folkmoot_parts::part;
 /// For each update, and under secure aggregation for their mean alone: `inversion_error`, the median relative error against the nearest
 /// row of an item that trains there, and `inversion_recovered`, the share of updates whose error is at most 1 %; beside them,
 /// `@other_client`, the same guesses held against the items of the next client that was not part of it. `inversion_matched` is the share
-/// of guesses whose nearest row, of all that train somewhere in the round, is one of the update's own, beside `@chance`;
+/// of guesses whose nearest row, of all that train somewhere in the round, is one of the update's own and of no other, beside `@chance`;
 /// `inversion_classes` the share that name the class which most of the items have, beside `@blind`, the best constant guess.
 /// `inversion_updates` counts what was asked about. Updates of older models are left out.
 ///
@@ -196,7 +196,7 @@ fn own_rows_are_nearest(asked: &[Asked<'_>]) -> Vec<bool> {
     let is_own = |i: usize| {
         let own = distance(&asked[i].guess, &asked[i]);
         let mut others = (0..asked.len()).filter(|j| *j != i);
-        // What is as near to another is told by chance alone, and counts as not told.
+        // What is as near to another's is not told from it.
         others.all(|j| own < distance(&asked[i].guess, &asked[j]))
     };
     (0..asked.len()).map(is_own).collect()

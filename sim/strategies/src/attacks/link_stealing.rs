@@ -136,7 +136,8 @@ pub(super) fn write_taught(
         }
         .write("taught_links", None, label, sheet),
         None => sheet.warn(format!(
-            "LinkStealing: the share {known} of the pairs has not both joined pairs and others, or leaves none to ask about; nobody was taught"
+            "LinkStealing: the share {known} of the pairs has not both joined pairs and others, or leaves none to ask about; nobody \
+             was taught"
         )),
     }
 }
