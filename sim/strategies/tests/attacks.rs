@@ -5,14 +5,14 @@ use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_strategies::attacks::{
     Attack, ClientLinking, GradientInversion, LikelihoodRatio, LinkStealing, LossThreshold, Variance,
 };
-use folkmoot_strategies::classifier::{Encoder, LocalOptimiser, Model, Split, Training};
+use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_strategies::fed_avg::Params;
-use folkmoot_strategies::rounds::{Protocol, Secure};
+use folkmoot_strategies::rounds::{Private, Protocol, Secure};
 use folkmoot_strategies::settings::Job;
 use std::sync::Arc;
 
@@ -257,6 +257,32 @@ fn of_masked_updates_nothing_is_inverted_and_nobody_is_linked() {
             .iter()
             .any(|warning| warning.contains("nothing to link"))
     );
+}
+
+/// One graph at each client, one step: cutting its gradient shortens it and hides nothing, and noise beyond the clip leaves nothing of it.
+#[test]
+fn a_clip_alone_hides_no_graph_and_noise_does() {
+    let spec = DatasetSpec::GraphClasses {
+        n_graphs: 12,
+        n_classes: 3,
+        min_nodes: 8,
+        max_nodes: 16,
+    };
+    let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
+    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap());
+    let error = |private: Private| {
+        let mut params = updates(1.0, (1, 0.1), Model::default(), Secure::Off);
+        params.inputs = Inputs::Degree { most: 8 };
+        params.split = Split::All;
+        params.protocol.private = private;
+        number(&play_among(12, &dataset, &params, 1), "inversion_error")
+    };
+    let hidden = |noise_multiplier| Private::Items {
+        clip: Some(0.01),
+        noise_multiplier,
+    };
+    let errors = [Private::Off, hidden(0.0), hidden(4.0)].map(error);
+    assert!(errors[0] < 1e-3 && errors[1] < 1e-2 && errors[2] > 0.5, "{errors:?}");
 }
 
 #[test]
