@@ -57,6 +57,16 @@ const CARDS: [(&str, &[&str]); 12] = [
         "scaffold/small",
         &["strategy.protocol.rounds=2", FEW_GRAPHS, "strategy.training.epochs=1"],
     ),
+    (
+        "gossip/small",
+        &[
+            "strategy.rounds=2",
+            FEW_GRAPHS,
+            "partition.n_clients=4",
+            "partition.min_size=2",
+            "strategy.topology=SmallWorld(neighbours: 2)",
+        ],
+    ),
     ("fgcl/small", &["strategy.protocol.rounds=1", FEW_GRAPHS]),
     (
         "gw-ldp/small",

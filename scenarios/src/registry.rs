@@ -10,6 +10,7 @@ use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Part};
 use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
+use folkmoot_strategies::gossip::{self, Topology};
 use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
@@ -125,6 +126,7 @@ impl Registry {
         self.add_strategy(fed_avg::Params::runs)?;
         self.add_strategy(scaffold::Params::runs)?;
         self.add_strategy(federated::Params::runs)?;
+        self.add_strategy(gossip::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
@@ -168,6 +170,13 @@ impl Registry {
         self.add_method::<federated::FedRep>()?;
         self.add_method::<federated::Ditto>()?;
         self.add_method::<federated::Ifca>()?;
+        self.add_topology::<gossip::Complete>()?;
+        self.add_topology::<gossip::Ring>()?;
+        self.add_topology::<gossip::Torus>()?;
+        self.add_topology::<gossip::SmallWorld>()?;
+        self.add_topology::<gossip::ErdosRenyi>()?;
+        self.add_topology::<gossip::File>()?;
+        self.add_topology::<gossip::Changing>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -251,6 +260,8 @@ impl Registry {
         add_server_optimiser: ServerOptimiser;
         /// Adds a method of federated training.
         add_method: Method;
+        /// Adds a way to link clients without a server.
+        add_topology: Topology;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.

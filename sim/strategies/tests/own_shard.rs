@@ -18,7 +18,7 @@ use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
-use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gossip, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -280,6 +280,27 @@ fn in_federated_methods() {
     holds::<federated::Params>(data::graphs, &cases);
     // Where all have as many items, nothing of others' data is seen of those who train alone.
     holds::<federated::Params>(data::parts, &cases[1..9]);
+}
+
+#[test]
+fn in_gossip() {
+    let model: &[&str] = &["model"];
+    let cases = [
+        ("(topology: Complete(), rounds: 2)", model),
+        (
+            "(topology: Complete(), start: Own, weights: Uniform, training: (batch_size: 2), rounds: 2)",
+            model,
+        ),
+        // The first models of all are one, so a round goes by before anybody learns of others.
+        ("(topology: Complete(), method: Dpsgd, rounds: 3)", &["model", "report"]),
+        (
+            "(topology: Complete(), method: Dpsgd, start: Own, rounds: 3)",
+            &["model", "report"],
+        ),
+        ("(topology: Changing(neighbours: 2), rounds: 3)", model),
+    ];
+    holds::<gossip::Params>(data::graphs, &cases);
+    holds::<gossip::Params>(data::parts, &cases);
 }
 
 #[test]
