@@ -22,7 +22,7 @@
 //!   after half of them have, or when nothing is under way any more.
 //! - **Rounds.** A client goes on when the models of all its neighbours of its round have come, or the timeout has passed since its own was
 //!   trained; the weight of a model that is missing is its own model's. One that finds neighbours more than a round ahead, who no longer wait
-//!   for it, joins them in their round. So nobody waits for ever, whatever is lost and whoever is away.
+//!   for it, joins them in their round; where links change, only one that was away does. So nobody waits for ever, whatever is lost and whoever is away.
 //! - **Absence.** A model for a client that is away is dropped. What a client had begun when it left a round is begun again when a neighbour
 //!   is heard later than that should have taken.
 //! - **Models.** All begin with one model, which everybody draws from the public fact `start_seed`; or each with one of its own. Running
@@ -163,7 +163,23 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        self.training.doubts()
+        let mut doubts = self.training.doubts();
+        if self.method == Method::Dpsgd && self.training.epochs > 1 {
+            doubts.push(Broken {
+                path: "training.epochs".to_owned(),
+                rule: format!(
+                    "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
+                    self.training.epochs
+                ),
+            });
+        }
+        if self.method.is_pairwise() && self.weights != Weights::default() {
+            doubts.push(Broken {
+                path: "weights".to_owned(),
+                rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
+            });
+        }
+        doubts
     }
 
     fn headline() -> &'static [&'static str] {

@@ -458,6 +458,25 @@ fn nobody_waits_for_ever_whatever_is_lost_and_whoever_is_away() {
 }
 
 #[test]
+fn where_nothing_is_lost_the_slow_are_waited_for() {
+    let world = World {
+        availability: Box::new(availability::Always {}),
+        dropout: DropoutSpec::default(),
+        ..rough(0.0)
+    };
+    for topology in ["Ring()", "Changing()", "Complete()"] {
+        for method in &METHODS[..2] {
+            let params = params(&format!("method: {method}, topology: {topology}, {PLAIN}, rounds: 12"));
+            let ended = outcome(&params, &world, Options::default());
+            for counter in ["missing_models", "late_models", "skipped_rounds", "repeated_trainings"] {
+                assert_eq!(counted(&ended, counter), 0, "{method} {topology}: {counter}");
+            }
+            assert_eq!(ended.rounds.len(), 12);
+        }
+    }
+}
+
+#[test]
 fn nothing_depends_on_how_it_is_run() {
     for method in METHODS {
         let params = params(&format!(

@@ -158,7 +158,7 @@ impl Client {
 
     /// Goes to a round, or on to the latest that was heard of where that is more than one further: there nobody waits for it any more.
     fn enter(&mut self, gossip: &Gossip, round: u32, cx: &mut Context<'_>) {
-        let joined = if self.is_behind(gossip, round) {
+        let joined = if self.is_behind(gossip, round, cx.now()) {
             self.newest
         } else {
             round
@@ -170,9 +170,11 @@ impl Client {
         self.inbox.retain(|parcel| parcel.round >= joined);
     }
 
-    /// Whether a neighbour was heard more than one round after `round`, having given this client up.
-    fn is_behind(&self, gossip: &Gossip, round: u32) -> bool {
-        !gossip.method().is_pairwise() && self.newest > round.saturating_add(1)
+    /// Whether its neighbours have given this client up in the rounds after `round`: one was heard more than one round later. Where links
+    /// change, that one may be of other rounds, and only a client that has been away joins it.
+    fn is_behind(&self, gossip: &Gossip, round: u32, now: SimTime) -> bool {
+        let may_join = !gossip.params().topology.changes() || now > self.due;
+        !gossip.method().is_pairwise() && may_join && self.newest > round.saturating_add(1)
     }
 
     fn train(&mut self, gossip: &Gossip, shard: &Shard, cx: &mut Context<'_>) {
@@ -198,7 +200,9 @@ impl Client {
             return;
         }
         self.n_trained += 1;
-        self.patience = gossip.timeout().max(SimSpan(2 * (cx.now().0 - self.began.0)));
+        self.patience = gossip
+            .timeout()
+            .max(SimSpan((cx.now().0 - self.began.0).saturating_mul(2)));
         self.trained = done.model.into();
         self.phase = Phase::Waiting;
         match gossip.method() {
@@ -315,7 +319,7 @@ impl Client {
                 self.patience = SimSpan(self.patience.0.saturating_mul(2));
                 cx.continue_round(Round(self.round));
                 cx.count(counter::RESTARTED, 1);
-                match self.is_behind(gossip, self.round) {
+                match self.is_behind(gossip, self.round, cx.now()) {
                     true => self.begin(gossip, shard, self.round, cx),
                     false => self.train(gossip, shard, cx),
                 }

@@ -127,7 +127,8 @@ impl Study<Gossip> for Watch {
         }
         self.links(end, sheet);
         let n_unfinished = end.clients.iter().filter(|(_, client)| !client.is_over()).count();
-        if n_unfinished > 0 && (end.rounds.len() as u32) >= gossip.rounds() {
+        let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
+        if n_unfinished > 0 && (end.rounds.len() as u32 >= gossip.rounds() || !may_stop) {
             let n = end.clients.len();
             sheet.warn(format!(
                 "{n_unfinished} of {n} clients had not come to the end of their last round when the run was over"

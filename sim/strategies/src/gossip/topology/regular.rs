@@ -6,6 +6,21 @@ use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::Graph;
 use folkmoot_parts::{Rules, part};
 
+/// More links are not made, as they would not fit into memory with all that is sent along them.
+const MOST_LINKS: u64 = 100_000_000;
+
+/// That so many clients with so many neighbours each have links that fit.
+fn fits(n_clients: u32, neighbours: u32) -> Result<(), StrategyError> {
+    let n_links = u64::from(n_clients) * u64::from(neighbours) / 2;
+    match n_links <= MOST_LINKS {
+        true => Ok(()),
+        false => Err(StrategyError(format!(
+            "topology: {n_clients} clients with {neighbours} neighbours each have {n_links} links, and at most {MOST_LINKS} are made; \
+             choose ErdosRenyi or Changing, or fewer neighbours"
+        ))),
+    }
+}
+
 /// Every client with every other: one exchange reaches the mean, at `n (n - 1)` messages.
 #[part(name = "Complete", about = "every client with every other")]
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +28,7 @@ pub struct Complete {}
 
 impl Topology for Complete {
     fn graph(&self, n_clients: u32, _: &mut SimRng) -> Result<Graph, StrategyError> {
+        fits(n_clients, n_clients.saturating_sub(1))?;
         let links: Vec<(u32, u32)> = (0..n_clients).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
         linked(n_clients, &links)
     }
@@ -56,6 +72,7 @@ pub(super) fn has_room(neighbours: u32, n_clients: u32) -> Result<(), StrategyEr
 impl Topology for Ring {
     fn graph(&self, n_clients: u32, _: &mut SimRng) -> Result<Graph, StrategyError> {
         has_room(self.neighbours, n_clients)?;
+        fits(n_clients, self.neighbours)?;
         let reach = self.neighbours / 2;
         let links: Vec<(u32, u32)> = (0..n_clients)
             .flat_map(|u| (1..=reach).map(move |step| (u, (u + step) % n_clients)))

@@ -46,6 +46,8 @@ fn what_does_not_fit_is_refused_with_the_way_out() {
     );
     let rows = refused(&Torus { rows: Some(5) }, 12);
     assert!(rows.contains("cannot form in 5 rows"), "{rows}");
+    let many = refused(&Complete {}, 100_000);
+    assert!(many.contains("4999950000 links") && many.contains("Changing"), "{many}");
     let degree = refused(&ErdosRenyi { degree: 8.0 }, 6);
     assert!(degree.contains("at most 5"), "{degree}");
     let parts = refused(&ErdosRenyi { degree: 0.5 }, 30);
