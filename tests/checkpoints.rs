@@ -85,6 +85,7 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
                 dataset: &loaded.dataset,
                 partition: &loaded.partition,
                 world,
+                graphs: &loaded.graphs,
                 seed: scenario.seed(),
                 options,
                 saved,
@@ -148,6 +149,28 @@ const COMING_AND_GOING: [&str; 3] = [
     "availability=Bernoulli(online_prob: 0.8)",
     "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
 ];
+
+#[test]
+fn stopping_changes_nothing_of_gossip() {
+    let rough = |more: &[&'static str]| {
+        let world = [
+            "strategy.rounds=4",
+            "strategy.timeout_s=2",
+            "availability=Bernoulli(online_prob: 0.8)",
+            "network=Links(peer: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
+        ];
+        [&world, more].concat()
+    };
+    stopping_changes_nothing("gossip/small", &rough(&[]), false);
+    let others = [
+        "strategy.method=Dpsgd",
+        "strategy.topology=Changing(neighbours: 2)",
+        "strategy.start=Own",
+    ];
+    stopping_changes_nothing("gossip/small", &rough(&others), false);
+    stopping_changes_nothing("gossip/small", &rough(&["strategy.method=Pairwise()"]), false);
+    stopping_changes_nothing("gossip/small", &rough(&["strategy.method=Dpsgd"]), true);
+}
 
 #[test]
 fn stopping_changes_nothing_of_rounds() {

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 12] = [
+const CARDS: [(&str, &[&str]); 13] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -56,6 +56,16 @@ const CARDS: [(&str, &[&str]); 12] = [
     (
         "scaffold/small",
         &["strategy.protocol.rounds=2", FEW_GRAPHS, "strategy.training.epochs=1"],
+    ),
+    (
+        "gossip/small",
+        &[
+            "strategy.rounds=2",
+            FEW_GRAPHS,
+            "partition.n_clients=4",
+            "partition.min_size=2",
+            "strategy.topology=SmallWorld(neighbours: 2)",
+        ],
     ),
     ("fgcl/small", &["strategy.protocol.rounds=1", FEW_GRAPHS]),
     (

@@ -8,6 +8,7 @@ use folkmoot_metrics::{RunDir, Unit};
 const RUNS: &[&[&str]] = &[
     &["fed-avg/small", "strategy.protocol.rounds=3"],
     &["scaffold/small", "strategy.protocol.rounds=3"],
+    &["gossip/small", "strategy.rounds=3"],
     &[
         "federated/small",
         "strategy.protocol.rounds=3",

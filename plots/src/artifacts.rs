@@ -5,6 +5,7 @@
 //! | `map*.csv` | columns x and y, and class or cluster | a marker for each point, by class and by cluster |
 //! | `distances*.npy` | `f32`, square, at most 40 rows | a cell for each pair |
 //! | `changes.csv` | columns lost, then a number each | the distribution of each column |
+//! | `links.csv` | columns from, to and payload_bytes, clients below 64 | a cell for each sender and receiver |
 //!
 //! A file of such a name in another form is somebody else's, and is left alone.
 
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// A matrix beyond this has cells too small to tell.
 const MOST_CELLS: usize = 40;
+/// The same for links, most of which carry nothing.
+const MOST_LINKED: usize = 64;
 
 /// A table as text: columns by name.
 struct Columns<'a>(BTreeMap<&'a str, Vec<&'a str>>);
@@ -62,6 +65,7 @@ fn titled(what: &str, metric: &str, arm: &str) -> String {
 pub(crate) fn of_run(run: &RunDir) -> Result<Vec<Figure>, ReadError> {
     let (maps, matrices) = (maps(run, "")?, matrices(run, "")?);
     let changes = changes(run)?;
+    let links = links(run)?;
     let figure = |name: &str, title: &str, panels: Vec<Panel>| {
         (!panels.is_empty()).then(|| Figure {
             name: name.to_owned(),
@@ -74,6 +78,7 @@ pub(crate) fn of_run(run: &RunDir) -> Result<Vec<Figure>, ReadError> {
         figure("map", "map of the graphs by t-SNE", maps),
         figure("distances", "distances of the graphs", matrices),
         figure("changes", "how far graphs move with an edge or a node less", changes),
+        figure("links", "bytes that each link carried, from row to column", links),
     ];
     Ok(figures.into_iter().flatten().collect())
 }
@@ -175,6 +180,39 @@ fn square(bytes: &[u8]) -> Option<(usize, Vec<f64>)> {
     }
 }
 
+/// A cell for each link.
+fn links(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
+    if !run.artifacts.iter().any(|name| name == "links.csv") {
+        return Ok(Vec::new());
+    }
+    let bytes = run.artifact("links.csv")?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    Ok(linked(text).map(Panel::Heat).into_iter().collect())
+}
+
+/// What each link carried from the client of the row to that of the column, in the unit that suits the busiest; nothing of another form,
+/// or of more clients than cells can tell apart.
+fn linked(text: &str) -> Option<Heat> {
+    let table = Columns::read(text)?;
+    let client = |x: f64| (x >= 0.0 && x < MOST_LINKED as f64 && x.fract() == 0.0).then_some(x as usize);
+    let ends = |name: &str| -> Option<Vec<usize>> { table.numbers(name)?.into_iter().map(client).collect() };
+    let (from, to, carried) = (ends("from")?, ends("to")?, table.numbers("payload_bytes")?);
+    let n = from.iter().chain(&to).max()? + 1;
+    let most = carried.iter().copied().fold(0.0, f64::max);
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let suits = units.into_iter().find(|(size, _)| most >= *size);
+    let (size, unit) = suits.unwrap_or((1.0, "B"));
+    let mut values = vec![0.0; n * n];
+    for ((from, to), carried) in from.iter().zip(&to).zip(&carried) {
+        values[from * n + to] += carried / size;
+    }
+    Some(Heat {
+        title: format!("{unit} of payload that arrived"),
+        labels: (0..n).map(|client| client.to_string()).collect(),
+        values,
+    })
+}
+
 /// A panel for each column of numbers: the share of graphs that moved at most so far, for each thing lost.
 fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     if !run.artifacts.iter().any(|name| name == "changes.csv") {
@@ -234,6 +272,26 @@ mod tests {
             titled("by class", "shortest_paths", "arm"),
             "by class, shortest paths, arm"
         );
+    }
+
+    #[test]
+    fn links_stand_by_sender_and_receiver_in_the_unit_of_the_busiest() {
+        let table = |rows: &str| linked(&format!("from,to,models,payload_bytes\n{rows}"));
+        let heat = table("0,2,3,1500\n2,0,1,500\n").unwrap();
+        assert_eq!(heat.values, [0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
+        assert!(heat.title.starts_with("kB ") && heat.labels == ["0", "1", "2"]);
+        for other in [
+            "",
+            "0,64,1,1\n",
+            "0,-1,1,1\n",
+            "0,0.5,1,1\n",
+            "0,1e300,1,1\n",
+            "0,NaN,1,1\n",
+            "0,x,1,1\n",
+        ] {
+            assert!(table(other).is_none(), "{other}");
+        }
+        assert!(linked("from,to\n0,1\n").is_none());
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fgcl/table-3-tox21",
     "fgcl/variants",
     "fgcl/views",
+    "gossip/server",
+    "gossip/small",
     "gw-ldp/average",
     "gw-ldp/average-2-hop",
     "gw-ldp/average-cora",

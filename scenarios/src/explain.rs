@@ -323,8 +323,8 @@ mod tests {
         assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
-            5,
-            "of FedAvg, Federated, Fgcl, GwLdp and Scaffold"
+            6,
+            "of FedAvg, Federated, Fgcl, Gossip, GwLdp and Scaffold"
         );
     }
 

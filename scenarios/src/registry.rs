@@ -11,6 +11,7 @@ use folkmoot_parts::{Holds, Part};
 use folkmoot_strategies::attacks::{self, Attack};
 use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
+use folkmoot_strategies::gossip::{self, Topology};
 use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
@@ -126,6 +127,7 @@ impl Registry {
         self.add_strategy(fed_avg::Params::runs)?;
         self.add_strategy(scaffold::Params::runs)?;
         self.add_strategy(federated::Params::runs)?;
+        self.add_strategy(gossip::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
@@ -176,6 +178,13 @@ impl Registry {
         self.add_attack::<attacks::LinkStealing>()?;
         self.add_attack::<attacks::GradientInversion>()?;
         self.add_attack::<attacks::ClientLinking>()?;
+        self.add_topology::<gossip::Complete>()?;
+        self.add_topology::<gossip::Ring>()?;
+        self.add_topology::<gossip::Torus>()?;
+        self.add_topology::<gossip::SmallWorld>()?;
+        self.add_topology::<gossip::ErdosRenyi>()?;
+        self.add_topology::<gossip::File>()?;
+        self.add_topology::<gossip::Changing>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -261,6 +270,8 @@ impl Registry {
         add_method: Method;
         /// Adds somebody who asks what a training of classifiers gives away.
         add_attack: Attack;
+        /// Adds a way to link clients without a server.
+        add_topology: Topology;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.

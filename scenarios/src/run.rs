@@ -7,7 +7,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{Alone, Ranks, agree};
 use folkmoot_engine::run::{Observer, Pause, Saved};
-use folkmoot_graphs::{DataDirs, DataError, Dataset, Partition, PartitionError};
+use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Graph, Isolated, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
 use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
@@ -27,6 +27,8 @@ pub struct Loaded {
     pub partition: Arc<Partition>,
     /// What is around the clients.
     pub world: Arc<World>,
+    /// What is in the edge lists that the strategy's settings name, by their paths.
+    pub graphs: Arc<BTreeMap<String, Graph>>,
     /// The sums of the files that the world is made of, by their paths below a data folder.
     traces: BTreeMap<String, String>,
     /// What their readers left out.
@@ -143,13 +145,37 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         TraceError::Data(error) => Failure::Data(error),
         error => Failure::Card(Box::new(scenario.problem(field, error.to_string()))),
     })?;
-    Ok(Loaded {
+    let mut loaded = Loaded {
         dataset,
         partition: Arc::new(partition),
         world: Arc::new(world),
+        graphs: Arc::default(),
         traces: shelf.fingerprints().clone(),
         notes: shelf.notes().to_vec(),
-    })
+    };
+    let mut graphs = BTreeMap::new();
+    for path in scenario.strategy().edge_lists() {
+        let listed = edge_list(&path).load(dirs, rng).map_err(Failure::Data)?;
+        loaded.traces.insert(path.clone(), listed.fingerprint());
+        loaded.notes.extend(listed.notes.iter().cloned());
+        graphs.insert(path, listed.graph().clone());
+    }
+    loaded.graphs = Arc::new(graphs);
+    Ok(loaded)
+}
+
+/// A file of undirected edges between ids from 0 on.
+fn edge_list(path: &str) -> DatasetSpec {
+    DatasetSpec::EdgeList {
+        edges: path.to_owned(),
+        labels: None,
+        directed: false,
+        weighted: false,
+        first_id: 0,
+        renumber: false,
+        largest_component: false,
+        isolated: Isolated::Keep,
+    }
 }
 
 /// Wall clock and progress, which belong to whoever runs: no result depends on them.
@@ -315,6 +341,7 @@ pub fn play(
         dataset: &loaded.dataset,
         partition: &loaded.partition,
         world: &loaded.world,
+        graphs: &loaded.graphs,
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,

@@ -33,6 +33,11 @@ ROUGH = [
     "availability=Bernoulli(online_prob: 0.8)",
     "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
 ]
+GOSSIP = [
+    "strategy.timeout_s=3",
+    "availability=Bernoulli(online_prob: 0.8)",
+    "network=Links(peer: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
+]
 SWEEP = ["sweep", "fed-avg/small", "strategy.protocol.rounds=5"]
 RUNS = [
     ["run", "karate"],
@@ -43,6 +48,8 @@ RUNS = [
     ["run", "fed-avg/private", "strategy.protocol.private=Clients(clip: 1)", "strategy.protocol.rounds=20"],
     ["run", "federated/small", "strategy.method=Ditto", "strategy.protocol.up=TopK(share: 0.1)", *ROUGH],
     ["run", "scaffold/small"],
+    ["run", "gossip/small", *GOSSIP],
+    ["run", "gossip/small", "strategy.method=Pairwise()", *GOSSIP],
     ["run", "gw-ldp/small", "strategy.protocol.rounds=20"],
     ["run", "fgcl/small"],
     ["run", "ppgm/small"],

@@ -40,7 +40,6 @@ pub use terms::TERMS;
 pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;
 
-use crate::rounds::{RoundStrategy, Rounds};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
@@ -168,6 +167,13 @@ impl Classifier {
         6.0 * self.network.layout().len() as f64 * n_nodes * f64::from(self.training.epochs)
     }
 
+    /// The same of a single step on one batch.
+    pub fn step_cost(&self, shard: &Shard) -> f64 {
+        let batch = self.training.batch_size.map_or(f64::INFINITY, f64::from);
+        let share = (batch / (shard.n_items() as f64).max(1.0)).min(1.0);
+        self.cost(shard) / f64::from(self.training.epochs) * share
+    }
+
     /// Shares the data out as this network reads them.
     ///
     /// # Errors
@@ -214,7 +220,7 @@ impl Held {
 /// What each client is given of it.
 pub struct Handed(pub Arc<Held>);
 
-impl<R: for<'a> RoundStrategy<Shard<'a> = &'a Shard>> Shards<Rounds<R>> for Handed {
+impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
     fn n_clients(&self) -> u32 {
         self.0.shards.len() as u32
     }

@@ -6,6 +6,7 @@
 //! - [`deep_walk`]: node embedding at a server that knows the whole graph, the baseline.
 //! - [`fedwalk`]: unsupervised node embedding by random walks over devices.
 //! - [`fgcl`]: contrastive learning of graph classifiers under edge-level noise.
+//! - [`gossip`]: models averaged among neighbours, without a server: gossip, D-PSGD, pairs that meet.
 //! - [`gw_ldp`]: graphs compared by Gromov-Wasserstein of randomised embeddings.
 //! - [`ppgm`]: similarity of two devices' graphs, with the models it is compared to and the attacks on what they send.
 //!
@@ -21,6 +22,7 @@ pub mod fed_avg;
 pub mod federated;
 pub mod fedwalk;
 pub mod fgcl;
+pub mod gossip;
 pub mod gw_ldp;
 pub mod inference;
 pub mod node_embedding;

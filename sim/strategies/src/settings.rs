@@ -4,7 +4,7 @@ use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{Ranks, agree};
 use folkmoot_engine::run::{Observer, Outcome, Saved, run_among};
-use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_graphs::{Dataset, Graph, Partition};
 use folkmoot_parts::{Broken, Part};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,6 +37,11 @@ pub trait Settings: Part + Default {
     /// The numbers that a run is made for, said first where the card names none. Default: what it sends, and how long it takes.
     fn headline() -> &'static [&'static str] {
         &["messages_sent", "payload_bytes", "virtual_s"]
+    }
+
+    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::graphs`] has what is in them. Default: none.
+    fn edge_lists(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// What everybody knows of the data.
@@ -108,7 +113,12 @@ pub struct Source<'a> {
     pub partition: &'a Arc<Partition>,
     /// The streams of the run, for what is drawn beforehand, such as who trains and who tests.
     pub streams: Streams,
+    /// The graphs of [`Settings::edge_lists`], by their paths.
+    pub graphs: &'a BTreeMap<String, Graph>,
 }
+
+/// The graphs of settings that name no edge list.
+static NO_GRAPHS: BTreeMap<String, Graph> = BTreeMap::new();
 
 impl<'a> Source<'a> {
     /// A data set, who holds what, and the streams of the run.
@@ -117,6 +127,7 @@ impl<'a> Source<'a> {
             dataset,
             partition,
             streams,
+            graphs: &NO_GRAPHS,
         }
     }
 
@@ -157,6 +168,9 @@ pub trait Runs: Send + Sync {
     /// The numbers that a run is made for.
     fn headline(&self) -> &'static [&'static str];
 
+    /// The edge lists that its settings name.
+    fn edge_lists(&self) -> Vec<String>;
+
     /// Runs it. The first rank gets what it comes to.
     ///
     /// # Errors
@@ -173,6 +187,8 @@ pub struct Job<'a> {
     pub partition: &'a Arc<Partition>,
     /// The world.
     pub world: &'a World,
+    /// What is in the edge lists that the settings name, by their paths.
+    pub graphs: &'a BTreeMap<String, Graph>,
     /// The seed.
     pub seed: u64,
     /// How to run.
@@ -234,8 +250,15 @@ impl<P: Settings> Runs for Whole<P> {
         P::headline()
     }
 
+    fn edge_lists(&self) -> Vec<String> {
+        self.0.edge_lists()
+    }
+
     fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
-        let source = Source::new(job.dataset, job.partition, Streams::new(job.seed));
+        let source = Source {
+            graphs: job.graphs,
+            ..Source::new(job.dataset, job.partition, Streams::new(job.seed))
+        };
         let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
             party: Party::Server,
             error,

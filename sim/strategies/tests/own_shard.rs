@@ -18,7 +18,7 @@ use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
-use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gossip, gw_ldp, ppgm, scaffold};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -132,8 +132,10 @@ fn follow(party: Party, [one, other]: [&Run; 2]) -> Result<Alike, String> {
                 }
             }
             (a, b) => {
-                // Whatever it does next in either run, it has the same reasons for.
-                let spoke = |event: Option<&Event>| event.is_some_and(|event| !event.arrives);
+                // Whatever it does next in either run, it has the same reasons for, unless something has reached it before that in the other.
+                let at = |event: Option<&Event>| event.map_or(SimTime::NEVER, |event| event.at);
+                let first = at(a).min(at(b));
+                let spoke = |event: Option<&Event>| event.is_some_and(|event| !event.arrives && event.at == first);
                 return match spoke(a) || spoke(b) {
                     true => Err(format!("{party} tells of what it cannot know: {a:?} and {b:?}")),
                     false => Ok(Alike { sent, parted: true }),
@@ -286,6 +288,24 @@ fn in_federated_methods() {
         ("(method: FedPub(), protocol: (rounds: 3))", update),
     ];
     holds::<federated::Params>(data::parts, &own);
+}
+
+#[test]
+fn in_gossip() {
+    let (nothing, model, both): (&[&str], &[&str], &[&str]) = (&[], &["model"], &["model", "report"]);
+    let ring = "(topology: Ring(), start: Own, rounds: 2)";
+    let d_psgd = "(topology: Complete(), method: Dpsgd, rounds: 3)";
+    let pairs = "(topology: Complete(), method: Pairwise(pause_s: 1), rounds: 3)";
+    let changing =
+        "(topology: Changing(neighbours: 2), method: Dpsgd, weights: Uniform, training: (batch_size: 2), rounds: 3)";
+    // A neighbour has smaller graphs to train on, and is heard before client 0 has said anything.
+    let graphs = [(ring, nothing), (d_psgd, model), (pairs, model), (changing, model)];
+    holds::<gossip::Params>(data::graphs, &graphs);
+    // As the first models of all are one, a round of D-PSGD goes by before anybody learns of others.
+    holds::<gossip::Params>(
+        data::parts,
+        &[(ring, model), (d_psgd, both), (pairs, model), (changing, both)],
+    );
 }
 
 #[test]

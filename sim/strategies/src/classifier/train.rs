@@ -46,6 +46,8 @@ pub struct Course<'a> {
     pub contrast: Option<Contrast<'a>>,
     /// Passes over the training items, where they are not those of the settings.
     pub epochs: Option<u32>,
+    /// A single step on one batch, whatever the passes.
+    pub is_one_step: bool,
 }
 
 /// MOON's term of the loss: `weight` times the mean over items of `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where
@@ -104,7 +106,10 @@ impl Classifier {
         course: &Course<'_>,
         rng: &mut SimRng,
     ) -> (Vec<f32>, u64) {
-        let epochs = course.epochs.unwrap_or(self.training.epochs);
+        let epochs = match course.is_one_step {
+            true => 1,
+            false => course.epochs.unwrap_or(self.training.epochs),
+        };
         if shard.n_train() == 0 || epochs == 0 {
             return (parameters.to_vec(), 0);
         }
@@ -124,7 +129,10 @@ impl Classifier {
                 Some(size) if (size as usize) < shard.n_items() => {
                     let size = size as usize;
                     (0..epochs).for_each(|_| self.epoch(shard, size, way, tape, &mut scratch, rng));
-                    shard.n_items().div_ceil(size)
+                    match course.is_one_step {
+                        true => 1,
+                        false => shard.n_items().div_ceil(size),
+                    }
                 }
                 _ => {
                     let view = shard.view(Part::Train);
@@ -190,7 +198,8 @@ impl Classifier {
         order.clear();
         order.extend(0..shard.n_items() as u32);
         shuffle(rng, order);
-        for items in order.chunks(size) {
+        let n_steps = if way.course.is_one_step { 1 } else { usize::MAX };
+        for items in order.chunks(size).take(n_steps) {
             // The batch is filled anew while no tape looks at it.
             let mut own = std::mem::take(tape).recycle();
             let view = match shard.kind() {

@@ -21,11 +21,8 @@ fn fgcl(params: Params) -> (Fgcl, Data) {
     let mut params = params;
     (params.model.hidden, params.model.dropout) = (5, 0.0);
     params.inputs = crate::classifier::Inputs::Degree { most: 4 };
-    let source = Source {
-        dataset: &dataset,
-        partition: &Arc::new(partition.unwrap()),
-        streams: Streams::new(2),
-    };
+    let partition = Arc::new(partition.unwrap());
+    let source = Source::new(&dataset, &partition, Streams::new(2));
     let data = Data::new(&params, &source).unwrap();
     let facts = Facts::new(&params, &source).unwrap();
     (Fgcl::new(params, &facts), data)

@@ -317,11 +317,7 @@ mod tests {
         // One graph a device makes no pair, all graphs at one do.
         for (n_clients, trains) in [(dataset.graphs.len() as u32, false), (1, true)] {
             let partition = partition(n_clients);
-            let source = Source {
-                dataset: &dataset,
-                partition: &partition,
-                streams,
-            };
+            let source = Source::new(&dataset, &partition, streams);
             let task = Federated {
                 ppgm: Ppgm::new(params.central(), &params.facts(&source).unwrap()).unwrap(),
                 local: Local::default(),

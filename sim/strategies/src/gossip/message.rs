@@ -1,0 +1,23 @@
+//! What travels without a server, and what whoever measures is shown.
+
+use folkmoot_engine::messages;
+use folkmoot_engine::prelude::*;
+use std::sync::Arc;
+
+messages! {
+    /// From a client to its neighbours. The round stands in the header.
+    pub enum Peer {
+        /// Its model: trained in `Averaging` and `Pairwise`, as the round began in `Dpsgd`.
+        0, "gossip", "model" => Model(weights: Arc<[f32]>),
+        /// `Pairwise`: the model of whoever was sent one, as it was when that came.
+        1, "gossip", "answer" => Answer(weights: Arc<[f32]>),
+    }
+}
+
+messages! {
+    /// From a client to whoever measures, once it has ended a round.
+    pub enum Up {
+        /// That it has; where the round is evaluated, its model is held up to be looked at, which counts no byte.
+        2, "measurement", "report" => Report(model: Counted<Option<Arc<[f32]>>>),
+    }
+}

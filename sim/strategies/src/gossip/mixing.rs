@@ -1,0 +1,198 @@
+//! How much a client counts each neighbour's model, and how fast that brings all models together.
+
+use folkmoot_draws::{Purpose, Streams, normal};
+use folkmoot_graphs::Graph;
+use folkmoot_parts::part;
+
+/// The weights of a mean over a client's own model and its neighbours'.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weights {
+    /// `1 / (1 + max(d_i, d_j))` for a neighbour, the rest for its own, `d` being numbers of neighbours (Metropolis-Hastings, as in Xiao, Boyd
+    /// & Lall 2005). Symmetric and doubly stochastic: an exchange leaves the mean of all models where it is.
+    #[default]
+    Metropolis,
+    /// `1 / (1 + d_i)` for every neighbour and its own. Where clients have unlike numbers of neighbours, those with more count more, and
+    /// the mean of all models moves.
+    Uniform,
+}
+
+impl Weights {
+    /// How much client `i` counts the model of its neighbour `j`.
+    pub fn of(self, graph: &Graph, i: u32, j: u32) -> f64 {
+        let degree = match self {
+            Weights::Metropolis => graph.degree(i).max(graph.degree(j)),
+            Weights::Uniform => graph.degree(i),
+        };
+        1.0 / (1.0 + degree as f64)
+    }
+
+    /// `W x` for the mixing matrix of a graph, one number of each client.
+    fn mix(self, graph: &Graph, x: &[f64]) -> Vec<f64> {
+        let row = |i: u32| {
+            let own = x[i as usize];
+            let moved = |j: &u32| self.of(graph, i, *j) * (x[*j as usize] - own);
+            own + graph.neighbours(i).iter().map(moved).sum::<f64>()
+        };
+        (0..x.len() as u32).map(row).collect()
+    }
+
+    /// `Wᵀ x`.
+    fn mix_back(self, graph: &Graph, x: &[f64]) -> Vec<f64> {
+        let mut sums = x.to_vec();
+        for (i, j) in graph.arcs() {
+            let moved = self.of(graph, i, j) * x[i as usize];
+            sums[j as usize] += moved;
+            sums[i as usize] -= moved;
+        }
+        sums
+    }
+}
+
+/// Makes one model of a client's own and of those that have come: `own` counts for itself and for every neighbour whose model is missing.
+///
+/// `came` has the id, the weight and the model of each neighbour, ascending by id; `me` is the client's own id. Sums are in double
+/// precision and in the order of ids.
+pub fn mixed(me: u32, own: &[f32], came: &[(u32, f64, &[f32])]) -> Vec<f32> {
+    let kept = 1.0 - came.iter().map(|(_, weight, _)| weight).sum::<f64>();
+    let at = came.partition_point(|(id, ..)| *id < me);
+    let (before, after) = came.split_at(at);
+    let mut sums = vec![0.0; own.len()];
+    let mut add = |weight: f64, model: &[f32]| {
+        for (sum, x) in sums.iter_mut().zip(model) {
+            *sum += weight * f64::from(*x);
+        }
+    };
+    before.iter().for_each(|(_, weight, model)| add(*weight, model));
+    add(kept, own);
+    after.iter().for_each(|(_, weight, model)| add(*weight, model));
+    sums.into_iter().map(|sum| sum as f32).collect()
+}
+
+/// Steps at most in the search for the slowest mode.
+const MAX_STEPS: u32 = 20_000;
+
+/// By which factor an exchange shrinks the models' distance from their mean at least: the root of the largest eigenvalue of the mean of
+/// `Wᵀ W` over the graphs of the rounds, on all that sums to 0. For one graph and [`Weights::Metropolis`] it is the second largest absolute
+/// eigenvalue of `W` (Xiao & Boyd 2004, section 2).
+///
+/// 0 for a single client; above 1 where weights that are not doubly stochastic move the mean. By power iteration, whose value comes from
+/// below, until a step changes it by less than 1e-12 of itself or 20 000 steps are done.
+///
+/// # Complexity
+/// O(links) for each step.
+pub fn contraction(weights: Weights, graphs: &[Graph]) -> f64 {
+    let n = graphs.first().map_or(0, Graph::n_nodes);
+    if n < 2 {
+        return 0.0;
+    }
+    let rng = &mut Streams::new(0).global(Purpose(*b"go-modes"));
+    let mut x: Vec<f64> = (0..n).map(|_| normal(rng)).collect();
+    let mut factor = 0.0;
+    for _ in 0..MAX_STEPS {
+        centre(&mut x);
+        let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if length == 0.0 {
+            return 0.0;
+        }
+        x.iter_mut().for_each(|x| *x /= length);
+        let mut sums = vec![0.0; n];
+        for graph in graphs {
+            let mut moved = weights.mix(graph, &x);
+            centre(&mut moved);
+            for (sum, back) in sums.iter_mut().zip(weights.mix_back(graph, &moved)) {
+                *sum += back / graphs.len() as f64;
+            }
+        }
+        let next = x.iter().zip(&sums).map(|(x, sum)| x * sum).sum::<f64>().max(0.0).sqrt();
+        x = sums;
+        let is_done = (next - factor).abs() <= 1e-12 * next;
+        factor = next;
+        if is_done {
+            break;
+        }
+    }
+    // What rounding leaves of nothing is nothing.
+    if factor < 1e-7 { 0.0 } else { factor }
+}
+
+/// Takes the mean away.
+fn centre(x: &mut [f64]) {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    x.iter_mut().for_each(|x| *x -= mean);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    fn graph(n: u32, links: &[(u32, u32)]) -> Graph {
+        Graph::from_edges(n, links, false).unwrap()
+    }
+
+    fn ring(n: u32) -> Graph {
+        let links: Vec<(u32, u32)> = (0..n).map(|u| (u, (u + 1) % n)).collect();
+        graph(n, &links)
+    }
+
+    /// The weights of a path of three worked by hand: the ends keep 2/3, the middle 1/3.
+    #[test]
+    fn metropolis_weights_of_a_path_are_those_worked_by_hand() {
+        let path = graph(3, &[(0, 1), (1, 2)]);
+        let rows = |weights: Weights| -> Vec<Vec<f64>> {
+            let unit = |j: usize| (0..3).map(|i| f64::from(i == j)).collect::<Vec<f64>>();
+            (0..3).map(|j| weights.mix(&path, &unit(j))).collect()
+        };
+        let near = |a: &[Vec<f64>], b: [[f64; 3]; 3]| {
+            a.iter()
+                .flatten()
+                .zip(b.as_flattened())
+                .all(|(a, b)| (a - b).abs() < 1e-15)
+        };
+        let third = 1.0 / 3.0;
+        let metropolis = [
+            [2.0 * third, third, 0.0],
+            [third, third, third],
+            [0.0, third, 2.0 * third],
+        ];
+        assert!(near(&rows(Weights::Metropolis), metropolis));
+        // Columns: what each client's model counts at the others.
+        let uniform = [[0.5, third, 0.0], [0.5, third, 0.5], [0.0, third, 0.5]];
+        assert!(near(&rows(Weights::Uniform), uniform));
+    }
+
+    #[test]
+    fn what_is_mixed_back_is_the_transpose() {
+        let star = graph(5, &[(0, 1), (0, 2), (0, 3), (0, 4), (1, 2)]);
+        let (x, y) = ([1.0, -2.0, 0.5, 3.0, -1.5], [0.25, 4.0, -1.0, 2.0, 1.0]);
+        for weights in [Weights::Metropolis, Weights::Uniform] {
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let (one, other) = (dot(&y, &weights.mix(&star, &x)), dot(&weights.mix_back(&star, &y), &x));
+            assert!((one - other).abs() < 1e-14, "{weights:?}: {one} and {other}");
+        }
+    }
+
+    /// A ring's eigenvalues are known: `1/3 + 2/3 cos(2 pi k / n)`.
+    #[test]
+    fn the_slowest_mode_of_a_ring_is_its_second_eigenvalue() {
+        for n in [4, 10, 51] {
+            let expected = 1.0 / 3.0 + 2.0 / 3.0 * libm::cos(TAU / f64::from(n));
+            let found = contraction(Weights::Metropolis, &[ring(n)]);
+            assert!((found - expected).abs() < 1e-9, "{n}: {found} and {expected}");
+        }
+        let complete = graph(4, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
+        assert_eq!(contraction(Weights::Uniform, &[complete]), 0.0);
+        assert_eq!(contraction(Weights::Metropolis, &[graph(1, &[])]), 0.0);
+        // Two that never meet never agree.
+        assert!((contraction(Weights::Metropolis, &[graph(2, &[])]) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_missing_counts_as_ones_own() {
+        let (own, other) = ([1.0_f32, 2.0], [4.0_f32, -1.0]);
+        assert_eq!(mixed(3, &own, &[]), own);
+        assert_eq!(mixed(3, &own, &[(1, 0.25, &other)]), [1.75, 1.25]);
+        assert_eq!(mixed(0, &own, &[(1, 0.25, &other), (2, 0.25, &other)]), [2.5, 0.5]);
+    }
+}

@@ -1,0 +1,203 @@
+//! What models without a server are worth: every client's own on all test items, and the mean that nobody holds.
+
+use super::mixing::contraction;
+use super::{Client, Gossip, Method};
+use crate::classifier::{Held, Part};
+use folkmoot_engine::prelude::*;
+use folkmoot_metrics::Spread;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Over so many rounds at most the speed of links that change is worked out.
+const GRAPHS: u32 = 100;
+
+/// Scores of all models, on what all clients hold.
+pub(super) struct Watch(pub(super) Arc<Held>);
+
+/// One number that models are worth.
+struct Worth {
+    split: &'static str,
+    metric: &'static str,
+    value: f64,
+    n: u64,
+}
+
+impl Watch {
+    /// What models are worth on the items of all clients.
+    fn worth(&self, gossip: &Gossip, models: &[&[f32]]) -> Vec<Worth> {
+        let classifier = gossip.classifier();
+        let mean = mean(models);
+        let mut all = Vec::new();
+        for (split, part) in [("validation", Part::Validation), ("test", Part::Test)] {
+            let accuracy = |model: &&[f32]| classifier.accuracy(&self.0, part, model);
+            let own: Option<Vec<f64>> = models.par_iter().map(accuracy).collect();
+            let (Some(own), Some(of_mean)) = (own, classifier.accuracy(&self.0, part, &mean)) else {
+                continue;
+            };
+            let worst = own.iter().copied().fold(f64::INFINITY, f64::min);
+            for (metric, value) in [
+                ("accuracy", Spread::of(&own).mean),
+                ("worst_accuracy", worst),
+                ("mean_model_accuracy", of_mean),
+            ] {
+                all.push(Worth {
+                    split,
+                    metric,
+                    value,
+                    n: models.len() as u64,
+                });
+            }
+        }
+        all
+    }
+}
+
+/// The mean of models, number by number.
+fn mean(models: &[&[f32]]) -> Vec<f32> {
+    let mut sums = vec![0.0; models.first().map_or(0, |model| model.len())];
+    for model in models {
+        sums.iter_mut().zip(*model).for_each(|(sum, x)| *sum += f64::from(*x));
+    }
+    sums.iter().map(|sum| (sum / models.len() as f64) as f32).collect()
+}
+
+/// The root of the mean squared Euclidean distance of models from their mean, over the numbers that learn.
+fn consensus_distance(gossip: &Gossip, models: &[&[f32]]) -> f64 {
+    let n_trainable = gossip.classifier().network().layout().n_trainable();
+    let n = models.len() as f64;
+    let spread = |i: usize| {
+        let mean = models.iter().map(|model| f64::from(model[i])).sum::<f64>() / n;
+        let square = |model: &&[f32]| (f64::from(model[i]) - mean) * (f64::from(model[i]) - mean);
+        models.iter().map(square).sum::<f64>() / n
+    };
+    (0..n_trainable).map(spread).sum::<f64>().sqrt()
+}
+
+fn broken(models: &[&[f32]]) -> usize {
+    let is_broken = |model: &&&[f32]| model.iter().any(|x| !x.is_finite());
+    models.iter().filter(is_broken).count()
+}
+
+impl Study<Gossip> for Watch {
+    fn after_round(&self, ended: &Ended<'_, Gossip>, sheet: &mut Sheet) {
+        let gossip = ended.strategy;
+        if ended.setup.dry_run || !gossip.is_evaluated(ended.round.0) {
+            return;
+        }
+        let models = ended.server.models();
+        let n_broken = broken(&models);
+        if n_broken > 0 {
+            sheet.diverged(format!(
+                "the models of {n_broken} clients have numbers that are not finite"
+            ));
+        }
+        for score in self.worth(gossip, &models) {
+            sheet.score(score.split, score.metric, score.value, score.n);
+        }
+        let distance = consensus_distance(gossip, &models);
+        if distance.is_finite() {
+            sheet.score("models", "consensus_distance", distance, models.len() as u64);
+        }
+    }
+
+    fn at_end(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
+        let gossip = end.strategy;
+        let world = end.setup.world;
+        if world.deadline.is_some() {
+            sheet.warn(
+                "deadline_ms means nothing without a server that waits; strategy.timeout_s is how long clients wait",
+            );
+        }
+        if world.cohort.asked(end.clients.len()) < end.clients.len() {
+            sheet.warn("cohort means nothing without a server that asks: all clients took part");
+        }
+        for (name, count) in Gossip::COUNTERS.iter().zip(&end.counters) {
+            sheet.number(*name, *count as f64);
+        }
+        if !gossip.method().is_pairwise() {
+            let graphs: Vec<_> = match gossip.params.topology.changes() {
+                true => (0..gossip.rounds().min(GRAPHS))
+                    .map(|round| gossip.graph(round))
+                    .collect(),
+                false => vec![gossip.graph(0)],
+            };
+            sheet.number("spectral_gap", 1.0 - contraction(gossip.params.weights, &graphs));
+        }
+        self.links(end, sheet);
+        let n_unfinished = end.clients.iter().filter(|(_, client)| !client.is_over()).count();
+        let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
+        if n_unfinished > 0 && (end.rounds.len() as u32 >= gossip.rounds() || !may_stop) {
+            let n = end.clients.len();
+            sheet.warn(format!(
+                "{n_unfinished} of {n} clients had not come to the end of their last round when the run was over"
+            ));
+        }
+        if end.setup.dry_run {
+            return;
+        }
+        let first = |client: ClientId| gossip.start(client);
+        let starts: Vec<Arc<[f32]>> = (0..end.clients.len()).map(|client| first(ClientId(client))).collect();
+        let own = |client: ClientId| {
+            let model = end.clients.get(client).and_then(Client::model);
+            model.unwrap_or(&starts[client.0 as usize])
+        };
+        let models: Vec<&[f32]> = (0..end.clients.len()).map(|client| own(ClientId(client))).collect();
+        for worth in self.worth(gossip, &models) {
+            sheet.number(format!("{}_{}", worth.split, worth.metric), worth.value);
+        }
+        let distance = consensus_distance(gossip, &models);
+        sheet.number_if("consensus_distance", distance.is_finite().then_some(distance));
+        let n_classes = gossip.classifier().network().n_classes();
+        if let Some(majority) = self.0.majority_accuracy(Part::Test, n_classes) {
+            sheet.reference("test_accuracy", "majority_class", majority);
+        }
+        let rows = gossip
+            .classifier()
+            .client_scores(&self.0, |client, _| Cow::Borrowed(own(client)));
+        sheet.client_scores(rows);
+    }
+
+    /// In a round that nothing is lost in: a model each way along every link, and a report of each client.
+    fn expected_messages(
+        &self,
+        gossip: &Gossip,
+        setup: &Setup<'_>,
+        kind: Kind,
+        round: Round,
+        _: Direction,
+    ) -> Option<f64> {
+        let n_clients = f64::from(setup.n_clients);
+        match (kind.name, gossip.method()) {
+            ("report", _) => Some(n_clients),
+            ("model", Method::Averaging | Method::Dpsgd) => Some(gossip.graph(round.0).n_arcs() as f64),
+            ("model" | "answer", Method::Pairwise { .. }) if !gossip.params.topology.changes() => Some(n_clients),
+            _ => None,
+        }
+    }
+}
+
+impl Watch {
+    /// Writes down what links carried: the least and the most of those that carried any, and each where the card asks for it.
+    fn links(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
+        let bytes = 4 * end.strategy.classifier().network().layout().len() as u64;
+        let carried = end.clients.iter().flat_map(|(to, client)| {
+            let row = move |carried: &super::client::Carried| (carried.from, to.0, carried.models);
+            client.carried().iter().map(row)
+        });
+        let mut rows: Vec<(u32, u32, u64)> = carried.collect();
+        rows.sort_unstable();
+        let most = rows.iter().map(|(.., models)| *models).max();
+        let least = rows.iter().map(|(.., models)| *models).min();
+        sheet.number_if("link_bytes_most", most.map(|models| (models * bytes) as f64));
+        sheet.number_if("link_bytes_least", least.map(|models| (models * bytes) as f64));
+        if end.strategy.params.keep_links {
+            let mut table = "from,to,models,payload_bytes\n".to_owned();
+            for (from, to, models) in rows {
+                let _ = writeln!(table, "{from},{to},{models},{}", models * bytes);
+            }
+            sheet.artifact("links.csv", table.into_bytes());
+        }
+    }
+}

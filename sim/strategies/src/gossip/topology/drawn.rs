@@ -1,0 +1,89 @@
+//! Topologies that are drawn once, by the generators of graphs.
+
+use super::Topology;
+use super::regular::{even, has_room};
+use folkmoot_draws::SimRng;
+use folkmoot_engine::prelude::StrategyError;
+use folkmoot_graphs::{DataDirs, DatasetSpec, Graph};
+use folkmoot_parts::{Rules, part};
+
+/// The graph of a generated data set.
+fn drawn(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Graph, StrategyError> {
+    let dataset = spec.load(&DataDirs::new(), rng);
+    let dataset = dataset.map_err(|error| StrategyError(format!("topology: {error}")))?;
+    Ok(dataset.graph().clone())
+}
+
+/// A ring some of whose links lead somewhere else (Watts & Strogatz 1998).
+#[part(
+    name = "SmallWorld",
+    about = "a ring some of whose links lead somewhere else (Watts & Strogatz 1998)",
+    rules
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct SmallWorld {
+    /// Neighbours of each client on the ring, half of them on either side: even, and below the number of clients.
+    #[part(default = 4, in = 2..=1_024)]
+    pub neighbours: u32,
+    /// The probability that a link leads to a client that is drawn.
+    #[part(default = 0.2, in = 0..=1)]
+    pub rewired: f64,
+}
+
+impl SmallWorld {
+    /// What ties the settings.
+    fn rules(&self, rules: &mut Rules) {
+        rules.require(self.neighbours.is_multiple_of(2), "neighbours", even(self.neighbours));
+    }
+}
+
+impl Topology for SmallWorld {
+    fn graph(&self, n_clients: u32, rng: &mut SimRng) -> Result<Graph, StrategyError> {
+        has_room(self.neighbours, n_clients)?;
+        let spec = DatasetSpec::WattsStrogatz {
+            n_nodes: n_clients,
+            neighbours: self.neighbours,
+            rewire_prob: self.rewired,
+        };
+        drawn(&spec, rng)
+    }
+
+    fn remedy(&self) -> &'static str {
+        "raise topology.neighbours, lower topology.rewired, or change the seed"
+    }
+}
+
+/// Every two clients with the same probability, independently (Erdős & Rényi 1959). Below a degree of about `ln n` it mostly falls into
+/// parts, which is refused.
+#[part(
+    name = "ErdosRenyi",
+    about = "every two clients with the same probability (Erdős & Rényi 1959)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct ErdosRenyi {
+    /// The expected number of neighbours; at most the number of clients less 1.
+    #[part(default = 6.0, above = 0, at_most = 1_000_000)]
+    pub degree: f64,
+}
+
+impl Topology for ErdosRenyi {
+    fn graph(&self, n_clients: u32, rng: &mut SimRng) -> Result<Graph, StrategyError> {
+        let most = n_clients.saturating_sub(1);
+        if self.degree > f64::from(most) {
+            return Err(StrategyError(format!(
+                "topology.degree: must be at most {most}, the number of clients less 1, got {}; set less, or choose Complete",
+                self.degree
+            )));
+        }
+        let spec = DatasetSpec::ErdosRenyi {
+            n_nodes: n_clients,
+            mean_degree: self.degree,
+            min_degree: 0,
+        };
+        drawn(&spec, rng)
+    }
+
+    fn remedy(&self) -> &'static str {
+        "raise topology.degree, or change the seed"
+    }
+}
