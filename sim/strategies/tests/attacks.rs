@@ -14,6 +14,7 @@ use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Sp
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::{Private, Protocol, Secure};
 use folkmoot_strategies::settings::Job;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const N_NODES: u32 = 240;
@@ -72,6 +73,7 @@ fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: 
         dataset,
         partition: &partition,
         world: &World::ideal(),
+        graphs: &BTreeMap::new(),
         seed: 3,
         options: Options {
             threads,
@@ -319,6 +321,7 @@ fn inversion_asks_for_a_layer_that_it_can_read() {
             dataset: &dataset,
             partition: &Arc::new(partition),
             world: &World::ideal(),
+            graphs: &BTreeMap::new(),
             seed: 3,
             options: Options::default(),
             saved: None,
