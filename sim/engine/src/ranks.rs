@@ -6,7 +6,9 @@
 //!
 //! The engine knows what is here and no library: `folkmoot-mpi` has ranks of MPI.
 
+use crate::shares;
 use std::fmt::Display;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -24,6 +26,11 @@ pub trait Ranks: Sync {
 
     /// Ends all ranks at once: this one cannot go on, and the others must not wait for it for ever.
     fn abort(&self);
+}
+
+/// The clients of a rank, by their ids, of so many in all.
+pub fn clients(ranks: &dyn Ranks, n_clients: u32) -> Range<u32> {
+    shares::of_rank(n_clients, ranks.rank(), ranks.size())
 }
 
 /// A process by itself.

@@ -28,8 +28,8 @@ pub(crate) struct Shares {
 impl Shares {
     /// Shares of a rank's block of `n_clients` clients among at most `wanted` parts.
     pub(crate) fn new(n_clients: u32, wanted: u32, (rank, n_ranks): (usize, usize)) -> Self {
-        let first = start(n_clients, rank, n_ranks);
-        let n_here = start(n_clients, rank + 1, n_ranks) - first;
+        let Range { start: first, end } = of_rank(n_clients, rank, n_ranks);
+        let n_here = end - first;
         let n_parts = wanted.clamp(1, n_here.max(1));
         let turn = (n_here / n_parts / TURNS).checked_ilog2().unwrap_or(0).min(BLOCK);
         Shares {
@@ -55,7 +55,7 @@ impl Shares {
 
     /// The clients of a rank.
     pub(crate) fn block(self, rank: usize) -> Range<u32> {
-        start(self.n_clients, rank, self.n_ranks)..start(self.n_clients, rank + 1, self.n_ranks)
+        of_rank(self.n_clients, rank, self.n_ranks)
     }
 
     /// A part's clients, in the order of their places there.
@@ -133,9 +133,10 @@ impl Shares {
     }
 }
 
-/// The first client of a rank: all have equally many, but for one.
-fn start(n_clients: u32, rank: usize, n_ranks: usize) -> u32 {
-    (u64::from(n_clients) * rank as u64 / n_ranks as u64) as u32
+/// The clients of a rank: all have equally many, but for one.
+pub(crate) fn of_rank(n_clients: u32, rank: usize, n_ranks: usize) -> Range<u32> {
+    let start = |rank: usize| (u64::from(n_clients) * rank as u64 / n_ranks as u64) as u32;
+    start(rank)..start(rank + 1)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -17,31 +17,22 @@ use crate::mapped::Section;
 #[derive(Clone)]
 pub(crate) enum Column<T: Pod> {
     Owned(Vec<T>),
-    Mapped(Mapped<T>),
-}
-
-/// Numbers of a section of a mapped file.
-#[derive(Clone)]
-pub(crate) struct Mapped<T: Pod> {
-    section: Arc<Section>,
-    /// What is read in place of damaged numbers, made when it is needed: pages of zeros that take no memory.
-    zeros: Arc<OnceLock<Vec<T>>>,
+    /// Some of a section's numbers, by their places in it.
+    Mapped(Arc<Section>, Range<usize>),
 }
 
 impl<T: Pod> Column<T> {
     /// All numbers of a section, whose length is a multiple of a number's.
-    pub(crate) fn mapped(section: Arc<Section>) -> Column<T> {
+    pub(crate) fn mapped(section: Section) -> Column<T> {
         debug_assert!(section.len().is_multiple_of(size_of::<T>()));
-        Column::Mapped(Mapped {
-            section,
-            zeros: Arc::default(),
-        })
+        let n = section.len() / size_of::<T>();
+        Column::Mapped(Arc::new(section), 0..n)
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
             Column::Owned(values) => values.len(),
-            Column::Mapped(mapped) => mapped.len(),
+            Column::Mapped(_, place) => place.len(),
         }
     }
 
@@ -53,7 +44,13 @@ impl<T: Pod> Column<T> {
     pub(crate) fn slice(&self, range: Range<usize>) -> &[T] {
         match self {
             Column::Owned(values) => &values[range],
-            Column::Mapped(mapped) => mapped.slice(range),
+            Column::Mapped(section, place) => {
+                assert!(
+                    range.start <= range.end && range.end <= place.len(),
+                    "within the column"
+                );
+                section.numbers(place.start + range.start..place.start + range.end)
+            }
         }
     }
 
@@ -66,23 +63,20 @@ impl<T: Pod> Column<T> {
     pub(crate) fn damage(&self) -> Option<DataError> {
         match self {
             Column::Owned(_) => None,
-            Column::Mapped(mapped) => mapped.section.damage(),
+            Column::Mapped(section, _) => section.damage(),
         }
     }
 }
 
-impl<T: Pod> Mapped<T> {
-    fn len(&self) -> usize {
-        self.section.len() / size_of::<T>()
-    }
-
+impl Column<u32> {
+    /// The bounds of a row, in a column of row bounds.
+    ///
+    /// # Panics
+    /// If there is no such row.
     #[inline]
-    fn slice(&self, range: Range<usize>) -> &[T] {
-        let bytes = range.start * size_of::<T>()..range.end * size_of::<T>();
-        match self.section.read(bytes) {
-            Some(bytes) => bytemuck::cast_slice(bytes),
-            None => &self.zeros.get_or_init(|| vec![T::zeroed(); self.len()])[range],
-        }
+    pub(crate) fn bounds(&self, row: u32) -> Range<usize> {
+        let bounds = self.slice(row as usize..row as usize + 2);
+        bounds[0] as usize..bounds[1] as usize
     }
 }
 
@@ -98,11 +92,13 @@ impl<T: Pod + PartialEq> PartialEq for Column<T> {
     }
 }
 
+impl<T: Pod + Eq> Eq for Column<T> {}
+
 impl<T: Pod> fmt::Debug for Column<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match self {
             Column::Owned(_) => "owned",
-            Column::Mapped(_) => "mapped",
+            Column::Mapped(..) => "mapped",
         };
         write!(f, "{} {place} numbers", self.len())
     }

@@ -243,7 +243,13 @@ impl Dataset {
 
     /// What is wrong with as much of a mapped file as has been read, if anything is: then nothing that was made of the set counts.
     pub fn damage(&self) -> Option<DataError> {
-        self.graphs.iter().find_map(Graph::damage)
+        let features = || self.features.as_ref().and_then(Features::damage);
+        let labels = || self.node_labels.as_ref().and_then(Labels::damage);
+        self.graphs
+            .iter()
+            .find_map(Graph::damage)
+            .or_else(features)
+            .or_else(labels)
     }
 
     /// Rows of (what, value) with the counts that a reader of a paper compares: for `folkmoot show`.

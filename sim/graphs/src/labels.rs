@@ -2,11 +2,14 @@
 
 use thiserror::Error;
 
+use crate::DataError;
+use crate::column::Column;
+
 /// The classes of each node, in compressed sparse rows; a node without a class is unlabelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    offsets: Vec<u32>,
-    classes: Vec<u32>,
+    offsets: Column<u32>,
+    classes: Column<u32>,
     n_classes: u32,
 }
 
@@ -32,11 +35,8 @@ impl Labels {
         for node in 0..n_nodes as usize {
             offsets[node + 1] += offsets[node];
         }
-        Ok(Labels {
-            offsets,
-            classes: sorted.into_iter().map(|(_, class)| class).collect(),
-            n_classes,
-        })
+        let classes: Vec<u32> = sorted.into_iter().map(|(_, class)| class).collect();
+        Ok(Labels::of_columns(offsets.into(), classes.into(), n_classes))
     }
 
     /// At most one class per node.
@@ -52,15 +52,13 @@ impl Labels {
         Labels::from_pairs(classes.len() as u32, n_classes, &pairs)
     }
 
-    /// Labels of row bounds and the classes of all rows; `None` unless the bounds ascend from 0 to the number of classes, and each row
-    /// ascends and stays below `n_classes`.
-    pub(crate) fn from_parts(offsets: Vec<u32>, classes: Vec<u32>, n_classes: u32) -> Option<Labels> {
-        let hold = rows_hold(&offsets, &classes, n_classes);
-        hold.then_some(Labels {
+    /// Labels of row bounds that ascend from 0 to the number of classes, and the classes of all rows, below `n_classes`.
+    pub(crate) fn of_columns(offsets: Column<u32>, classes: Column<u32>, n_classes: u32) -> Labels {
+        Labels {
             offsets,
             classes,
             n_classes,
-        })
+        }
     }
 
     /// The classes of `node`, ascending; empty if it is unlabelled.
@@ -68,7 +66,7 @@ impl Labels {
     /// # Panics
     /// If `node` is not below [`n_nodes`](Self::n_nodes).
     pub fn of(&self, node: u32) -> &[u32] {
-        &self.classes[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
+        self.classes.slice(self.offsets.bounds(node))
     }
 
     /// The only class of `node`, or `None` if it has none or several.
@@ -96,18 +94,18 @@ impl Labels {
 
     /// How many nodes have no class.
     pub fn n_unlabelled(&self) -> usize {
-        self.offsets.windows(2).filter(|pair| pair[0] == pair[1]).count()
+        self.offsets.all().windows(2).filter(|pair| pair[0] == pair[1]).count()
     }
 
     /// Whether some node has more than one class.
     pub fn is_multi_label(&self) -> bool {
-        self.offsets.windows(2).any(|pair| pair[1] > pair[0] + 1)
+        self.offsets.all().windows(2).any(|pair| pair[1] > pair[0] + 1)
     }
 
     /// How many nodes have each class, of length `n_classes`.
     pub fn class_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.n_classes as usize];
-        for &class in &self.classes {
+        for &class in self.classes.all() {
             sizes[class as usize] += 1;
         }
         sizes
@@ -121,16 +119,22 @@ impl Labels {
             classes.extend_from_slice(self.of(node));
             offsets.push(classes.len() as u32);
         }
-        Labels {
-            offsets,
-            classes,
-            n_classes: self.n_classes,
-        }
+        Labels::of_columns(offsets.into(), classes.into(), self.n_classes)
     }
 
     /// The row bounds and the classes of all rows, for hashing.
     pub(crate) fn parts(&self) -> (&[u32], &[u32]) {
-        (&self.offsets, &self.classes)
+        (self.offsets.all(), self.classes.all())
+    }
+
+    /// What is wrong with what has been read of mapped labels, if anything is.
+    pub(crate) fn damage(&self) -> Option<DataError> {
+        self.offsets.damage().or_else(|| self.classes.damage())
+    }
+
+    /// Whether rows are as they are built here: for labels that somebody else has written.
+    pub(crate) fn hold(&self) -> bool {
+        rows_hold(self.offsets.all(), self.classes.all(), self.n_classes)
     }
 }
 

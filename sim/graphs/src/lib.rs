@@ -42,7 +42,7 @@ mod tasks;
 pub use data_dirs::{DataDirs, DataError};
 pub use dataset::{Dataset, SplitError, Splits};
 pub use embeddings::Embeddings;
-pub use features::{Features, SparseRows};
+pub use features::{DenseRows, Features, SparseRows};
 pub use graph::{Cleaned, Graph, GraphBuilder, GraphError};
 pub use labels::{LabelError, Labels};
 pub use pairs::{Pair, PairError, PairSampler};

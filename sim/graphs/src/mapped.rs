@@ -19,10 +19,10 @@
 //! its targets alone. All other sizes and places have 64.
 //!
 //! **What is checked when.** Opening checks the header, that every section lies where it must and is as long as the others say, and
-//! reads whatever grows with the nodes: row bounds, labels, splits, features. What grows with the arcs of a single graph, targets
-//! and weights, is checked a block at a time when it is first read: its digest, and that ids are nodes (`Section`). Sets of
-//! several graphs are read whole. The fingerprint is believed, so that a run need not read all to know it; [`verify`] believes
-//! nothing, and checks besides that rows ascend and that an undirected graph has both arcs of each edge.
+//! that row bounds ascend; it reads row bounds, splits, and what there is one of for each arc or graph, such as classes. Targets, weights, features and the nodes' labels
+//! are checked a block at a time when they are first read: the digest, and that ids are nodes, columns or classes (`Section`). So
+//! whoever holds some of the nodes, or some of the graphs, reads their pages. The fingerprint is believed, so that a run need not read all to know
+//! it; [`verify`] believes nothing, and checks besides that rows ascend and that an undirected graph has both arcs of each edge.
 
 mod map;
 mod read;

@@ -30,16 +30,13 @@ impl CountScaling {
         if self == CountScaling::Raw {
             return features;
         }
-        let mut counts = match features {
-            Features::Dense(counts) => counts,
-            Features::Sparse(_) => features.to_dense(&(0..features.n_rows() as u32).collect::<Vec<_>>()),
-        };
+        let mut counts = features.to_dense(&(0..features.n_rows() as u32).collect::<Vec<_>>());
         match self {
             CountScaling::Raw => {}
             CountScaling::Log => counts.mapv_inplace(libm::log1pf),
             CountScaling::Standard => standardise(&mut counts),
         }
-        Features::Dense(counts)
+        Features::Dense(counts.into())
     }
 }
 
@@ -71,7 +68,7 @@ mod tests {
     use super::*;
 
     fn scaled(scaling: CountScaling) -> Array2<f32> {
-        let counts = Features::Dense(array![[0.0, 7.0], [1.0, 7.0], [5.0, 7.0]]);
+        let counts = Features::Dense(array![[0.0, 7.0], [1.0, 7.0], [5.0, 7.0]].into());
         scaling.apply(counts).to_dense(&[0, 1, 2])
     }
 

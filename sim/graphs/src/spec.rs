@@ -139,8 +139,8 @@ pub enum DatasetSpec {
         #[part(default = true)]
         largest_component: bool,
     },
-    /// A data set that `folkmoot data` has written as one file, which is mapped into memory: of a graph of many millions of arcs
-    /// only those are read that somebody looks at. It has the results of the set that was written.
+    /// A data set that `folkmoot data` has written as one file, which is mapped into memory: of arcs, features and labels, of one graph
+    /// or of many, only those are read that somebody looks at. It has the results of the set that was written.
     Mapped {
         /// The file, relative to a data folder or absolute.
         #[part(required)]

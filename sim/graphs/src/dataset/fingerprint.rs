@@ -72,13 +72,7 @@ pub(super) fn of(dataset: &Dataset) -> String {
         match features {
             Features::Dense(matrix) => {
                 hasher.0.update(&[0]);
-                hasher.words(
-                    matrix
-                        .iter()
-                        .map(|value| value.to_bits())
-                        .collect::<Vec<_>>()
-                        .into_iter(),
-                );
+                hasher.floats(matrix.values());
             }
             Features::Sparse(matrix) => {
                 let (offsets, columns, values) = matrix.parts();

@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::Array2;
-
 use super::map::Map;
 use super::section::Section;
 use super::{DIGEST, DIGEST_AT, Description, ENTRY, FIXED, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
 use crate::column::Column;
+use crate::features::DenseRows;
 use crate::readers::MAX_NODES;
 use crate::{DataError, Dataset, Features, Graph, Labels, Properties, SparseRows, Splits, TaskLabels};
 
@@ -43,6 +42,15 @@ pub fn verify(path: &Path) -> Result<Dataset, DataError> {
             );
             return Err(DataError::format(path, message));
         }
+    }
+    if !dataset.features.as_ref().is_none_or(Features::hold) {
+        return Err(DataError::format(
+            path,
+            "has features whose columns do not ascend in a row",
+        ));
+    }
+    if !dataset.node_labels.as_ref().is_none_or(Labels::hold) {
+        return Err(DataError::format(path, "has labels that do not ascend at a node"));
     }
     if stated.as_ref() != Some(&found) {
         let message = format!(
@@ -229,10 +237,7 @@ impl Reader<'_> {
         if n_nodes as u64 > MAX_NODES {
             return Err(self.wrong(format!("has {n_nodes} nodes, and at most {MAX_NODES} are read")));
         }
-        let graphs = match &shapes[..] {
-            [shape] => vec![self.mapped_graph(shape)?],
-            _ => self.graphs(&shapes, n_nodes, n_arcs)?,
-        };
+        let graphs = self.graphs(&shapes, n_nodes, n_arcs)?;
         let description = self.description()?;
         self.check_classes(description.n_classes, n_nodes)?;
         let mut dataset = Dataset {
@@ -288,56 +293,63 @@ impl Reader<'_> {
         shapes.ok_or_else(|| self.wrong("says of its graphs what cannot be"))
     }
 
-    /// The one graph of a set: row bounds are checked here, arcs when they are read.
-    fn mapped_graph(&mut self, shape: &Shape) -> Result<Graph, DataError> {
-        let offsets = Column::mapped(Arc::new(self.section(Kind::Offsets, shape.n_nodes + 1)?));
-        let are_bounds = are_bounds(offsets.all(), shape.n_arcs);
-        if let Some(damage) = offsets.damage() {
-            return Err(damage);
-        }
-        if !are_bounds {
-            return Err(self.wrong("has row bounds that do not ascend to the number of arcs"));
-        }
-        let targets = self.section(Kind::Targets, shape.n_arcs)?.below(shape.n_nodes as u32);
-        let weights = match shape.weighted {
-            true => Some(self.section(Kind::Weights, shape.n_arcs)?),
-            false => None,
-        };
-        let weights = weights.map(|weights| Column::mapped(Arc::new(weights)));
-        let columns = (offsets, Column::mapped(Arc::new(targets)));
-        Ok(Graph::of_columns(columns, weights, shape.directed, shape.n_edges))
-    }
-
-    /// Several graphs, into memory of our own.
+    /// Row bounds are checked here, arcs when they are read.
     fn graphs(&mut self, shapes: &[Shape], n_nodes: usize, n_arcs: usize) -> Result<Vec<Graph>, DataError> {
-        let offsets = self.numbers::<u32>(Kind::Offsets, n_nodes + shapes.len())?;
-        let targets = self.numbers::<u32>(Kind::Targets, n_arcs)?;
-        let n_weights = shapes
-            .iter()
-            .filter(|shape| shape.weighted)
-            .map(|shape| shape.n_arcs)
-            .sum();
-        let weights = match shapes.iter().any(|shape| shape.weighted) {
-            true => self.numbers::<f32>(Kind::Weights, n_weights)?,
-            false => Vec::new(),
+        let offsets = Arc::new(self.section(Kind::Offsets, n_nodes + shapes.len())?);
+        let mut first_arc = 0;
+        let below = shapes.iter().map(|shape| {
+            let from = first_arc;
+            first_arc += shape.n_arcs;
+            (from, shape.n_nodes as u32)
+        });
+        let below = below.collect();
+        let targets = Arc::new(self.section(Kind::Targets, n_arcs)?.below(below));
+        let weighted = shapes.iter().filter(|shape| shape.weighted);
+        let weights = match weighted.clone().next() {
+            Some(_) => Some(Arc::new(
+                self.section(Kind::Weights, weighted.map(|shape| shape.n_arcs).sum())?,
+            )),
+            None => None,
         };
-        let (mut offsets, mut targets, mut weights) = (&offsets[..], &targets[..], &weights[..]);
+        let (mut bounds_at, mut arcs_at, mut weights_at) = (0, 0, 0);
         let mut graphs = Vec::with_capacity(shapes.len());
-        for shape in shapes {
-            let bounds = cut(&mut offsets, shape.n_nodes + 1);
-            let arcs = cut(&mut targets, shape.n_arcs);
-            let weights = shape.weighted.then(|| Column::from(cut(&mut weights, shape.n_arcs)));
-            if !are_bounds(&bounds, shape.n_arcs) || arcs.iter().any(|&node| node as usize >= shape.n_nodes) {
-                return Err(self.wrong("has row bounds or targets that are none of their graph"));
+        for (at, shape) in shapes.iter().enumerate() {
+            let bounds = Column::Mapped(Arc::clone(&offsets), next(&mut bounds_at, shape.n_nodes + 1));
+            let hold = are_bounds(bounds.all(), shape.n_arcs);
+            if let Some(damage) = bounds.damage() {
+                return Err(damage);
             }
+            if !hold {
+                return Err(self.wrong(format!(
+                    "has row bounds of graph {at} that do not ascend to its number of arcs"
+                )));
+            }
+            let arcs = Column::Mapped(Arc::clone(&targets), next(&mut arcs_at, shape.n_arcs));
+            let weights = weights.as_ref().filter(|_| shape.weighted);
+            let weights = weights.map(|all| Column::Mapped(Arc::clone(all), next(&mut weights_at, shape.n_arcs)));
             graphs.push(Graph::of_columns(
-                (bounds.into(), arcs.into()),
+                (bounds, arcs),
                 weights,
                 shape.directed,
                 shape.n_edges,
             ));
         }
         Ok(graphs)
+    }
+
+    /// Row bounds of nodes, checked here, and the ids of all rows, below `below`, checked when they are read.
+    fn rows(&mut self, bounds: Kind, ids: Kind, n_nodes: usize, below: u32) -> Result<[Column<u32>; 2], DataError> {
+        let offsets: Column<u32> = Column::mapped(self.section(bounds, n_nodes + 1)?);
+        let n_ids = offsets.all().last().map_or(0, |&n| n as usize);
+        let hold = are_bounds(offsets.all(), n_ids);
+        if let Some(damage) = offsets.damage() {
+            return Err(damage);
+        }
+        if !hold {
+            return Err(self.wrong(format!("has row bounds in its section {bounds:?} that do not ascend")));
+        }
+        let ids = self.section(ids, n_ids)?.below(vec![(0, below)]);
+        Ok([offsets, Column::mapped(ids)])
     }
 
     fn description(&mut self) -> Result<Description, DataError> {
@@ -355,22 +367,16 @@ impl Reader<'_> {
         if u64::from(n_columns) > MAX_NODES || !description.structural_columns.iter().all(holds) {
             return Err(self.wrong(format!("has {n_columns} features, and says of them what cannot be")));
         }
-        let Some(offsets) = self.some(Kind::FeatureOffsets)? else {
+        if self.sections[Kind::FeatureOffsets as usize].is_none() {
             let n_values = n_nodes.saturating_mul(n_columns as usize);
-            let values = self.numbers(Kind::FeatureValues, n_values)?;
-            let matrix = Array2::from_shape_vec((n_nodes, n_columns as usize), values);
-            return Ok(Some(Features::Dense(
-                matrix.map_err(|error| self.wrong(error.to_string()))?,
-            )));
-        };
-        let n_values = offsets.last().map_or(0, |&n| n as usize);
-        let columns = self.numbers(Kind::FeatureColumns, n_values)?;
-        let values = self.numbers(Kind::FeatureValues, n_values)?;
-        let rows = SparseRows::from_parts(n_columns, offsets, columns, values);
-        let rows = rows.map(Features::Sparse).filter(|rows| rows.n_rows() == n_nodes);
-        Ok(Some(rows.ok_or_else(|| {
-            self.wrong("has features that are none of its nodes")
-        })?))
+            let values = Column::mapped(self.section(Kind::FeatureValues, n_values)?);
+            let rows = DenseRows::of_column(values, n_nodes, n_columns as usize);
+            return Ok(Some(Features::Dense(rows)));
+        }
+        let [offsets, columns] = self.rows(Kind::FeatureOffsets, Kind::FeatureColumns, n_nodes, n_columns)?;
+        let values = Column::mapped(self.section(Kind::FeatureValues, columns.len())?);
+        let rows = SparseRows::of_columns(n_columns, offsets, (columns, values));
+        Ok(Some(Features::Sparse(rows)))
     }
 
     fn node_labels(&mut self, description: &Description, n_nodes: usize) -> Result<Option<Labels>, DataError> {
@@ -378,12 +384,8 @@ impl Reader<'_> {
             return Ok(None);
         };
         self.check_classes(n_classes as usize, n_nodes)?;
-        let offsets = self.numbers::<u32>(Kind::LabelOffsets, n_nodes + 1)?;
-        let classes = self.numbers(Kind::LabelClasses, offsets.last().map_or(0, |&n| n as usize))?;
-        let labels = Labels::from_parts(offsets, classes, n_classes);
-        Ok(Some(
-            labels.ok_or_else(|| self.wrong("has labels that are none of its nodes"))?,
-        ))
+        let [offsets, classes] = self.rows(Kind::LabelOffsets, Kind::LabelClasses, n_nodes, n_classes)?;
+        Ok(Some(Labels::of_columns(offsets, classes, n_classes)))
     }
 
     fn properties(&mut self, description: &Description, n: usize) -> Result<Option<Properties>, DataError> {
@@ -414,9 +416,9 @@ fn are_bounds(bounds: &[u32], n: usize) -> bool {
     bounds.first() == Some(&0) && bounds.is_sorted() && bounds.last().is_some_and(|&last| last as usize == n)
 }
 
-/// The first `n` of some numbers, which are there, and the rest left behind.
-fn cut<T: Copy>(from: &mut &[T], n: usize) -> Vec<T> {
-    let (now, later) = from.split_at(n);
-    *from = later;
-    now.to_vec()
+/// The next `n` places, and on to those behind.
+fn next(at: &mut usize, n: usize) -> Range<usize> {
+    let from = *at;
+    *at += n;
+    from..*at
 }

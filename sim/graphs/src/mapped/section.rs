@@ -1,8 +1,10 @@
 //! One section of a mapped file, checked block by block when it is first read.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytemuck::Pod;
 
 use super::map::Map;
 use super::{BLOCK, n_blocks};
@@ -22,8 +24,10 @@ pub(crate) struct Section {
     end: usize,
     digests: Vec<blake3::Hash>,
     states: Vec<AtomicU8>,
-    /// If it holds ids, what they must be below.
-    below: Option<u32>,
+    /// If it holds ids, what those from a place on must be below, by ascending places.
+    below: Vec<(usize, u32)>,
+    /// What is read in place of damaged numbers, made when it is needed: pages of zeros that take no memory.
+    zeros: OnceLock<Vec<u64>>,
 }
 
 impl Section {
@@ -36,14 +40,14 @@ impl Section {
             end,
             digests,
             states,
-            below: None,
+            below: Vec::new(),
+            zeros: OnceLock::new(),
         }
     }
 
-    /// The same, holding ids below `n`.
-    pub(super) fn below(mut self, n: u32) -> Section {
-        self.below = Some(n);
-        self
+    /// The same, holding ids: those from a place on below a number, by ascending places, the first of which is 0.
+    pub(super) fn below(self, below: Vec<(usize, u32)>) -> Section {
+        Section { below, ..self }
     }
 
     /// How many bytes it has.
@@ -51,12 +55,26 @@ impl Section {
         self.place.len()
     }
 
-    /// Some of the bytes; `None` if they are not what was written, or ids that are too large.
+    /// Some of the numbers, by their places; zeros if they are not what was written, or ids that are too large.
     ///
     /// # Panics
     /// If they are not within the section.
     #[inline]
-    pub(crate) fn read(&self, range: Range<usize>) -> Option<&[u8]> {
+    pub(crate) fn numbers<T: Pod>(&self, range: Range<usize>) -> &[T] {
+        match self.read(range.start * size_of::<T>()..range.end * size_of::<T>()) {
+            Some(bytes) => bytemuck::cast_slice(bytes),
+            None => {
+                let zeros = self
+                    .zeros
+                    .get_or_init(|| vec![0; self.len().div_ceil(size_of::<u64>())]);
+                &bytemuck::cast_slice(zeros)[range]
+            }
+        }
+    }
+
+    /// Some of the bytes; `None` if they are not what was written, or ids that are too large.
+    #[inline]
+    fn read(&self, range: Range<usize>) -> Option<&[u8]> {
         let bytes = &self.bytes()[range.clone()];
         let mut blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
         (bytes.is_empty() || blocks.all(|block| self.is_whole(block))).then_some(bytes)
@@ -101,13 +119,28 @@ impl Section {
             true => start + BLOCK,
             false => self.end,
         };
-        let ids_hold = || {
-            let bytes = &self.bytes()[from..self.len().min(from + BLOCK)];
-            self.below
-                .is_none_or(|n| bytemuck::cast_slice::<u8, u32>(bytes).iter().all(|&id| id < n))
-        };
-        let holds = blake3::hash(&self.map.bytes()[start..end]) == self.digests[block] && ids_hold();
+        let holds = blake3::hash(&self.map.bytes()[start..end]) == self.digests[block] && self.ids_hold(from);
         self.states[block].store(if holds { WHOLE } else { DAMAGED }, Ordering::Relaxed);
         holds
+    }
+
+    /// Whether the ids of the block from byte `from` on are below what they must be.
+    fn ids_hold(&self, from: usize) -> bool {
+        if self.below.is_empty() {
+            return true;
+        }
+        let ids: &[u32] = bytemuck::cast_slice(&self.bytes()[from..self.len().min(from + BLOCK)]);
+        let (first, end) = (from / size_of::<u32>(), from / size_of::<u32>() + ids.len());
+        // The last that begins no later than the block, which is one of those before the first that does.
+        let mut at = self.below.partition_point(|&(start, _)| start <= first) - 1;
+        while let Some(&(start, n)) = self.below.get(at).filter(|(start, _)| *start < end) {
+            at += 1;
+            let stop = self.below.get(at).map_or(end, |&(start, _)| start.min(end));
+            let part = &ids[start.max(first) - first..stop.max(first) - first];
+            if part.iter().any(|&id| id >= n) {
+                return false;
+            }
+        }
+        true
     }
 }

@@ -59,7 +59,9 @@ fn several() -> Dataset {
         name: "two".to_owned(),
         graphs,
         features: Some(Features::Dense(
-            Array2::from_shape_vec((3, 2), (0_u8..6).map(f32::from).collect()).unwrap(),
+            Array2::from_shape_vec((3, 2), (0_u8..6).map(f32::from).collect())
+                .unwrap()
+                .into(),
         )),
         graph_tasks: Some(TaskLabels::new(vec!["a".to_owned(), "b".to_owned()], labels).unwrap()),
         n_classes: 2,
@@ -119,6 +121,96 @@ fn of_a_large_graph_only_those_arcs_are_read_that_somebody_looks_at() {
         "{damage}"
     );
     assert_eq!(verify(&path).unwrap_err().to_string(), damage);
+}
+
+/// Where a section of a file stands.
+fn place(bytes: &[u8], kind: Kind) -> std::ops::Range<usize> {
+    let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let mut entries = (0..long(FIXED - 8)).map(|i| FIXED + ENTRY * i);
+    let entry = entries.find(|&at| long(at) == kind as usize).unwrap();
+    long(entry + 8)..long(entry + 8) + long(entry + 16)
+}
+
+/// A damage in the last block of each section that is read a block at a time is seen by whoever looks there, and by nobody else.
+#[track_caller]
+fn assert_only_the_end_is_lost(path: &Path, whole: &Dataset, kinds: &[Kind], look: impl Fn(&Dataset, bool)) {
+    let bytes = fs::read(path).unwrap();
+    for &kind in kinds {
+        let mut damaged = bytes.clone();
+        let place = place(&bytes, kind);
+        assert!(place.len() > BLOCK, "{kind:?} has several blocks");
+        damaged[place.end - 1] ^= 0x10;
+        fs::write(path, damaged).unwrap();
+        let read = opened(path).unwrap();
+        assert_eq!(read.n_nodes(), whole.n_nodes());
+        look(&read, false);
+        assert!(
+            read.damage().is_none(),
+            "{kind:?}: nobody has looked at the damaged end"
+        );
+        look(&read, true);
+        let damage = read
+            .damage()
+            .unwrap_or_else(|| panic!("{kind:?} is looked at"))
+            .to_string();
+        assert!(damage.contains("not what was written"), "{damage}");
+    }
+}
+
+#[test]
+fn of_several_graphs_and_of_features_only_those_are_read_that_somebody_looks_at() {
+    let folder = Folder::new("mapped-parts");
+    let mut rng = SimRng::seed_from_u64(8);
+    let mut graphs = Vec::new();
+    for _ in 0..60 {
+        let pairs: Vec<(u32, u32)> = (0..900)
+            .map(|_| (rng.random_range(0..300), rng.random_range(0..300)))
+            .collect();
+        graphs.push(Graph::from_edges(300, &pairs, false).unwrap());
+    }
+    let n_nodes = 60 * 300;
+    let sparse: Vec<[(u32, f32); 2]> = (0..n_nodes)
+        .map(|node| [(node % 7, 1.0), (7 + node % 5, 2.0)])
+        .collect();
+    let classes: Vec<Option<u32>> = (0..n_nodes).map(|node| Some(node % 3)).collect();
+    let set = Dataset {
+        graphs,
+        features: SparseRows::from_rows(12, &sparse).map(Features::Sparse),
+        node_labels: Some(Labels::from_single(3, &classes).unwrap()),
+        n_classes: 3,
+        ..Dataset::default()
+    };
+    let look = |set: &Dataset, at_the_end: bool| {
+        let (graph, node) = if at_the_end { (59, n_nodes - 1) } else { (0, 0) };
+        let graph = &set.graphs[graph];
+        for u in 0..300 {
+            assert!(graph.neighbours(u).iter().all(|&v| v < 300));
+        }
+        let mut row = [0.0; 12];
+        set.features.as_ref().unwrap().write_row(node, &mut row);
+        assert!(
+            set.node_labels
+                .as_ref()
+                .unwrap()
+                .of(node)
+                .iter()
+                .all(|&class| class < 3)
+        );
+    };
+    let kinds = [
+        Kind::Targets,
+        Kind::FeatureColumns,
+        Kind::FeatureValues,
+        Kind::LabelClasses,
+    ];
+    assert_only_the_end_is_lost(&written(&folder, &set), &set, &kinds, look);
+
+    let matrix = Array2::from_shape_fn((n_nodes as usize, 12), |(row, column)| (row * column) as f32);
+    let dense = Dataset {
+        features: Some(Features::Dense(matrix.into())),
+        ..set
+    };
+    assert_only_the_end_is_lost(&written(&folder, &dense), &dense, &[Kind::FeatureValues], look);
 }
 
 /// Fails unless a file of these bytes is refused, at the latest when it is read from end to end.
@@ -190,6 +282,18 @@ fn forged(offsets: &[u32], targets: &[u32], n_edges: usize) -> Dataset {
     Dataset::of_graph("forged", Graph::of_columns(columns, None, false, n_edges))
 }
 
+/// Labels of three classes that nobody has checked.
+fn labels(offsets: &[u32], classes: &[u32]) -> Labels {
+    Labels::of_columns(offsets.to_vec().into(), classes.to_vec().into(), 3)
+}
+
+/// Features of three columns that nobody has checked.
+fn features(offsets: &[u32], columns: &[u32]) -> Features {
+    let values = vec![1.0; columns.len()].into();
+    let columns = columns.to_vec().into();
+    Features::Sparse(SparseRows::of_columns(3, offsets.to_vec().into(), (columns, values)))
+}
+
 #[test]
 fn a_file_whose_digests_hold_and_whose_content_cannot_be_is_refused() {
     let folder = Folder::new("mapped-forged");
@@ -200,15 +304,19 @@ fn a_file_whose_digests_hold_and_whose_content_cannot_be_is_refused() {
         assert!(error.contains(words), "{error}");
     };
     refused(&forged(&[0, 1, 2, 2, 2], &[1, 4], 1), "not what was written");
-    refused(&forged(&[0, 3, 2, 2, 2], &[1, 0], 1), "row bounds that do not ascend");
-    refused(&forged(&[0, 1, 2, 2, 3], &[1, 0], 1), "row bounds that do not ascend");
-    refused(&forged(&[1, 1, 2, 2, 2], &[1, 0], 1), "row bounds that do not ascend");
+    refused(&forged(&[0, 3, 2, 2, 2], &[1, 0], 1), "row bounds of graph 0");
+    refused(&forged(&[0, 1, 2, 2, 3], &[1, 0], 1), "row bounds of graph 0");
+    refused(&forged(&[1, 1, 2, 2, 2], &[1, 0], 1), "row bounds of graph 0");
     refused(&forged(&[0, 1, 2, 2, 2], &[1, 0], 3), "says of its graphs");
     refused(&forged(&[0, 1, 2, 2, 2], &[1, 2], 1), "row 0 of graph 0");
     refused(&forged(&[0, 2, 3, 4, 4], &[2, 1, 0, 0], 2), "row 0 of graph 0");
     let mut two = several();
+    (two.features, two.graph_tasks) = (None, None);
     two.graphs[1] = forged(&[0, 1, 2, 2, 2], &[1, 4], 1).graphs.remove(0);
-    refused(&two, "none of their graph");
+    refused(&two, "not what was written");
+    let mut two = several();
+    two.graphs[1] = forged(&[0, 3, 2, 2, 2], &[1, 0], 1).graphs.remove(0);
+    refused(&two, "row bounds of graph 1");
     let set = |change: fn(&mut Dataset)| {
         let mut set = one_of_all();
         change(&mut set);
@@ -235,12 +343,26 @@ fn a_file_whose_digests_hold_and_whose_content_cannot_be_is_refused() {
         &set(|set| set.structural_columns = vec![0..1, 2..4]),
         "says of them what cannot be",
     );
+    refused(&set(|set| set.node_labels = Some(labels(&[0, 0], &[]))), "LabelOffsets");
     refused(
-        &set(|set| set.node_labels = Labels::from_parts(vec![0, 0], vec![], 2)),
-        "LabelOffsets",
+        &set(|set| set.node_labels = Some(labels(&[0, 2, 1, 3], &[0, 1, 2]))),
+        "LabelOffsets that do not ascend",
     );
     refused(
-        &set(|set| set.features = SparseRows::from_parts(3, vec![0], vec![], vec![]).map(Features::Sparse)),
-        "none of its nodes",
+        &set(|set| set.node_labels = Some(labels(&[0, 1, 1, 3], &[0, 2, 1]))),
+        "labels that do not ascend at a node",
+    );
+    refused(
+        &set(|set| set.node_labels = Some(labels(&[0, 1, 1, 2], &[0, 3]))),
+        "not what was written",
+    );
+    refused(&set(|set| set.features = Some(features(&[0], &[]))), "FeatureOffsets");
+    refused(
+        &set(|set| set.features = Some(features(&[0, 1, 1, 3], &[0, 2, 1]))),
+        "columns do not ascend in a row",
+    );
+    refused(
+        &set(|set| set.features = Some(features(&[0, 1, 1, 2], &[0, 3]))),
+        "not what was written",
     );
 }

@@ -156,13 +156,7 @@ fn sections<'a>(dataset: &'a Dataset) -> io::Result<Vec<(Kind, Pieces<'a>)>> {
             sections.push((Kind::FeatureColumns, vec![bytes(columns)]));
             sections.push((Kind::FeatureValues, vec![bytes(values)]));
         }
-        Some(Features::Dense(matrix)) => {
-            let values = match matrix.as_slice() {
-                Some(values) => bytes(values),
-                None => owned(matrix.iter().map(|value| value.to_bits())),
-            };
-            sections.push((Kind::FeatureValues, vec![values]));
-        }
+        Some(Features::Dense(matrix)) => sections.push((Kind::FeatureValues, vec![bytes(matrix.values())])),
     }
     if let Some(labels) = &dataset.node_labels {
         let (offsets, classes) = labels.parts();

@@ -180,7 +180,7 @@ fn impossible_partitions_are_refused_with_a_way_out() {
 fn graph_level_sets_are_divided_by_graphs() {
     let graphs = vec![Graph::from_edges(3, &[(0, 1)], false).unwrap(); 6];
     let labels = Some(vec![0, 1, 0, 1, 0, 1]);
-    let features = Some(Features::Dense(ndarray::Array2::zeros((18, 1))));
+    let features = Some(Features::Dense(ndarray::Array2::zeros((18, 1)).into()));
     let dataset = Dataset {
         graphs,
         graph_labels: labels,

@@ -187,7 +187,9 @@ impl Reading {
         Dataset {
             name: name.to_string(),
             graphs: self.graphs,
-            features: Some(Features::Dense(counts.expect("every node has a row of six counts"))),
+            features: Some(Features::Dense(
+                counts.expect("every node has a row of six counts").into(),
+            )),
             graph_labels: Some(self.labels),
             graph_properties: Properties::new(options.facets, values, self.properties),
             n_classes: self.classes.len(),

@@ -308,7 +308,7 @@ fn read_attributes(path: &Path, n_nodes: usize) -> Result<Array2<f32>, DataError
 /// Attributes and one-hot labels side by side; `None` if there is neither.
 fn features(attributes: Option<Array2<f32>>, labels: Option<&Labels>, n_nodes: usize) -> Option<Features> {
     let Some(labels) = labels else {
-        return attributes.map(Features::Dense);
+        return attributes.map(|matrix| Features::Dense(matrix.into()));
     };
     let n_attributes = attributes.as_ref().map_or(0, Array2::ncols);
     let mut joined = Array2::zeros((n_nodes, n_attributes + labels.n_classes()));
@@ -322,7 +322,7 @@ fn features(attributes: Option<Array2<f32>>, labels: Option<&Labels>, n_nodes: u
             joined[[node, n_attributes + class as usize]] = 1.0;
         }
     }
-    Some(Features::Dense(joined))
+    Some(Features::Dense(joined.into()))
 }
 
 fn note_classes(dataset: &mut Dataset, what: &str, values: &[i64]) {

@@ -185,7 +185,7 @@ fn generate_control_flow(
         counts.extend(program.counts.iter().flatten().map(|&count| count as f32));
     }
     let counts = Array2::from_shape_vec((counts.len() / N_COUNTS, N_COUNTS), counts);
-    let counts = Features::Dense(counts.expect("every node has a row of six counts"));
+    let counts = Features::Dense(counts.expect("every node has a row of six counts").into());
     let values = (0..parameters.n_compilers).flat_map(|compiler| {
         (0..parameters.n_levels).map(move |level| vec![format!("compiler {compiler}"), format!("O{level}")])
     });
