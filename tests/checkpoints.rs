@@ -197,6 +197,7 @@ fn stopping_changes_nothing_of_rounds() {
         "FedPer()",
         "FedRep()",
         "Ditto()",
+        "Gcfl(mean_norm: 1000, longest_norm: 0, first_rounds: 1, by: Gradients(rounds: 2))",
         "Ifca()",
     ] {
         let method = format!("strategy.method={method}");
@@ -208,6 +209,17 @@ fn stopping_changes_nothing_of_rounds() {
         let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
         stopping_changes_nothing("federated/communities", &settings, false);
     }
+    let structured = [
+        "strategy.protocol.rounds=4",
+        "strategy.method=FedStar()",
+        "strategy.model.encoder=Structured(structure: 4)",
+        "strategy.inputs=Structured(walks: 2, degrees: 2)",
+    ];
+    stopping_changes_nothing(
+        "federated/small",
+        &[&structured[..], &COMING_AND_GOING[..]].concat(),
+        false,
+    );
     for private in ["Clients(clip: 1)", "Items(clip: 1)"] {
         let private = format!("strategy.protocol.private={private}");
         let few = [

@@ -90,7 +90,7 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
 fn the_written_scenario_states_every_field() {
     let text = &karate().run.scenario;
     let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
-                  cohort deadline_ms horizon_s observe sweep walk_length walks_per_node predictor_prob n_bins \
+                  cohort deadline_ms horizon_s delta observe sweep walk_length walks_per_node predictor_prob n_bins \
                   epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent variant encoder m_upload epsilon_matrix linkage metric embedding dim window \
                   negatives output epochs rate min_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
                   hold_out attacks curious uplink downlink \

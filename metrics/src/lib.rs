@@ -65,4 +65,4 @@ pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
 pub use target::Target;
-pub use term::{Attack, Better, Meaning, Term};
+pub use term::{Answering, Asked, Attack, Better, Meaning, Scored, Selection, Term, Weighed};

@@ -26,6 +26,100 @@ pub struct Attack {
     pub blind: Option<f64>,
 }
 
+/// What "an accuracy" leaves open, and two papers rarely mean alike: whose model, on which items with which edges, how these are weighed, and from which
+/// round. With the rule by which items train, validate and test these are five questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scored {
+    /// Whose model answers.
+    pub model: Answering,
+    /// What it is asked.
+    pub items: Asked,
+    /// What counts alike.
+    pub weighting: Weighed,
+    /// Which model of a run's, in its summary; a row of `scores.csv` is of its own round.
+    pub selection: Selection,
+}
+
+/// Whose model answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answering {
+    /// The server's, which no client has trained further.
+    Server,
+    /// Each client's: what it answers with once it has the server's last.
+    Own,
+    /// Each client's as it has just trained it, before it gets another.
+    Trained,
+    /// The mean of all clients', which nobody holds.
+    Mean,
+    /// A classifier that whoever studies the run trains on what it has made.
+    Probe,
+}
+
+/// What a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// Each client's own items, with the edges that it knows.
+    Own,
+    /// All clients' items, each with the edges that its client knows.
+    All,
+    /// Items of the data set, with all its edges.
+    Whole,
+}
+
+/// What counts alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weighed {
+    /// Every item, or pair of items.
+    Items,
+    /// Every client, whatever it holds.
+    Clients,
+}
+
+/// Which of a run's models is scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selection {
+    /// The last.
+    Last,
+    /// The one that was best on the validation part.
+    BestValidation,
+}
+
+impl Scored {
+    /// Each of the questions with its answer, in words.
+    pub fn words(&self) -> [(&'static str, &'static str); 4] {
+        let model = match self.model {
+            Answering::Server => "the server's, which no client has trained further",
+            Answering::Own => "each client's: what it answers with once it has the server's last",
+            Answering::Trained => "each client's as it has just trained it",
+            Answering::Mean => "the mean of all clients', which nobody holds",
+            Answering::Probe => "a classifier that is trained on what the run has made",
+        };
+        let items = match self.items {
+            Asked::Own => "each client's own, with the edges that it knows",
+            Asked::All => "all clients', each with the edges that its client knows",
+            Asked::Whole => "of the data set, with all its edges",
+        };
+        let weighting = match self.weighting {
+            Weighed::Items => "every item alike",
+            Weighed::Clients => "every client alike",
+        };
+        let selection = match self.selection {
+            Selection::Last => "the last round",
+            Selection::BestValidation => "the epoch that is best on the validation part",
+        };
+        [
+            ("model", model),
+            ("items", items),
+            ("weighting", weighting),
+            ("selection", selection),
+        ]
+    }
+}
+
 /// A metric of the glossary, or several whose names differ in a part that `*` stands for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
@@ -41,6 +135,8 @@ pub struct Term {
     pub better: Option<Better>,
     /// Whether it is what an attacker reaches.
     pub attack: Option<Attack>,
+    /// What of whose model is scored, if it is a score of a model.
+    pub scored: Option<Scored>,
     /// What it says, in one plain sentence.
     pub about: Cow<'static, str>,
     /// The paper and equation that define it; blank where `about` is the definition.
@@ -60,6 +156,12 @@ pub struct Meaning {
     /// Whether it is what an attacker reaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attack: Option<Attack>,
+    /// What of whose model is scored, if it is a score of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scored: Option<Scored>,
+    /// How items were split into those that train, validate and test, if it is a score of a model and the card says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
     /// What it says, in one sentence.
     pub about: String,
 }
@@ -101,6 +203,21 @@ pub const MARKS: [(&str, &str); 2] = [
     ),
 ];
 
+impl Meaning {
+    /// What it says, and if it is a score what of whose model is scored.
+    pub fn sentences(&self) -> String {
+        let Some(scored) = self.scored else {
+            return self.about.clone();
+        };
+        let split = self.split.as_deref().map(|split| ("split", split));
+        let answers = split.into_iter().chain(scored.words());
+        let answers: Vec<String> = answers
+            .map(|(question, answer)| format!("{question}: {answer}"))
+            .collect();
+        format!("{} ({}.)", self.about, answers.join("; "))
+    }
+}
+
 impl Term {
     /// A term with the bounds of its unit: shares lie in 0..=1, counts, bytes and seconds begin at 0, a plain number has none.
     pub const fn new(
@@ -122,6 +239,7 @@ impl Term {
             range,
             better: None,
             attack: None,
+            scored: None,
             about: Cow::Borrowed(about),
             source: Cow::Borrowed(source),
         }
@@ -163,6 +281,26 @@ impl Term {
         self
     }
 
+    /// A score of the last model.
+    pub const fn scored(self, model: Answering, items: Asked, weighting: Weighed) -> Term {
+        self.scored_of(model, items, weighting, Selection::Last)
+    }
+
+    /// A score of the model that was best on the validation part.
+    pub const fn scored_at_best(self, model: Answering, items: Asked, weighting: Weighed) -> Term {
+        self.scored_of(model, items, weighting, Selection::BestValidation)
+    }
+
+    const fn scored_of(mut self, model: Answering, items: Asked, weighting: Weighed, selection: Selection) -> Term {
+        self.scored = Some(Scored {
+            model,
+            items,
+            weighting,
+            selection,
+        });
+        self
+    }
+
     /// What `*` stands for in `name`, if this term is of it; blank where there is no `*`.
     fn matched<'a>(&self, name: &'a str) -> Option<&'a str> {
         match self.name.split_once('*') {
@@ -196,6 +334,8 @@ impl Term {
             range: self.range,
             better: self.better,
             attack: self.attack,
+            scored: self.scored,
+            split: None,
             about: self.about.to_string(),
         }
     }
@@ -243,6 +383,7 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
                     range: (Some(0.0), None),
                     better: None,
                     attack: None,
+                    scored: None,
                     ..term
                 })
             })
@@ -256,14 +397,26 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
         })
 }
 
-/// What the metrics of these names mean, by the name that points and references share; those without a term have no entry.
-pub fn meanings<'a>(terms: &[Term], metrics: impl Iterator<Item = &'a str>) -> BTreeMap<String, Meaning> {
+/// What the metrics of these names mean, by the name that points and references share; those without a term have no entry. `split` is who trains,
+/// validates and tests in the run they are of.
+pub fn meanings<'a>(
+    terms: &[Term],
+    split: Option<&str>,
+    metrics: impl Iterator<Item = &'a str>,
+) -> BTreeMap<String, Meaning> {
+    let meaning = |term: Term| {
+        let meaning = term.meaning();
+        Meaning {
+            split: meaning.scored.and(split).map(str::to_owned),
+            ..meaning
+        }
+    };
     let mut names: Vec<&str> = metrics.map(base).collect();
     names.sort_unstable();
     names.dedup();
     names
         .into_iter()
-        .filter_map(|name| Some((name.to_owned(), find(terms, name)?.meaning())))
+        .filter_map(|name| Some((name.to_owned(), meaning(find(terms, name)?))))
         .collect()
 }
 
@@ -354,9 +507,38 @@ mod tests {
     }
 
     #[test]
+    fn a_score_says_what_it_is_of_and_its_run_how_items_were_split() {
+        let plain = Term::new("accuracy", "Accuracy", Unit::Number, "Right answers.", "");
+        let terms = [plain.scored(Answering::Own, Asked::Own, Weighed::Clients)];
+        let all = meanings(
+            &terms,
+            Some("Published"),
+            ["test_accuracy", "test_accuracy_std"].into_iter(),
+        );
+        let accuracy = &all["test_accuracy"];
+        assert_eq!(accuracy.split.as_deref(), Some("Published"));
+        assert_eq!(
+            serde_json::to_string(&accuracy.scored).unwrap(),
+            r#"{"model":"own","items":"own","weighting":"clients","selection":"last"}"#
+        );
+        assert_eq!(accuracy.scored.unwrap().words()[2], ("weighting", "every client alike"));
+        assert!(
+            accuracy
+                .sentences()
+                .contains(" (split: Published; model: each client's: what")
+        );
+        let deviation = &all["test_accuracy_std"];
+        assert_eq!(
+            (deviation.scored, &deviation.split),
+            (None, &None),
+            "a deviation is no score"
+        );
+    }
+
+    #[test]
     fn meanings_are_told_once_for_all_points_and_references() {
         let metrics = ["accuracy[round=1]", "accuracy@clean", "walk_messages", "unknown"];
-        let all = meanings(TERMS, metrics.into_iter());
+        let all = meanings(TERMS, None, metrics.into_iter());
         assert_eq!(all.keys().collect::<Vec<_>>(), ["accuracy", "walk_messages"]);
         let text = serde_json::to_string(&all["accuracy"]).unwrap();
         assert_eq!(

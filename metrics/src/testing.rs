@@ -130,6 +130,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
                 "All bytes.",
                 "",
             )],
+            None,
             ["payload_bytes"].into_iter(),
         ),
         artifacts: vec![

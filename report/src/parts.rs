@@ -90,7 +90,7 @@ pub(crate) fn list(unit: Unit, beside: &[(String, f64)]) -> String {
 
 /// A number that answers the question, as a page shows it; where the run is not finished, what it has not said yet is said to be open.
 pub(crate) fn answered(answer: Answer, is_finished: bool) -> Answered {
-    let about = answer.meaning.as_ref().map_or("", |meaning| meaning.about.as_str());
+    let about = answer.meaning.as_ref().map_or(String::new(), Meaning::sentences);
     let value = match (&answer.value, answer.points.first()) {
         (Some(value), _) => written(answer.unit, *value),
         (None, Some(_)) => "a curve".to_owned(),
@@ -488,10 +488,10 @@ pub(crate) fn numbers(run: &RunDir) -> Option<Table> {
         .filter(|(name, _)| !name.contains('@') && *name != WARNINGS);
     let row = |(name, value): (&String, &f64)| {
         let answer = all.answer(name);
-        let about = answer.meaning.as_ref().map_or("", |meaning| meaning.about.as_str());
+        let about = answer.meaning.as_ref().map_or(String::new(), Meaning::sentences);
         vec![
             Cell {
-                detail: about.to_owned(),
+                detail: about,
                 ..Cell::text(answer.words)
             },
             Cell {

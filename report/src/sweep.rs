@@ -175,10 +175,7 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Table {
             None => known.words.clone(),
         };
         heads.push(Column {
-            about: known
-                .meaning
-                .as_ref()
-                .map_or(String::new(), |meaning| meaning.about.clone()),
+            about: known.meaning.as_ref().map_or(String::new(), Meaning::sentences),
             ..Column::number(&text)
         });
         let means: Vec<f64> = column

@@ -55,7 +55,7 @@ fn result(text: &str) -> (Manifest, RunResult) {
         ("accuracy".to_owned(), 0.9),
         (format!("accuracy[{text}=3]"), 0.8),
     ]);
-    result.terms = term::meanings(&terms, result.summary.keys().map(String::as_str));
+    result.terms = term::meanings(&terms, None, result.summary.keys().map(String::as_str));
     result.messages.iter_mut().for_each(|row| row.kind.push_str(text));
     result.privacy.iter_mut().for_each(|row| row.mechanism.push_str(text));
     result.warnings = vec![text.to_owned()];

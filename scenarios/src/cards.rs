@@ -29,6 +29,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-avg/robust",
     "fed-avg/small",
     "fed-avg/traces",
+    "federated/clusters",
     "federated/communities",
     "federated/mutag",
     "federated/planetoid",

@@ -56,6 +56,9 @@ pub struct ScenarioFile {
     /// The figures that answer the question, by their names below `figures`, `*` standing for anything: of the runs and of the sweep in one
     /// list. Without any, those that answer most questions; `plot --all` draws the others.
     pub figures: Vec<String>,
+    /// The probability but for which totals of privacy over a run hold (delta).
+    #[part(default = 0.00001, above = 0, at_most = 0.5)]
+    pub delta: f64,
     /// Counters to record by round in `observations.csv`, which is no part of the result.
     pub observe: Vec<String>,
     /// What a sweep varies.

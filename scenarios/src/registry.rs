@@ -171,7 +171,9 @@ impl Registry {
         self.add_method::<federated::FedPer>()?;
         self.add_method::<federated::FedRep>()?;
         self.add_method::<federated::FedPub>()?;
+        self.add_method::<federated::FedStar>()?;
         self.add_method::<federated::Ditto>()?;
+        self.add_method::<federated::Gcfl>()?;
         self.add_method::<federated::Ifca>()?;
         self.add_attack::<attacks::LossThreshold>()?;
         self.add_attack::<attacks::LikelihoodRatio>()?;

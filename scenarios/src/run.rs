@@ -376,7 +376,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let summary = summarise(&finished, scenario.strategy().terms(), scenario.targets());
+    let summary = summarise(&finished, scenario.strategy(), scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,

@@ -332,6 +332,7 @@ impl Scenario {
                 diverged: self.file.stop.diverged,
             },
             header_bytes: self.file.header_bytes,
+            delta: self.file.delta,
         })
     }
 

@@ -3,7 +3,7 @@
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::term::{base, find, meanings};
 use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
-use folkmoot_strategies::settings::Finished;
+use folkmoot_strategies::settings::{Finished, Runs};
 use std::collections::BTreeMap;
 
 /// What a run comes to in numbers, and what they are.
@@ -18,8 +18,9 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// The summary of a finished run whose strategy says so much of its numbers.
-pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) -> Summary {
+/// The summary of a finished run of a strategy.
+pub fn summarise(finished: &Finished, strategy: &dyn Runs, targets: &[Target]) -> Summary {
+    let (mut terms, split) = (strategy.terms(), strategy.split());
     terms.extend_from_slice(TERMS);
     let outcome = &finished.outcome;
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
@@ -86,7 +87,7 @@ pub fn summarise(finished: &Finished, mut terms: Vec<Term>, targets: &[Target]) 
     let known = names().filter_map(|name| Some((name.to_owned(), find(&terms, name)?.unit)));
     units.extend(known.filter(|(_, unit)| *unit != Unit::Number));
     Summary {
-        terms: meanings(&terms, names()),
+        terms: meanings(&terms, split.as_deref(), names()),
         warnings,
         units,
         numbers,

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
 use folkmoot_metrics::term::MARKS;
-use folkmoot_metrics::{Better, Term, Unit};
+use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::explain::{Found, explain as find, parts_of};
@@ -96,7 +96,7 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
         format!("{}, a number of {whose}: {}", term.name, term.words),
         format!("  {}", term.about),
     ];
-    let mut put = |name: &str, text: &str| lines.push(format!("  {name:<9}{text}"));
+    let mut put = |name: &str, text: &str| lines.push(format!("  {name:<11}{text}"));
     put("unit", unit(term.unit));
     match term.range {
         (Some(least), Some(most)) => put("range", &format!("{least}..={most}")),
@@ -111,6 +111,9 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
         Some(Some(blind)) => put("attack", &format!("guessing blindly reaches {blind}")),
         Some(None) => put("attack", "what guessing blindly reaches depends on the data"),
         None => {}
+    }
+    for (question, answer) in term.scored.iter().flat_map(Scored::words) {
+        put(question, answer);
     }
     if !term.source.is_empty() {
         put("source", &term.source);

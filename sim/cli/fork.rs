@@ -75,7 +75,7 @@ fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit>
         None => Ok(()),
         Some(field) => Err(Exit::usage(format!(
             "error: {field} cannot change in a fork, since the saved state is of it; what can is the world around the clients: network, \
-             devices, availability, dropout, cohort, deadline_ms, horizon_s and header_bytes"
+             devices, availability, dropout, cohort, deadline_ms, horizon_s, header_bytes and delta"
         ))),
     }
 }

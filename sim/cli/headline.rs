@@ -66,7 +66,7 @@ mod tests {
             Term::new("sent_bytes", "Bytes sent", Unit::Bytes, "All bytes.", "").lower(),
             Term::new("f1", "F1", Unit::Number, "F1.", ""),
         ];
-        let terms = meanings(&terms, summary.keys().map(String::as_str));
+        let terms = meanings(&terms, None, summary.keys().map(String::as_str));
         let units = BTreeMap::from([("sent_bytes".to_owned(), Unit::Bytes)]);
         let numbers = Numbers {
             summary: &summary,

@@ -162,6 +162,8 @@ mod tests {
             better,
             about: String::new(),
             attack: None,
+            scored: None,
+            split: None,
         };
         let manifest = SweepManifest {
             axes: vec![Axis {

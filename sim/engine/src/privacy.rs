@@ -2,7 +2,7 @@
 
 use crate::strategy::MechanismInfo;
 use folkmoot_metrics::PrivacyRow;
-use folkmoot_privacy::{Accountant, DELTA, Law, Totals};
+use folkmoot_privacy::{Accountant, Law, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,15 +100,15 @@ impl Spent {
 }
 
 /// The rows of `privacy.csv`, one for each mechanism, from the clients' releases and the prices that number them, and from what was
-/// released of everybody: the mechanism, the law, and how often.
+/// released of everybody: the mechanism, the law, and how often. Totals hold but for a probability of `delta`, within (0, 1).
 pub(crate) fn rows<'a>(
     mechanisms: &[MechanismInfo],
-    n_clients: u32,
+    (n_clients, delta): (u32, f64),
     charged: &[(usize, Law, u64)],
     parts: impl Iterator<Item = (&'a Prices, &'a [Spent])> + Clone,
 ) -> Vec<PrivacyRow> {
     let row = |(i, info): (usize, &MechanismInfo)| {
-        let mut sums = Sums::new();
+        let mut sums = Sums::new(delta);
         let own = charged.iter().filter(|(of, ..)| *of == i);
         own.for_each(|(_, law, times)| sums.add_everybody(*law, *times, n_clients));
         for (prices, spent) in parts.clone() {
@@ -131,9 +131,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn new() -> Self {
+    fn new(delta: f64) -> Self {
         Sums {
-            accountant: Accountant::new(DELTA).expect("it is a share"),
+            accountant: Accountant::new(delta).expect("it is a share"),
             paid: BTreeMap::new(),
             everybody: Vec::new(),
             spendings: BTreeSet::new(),
@@ -231,7 +231,7 @@ fn is_less(spending: &[(usize, u64)], next: &[(usize, u64)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_privacy::Sampling;
+    use folkmoot_privacy::{DELTA, Sampling};
 
     fn info() -> MechanismInfo {
         MechanismInfo {
@@ -244,7 +244,9 @@ mod tests {
     fn row(prices: &Prices, spent: &[Spent], mechanism: usize) -> PrivacyRow {
         let mechanisms = vec![info(); mechanism + 1];
         let parts = spent.chunks(2).map(|spent| (prices, spent));
-        rows(&mechanisms, spent.len() as u32, &[], parts).pop().unwrap()
+        rows(&mechanisms, (spent.len() as u32, DELTA), &[], parts)
+            .pop()
+            .unwrap()
     }
 
     const VIEW: Law = Law::Laplace { epsilon: 0.1 };
@@ -279,6 +281,10 @@ mod tests {
             (totals.advanced, totals.renyi)
         );
         assert!(row.epsilon_renyi < row.epsilon_advanced && row.epsilon_advanced < row.epsilon_basic);
+        let parts = std::iter::once((&prices, &spent[..]));
+        let safer = rows(&[info(), info()], (3, 1e-9), &[], parts).pop().unwrap();
+        assert!(safer.delta_total == 1e-9 && safer.epsilon_basic == row.epsilon_basic);
+        assert!(safer.epsilon_renyi > row.epsilon_renyi && safer.epsilon_advanced > row.epsilon_advanced);
     }
 
     /// By each composition another client may be the worst one.
@@ -312,7 +318,7 @@ mod tests {
         spent[1].add(view, 1);
         let parts = spent.chunks(2).map(|spent| (&prices, spent));
         let sum = Law::sampled_normal(Sampling::Poisson, 0.1, 0.5, 1e-7).unwrap();
-        let row = rows(&[info()], 3, &[(0, sum, 40)], parts).pop().unwrap();
+        let row = rows(&[info()], (3, DELTA), &[(0, sum, 40)], parts).pop().unwrap();
         let mut accountant = Accountant::new(DELTA).unwrap();
         let (sum, view) = (accountant.law(sum), accountant.law(VIEW));
         assert_eq!(row.epsilon_renyi, accountant.totals(&[(sum, 40), (view, 1)]).renyi);

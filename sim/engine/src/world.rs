@@ -53,6 +53,8 @@ pub struct World {
     pub stop: Stop,
     /// Header bytes of every transmission.
     pub header_bytes: u32,
+    /// The probability but for which totals of privacy hold, within (0, 1).
+    pub delta: f64,
 }
 
 impl World {
@@ -68,6 +70,7 @@ impl World {
             horizon: SimSpan::FOREVER,
             stop: Stop::default(),
             header_bytes: 0,
+            delta: folkmoot_privacy::DELTA,
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | [`Tag`] | `Σ_k S^k x W_k + b` | `D^−1/2 A D^−1/2` |
 //! | [`light_gcn`] | `mean of S^l x` | `D^−1/2 A D^−1/2` |
 //! | [`Sage`] | `(mean of neighbours) W_l + b + x W_r` | [`Csr::row_means`](crate::Csr::row_means) |
+//! | [`Structured`] | `[GIN([h ‖ s]) ‖ tanh(Â s W + b)]` | a [`Csr`](crate::Csr), as `A` |
 //! | [`Gat`] | attention over neighbours | a [`Csr`](crate::Csr) with self loops |
 
 mod attention;
@@ -25,6 +26,7 @@ mod linear;
 mod lstm;
 mod readout;
 mod sage;
+mod structured;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -41,4 +43,5 @@ pub use linear::Linear;
 pub use lstm::{Direction, Lstm};
 pub use readout::Readout;
 pub use sage::Sage;
+pub use structured::Structured;
 pub use tag::Tag;

@@ -1,7 +1,8 @@
 //! Dynamic time warping between matrices whose rows are the elements of a sequence.
 //!
 //! `cost(i, j) = min(cost(i−1, j), cost(i, j−1), cost(i−1, j−1)) + d(a_i, b_j)`, with `cost(0, 0) = 0` and infinity on the rest of the
-//! border; the value is `cost(len a, len b)`. There is no window. `d` is a [`Metric`] of two rows of `k` numbers.
+//! border; the value is `cost(len a, len b)`. There is no window. `d` is a [`Metric`] of two rows of `k` numbers, or their squared
+//! difference in [`dtw_squared`].
 //!
 //! [`dtw`] is the plain loop, one pair at a time. All pairs at once, with the same bits, are
 //! [`Sequences::all_pairs`](crate::dissimilarity::Sequences::all_pairs): each cell is made by the same operations in the same
@@ -46,11 +47,24 @@ fn smaller(a: f32, b: f32) -> f32 {
 /// # Complexity
 /// `O(rows a × rows b × k)` time, `O(rows b)` memory.
 pub fn dtw(a: &[f32], b: &[f32], k: usize, metric: Metric) -> f32 {
+    warp(a, b, k, |a, b| metric.distance(a, b))
+}
+
+/// The dynamic time warping of two sequences of numbers by the squares of their differences, and of that the square root; infinite if either
+/// is empty.
+///
+/// # Complexity
+/// `O(len a × len b)` time, `O(len b)` memory.
+pub fn dtw_squared(a: &[f32], b: &[f32]) -> f32 {
+    warp(a, b, 1, |a, b| (a[0] - b[0]) * (a[0] - b[0])).sqrt()
+}
+
+fn warp(a: &[f32], b: &[f32], k: usize, distance: impl Fn(&[f32], &[f32]) -> f32) -> f32 {
     check(a, b, k);
     let mut row = vec![f32::INFINITY; b.len() / k];
     let mut corner = 0.0;
     for a in a.chunks_exact(k) {
-        warp_row(a, b, k, metric, corner, &mut row);
+        warp_row(a, b, k, &distance, corner, &mut row);
         corner = f32::INFINITY;
     }
     // Without a row of `a`, the border is still there.
@@ -67,7 +81,7 @@ pub fn dtw_table(a: &[f32], b: &[f32], k: usize, metric: Metric) -> Vec<f32> {
     let mut row = vec![f32::INFINITY; b.len() / k];
     let mut corner = 0.0;
     for a in a.chunks_exact(k) {
-        warp_row(a, b, k, metric, corner, &mut row);
+        warp_row(a, b, k, &|a: &[f32], b: &[f32]| metric.distance(a, b), corner, &mut row);
         corner = f32::INFINITY;
         table.extend_from_slice(&row);
     }
@@ -82,11 +96,11 @@ fn check(a: &[f32], b: &[f32], k: usize) {
 }
 
 /// Replaces the costs of one row of `a` by those of the next; `corner` is the cost left of and above the first cell.
-fn warp_row(a: &[f32], b: &[f32], k: usize, metric: Metric, corner: f32, row: &mut [f32]) {
+fn warp_row(a: &[f32], b: &[f32], k: usize, distance: &impl Fn(&[f32], &[f32]) -> f32, corner: f32, row: &mut [f32]) {
     let mut diagonal = corner;
     let mut left = f32::INFINITY;
     for (b, cell) in b.chunks_exact(k).zip(row) {
-        let cost = smaller(left, smaller(*cell, diagonal)) + metric.distance(a, b);
+        let cost = smaller(left, smaller(*cell, diagonal)) + distance(a, b);
         diagonal = *cell;
         *cell = cost;
         left = cost;
@@ -96,6 +110,19 @@ fn warp_row(a: &[f32], b: &[f32], k: usize, metric: Metric, corner: f32, row: &m
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand, and by dtaidistance 2.5.1.
+    #[test]
+    fn sequences_are_warped_by_squares() {
+        for (a, b, expected) in [
+            (&[0.0, 1.0, 2.0][..], &[1.0, 1.0, 1.0][..], 2.0_f32.sqrt()),
+            (&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 1.0, 2.0, 4.0, 6.0], 2.0_f32.sqrt()),
+            (&[3.0, 3.0], &[3.0], 0.0),
+            (&[], &[1.0], f32::INFINITY),
+        ] {
+            assert_eq!([dtw_squared(a, b), dtw_squared(b, a)], [expected; 2]);
+        }
+    }
 
     #[test]
     fn small_tables_are_as_computed_in_double_precision() {

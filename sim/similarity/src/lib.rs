@@ -5,6 +5,7 @@
 //! - [`graph_edit`]: the exact edit distance of tiny graphs.
 //! - [`gw`]: Gromov-Wasserstein discrepancies between graphs, their means and clusters.
 //! - [`linkage`]: agglomerative clustering.
+//! - [`minimum_cut`]: the lightest way to part a graph in two.
 //! - [`shortest_path`]: a kernel that counts pairs of nodes by distance.
 //! - [`transport`]: optimal plans between two weighted sets of points.
 //! - [`tree`]: binary trees of vertices: leaves under common ancestors, nearest vertices.
@@ -18,6 +19,7 @@ pub mod dtw;
 pub mod graph_edit;
 pub mod gw;
 pub mod linkage;
+pub mod minimum_cut;
 pub mod shortest_path;
 pub mod transport;
 pub mod tree;

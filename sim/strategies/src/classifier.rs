@@ -174,21 +174,20 @@ impl Classifier {
         self.cost(shard) / f64::from(self.training.epochs) * share
     }
 
-    /// Shares the data out as this network reads them.
+    /// Shares the data out as this network reads them; what clients hold that are not needed here stays where it is.
     ///
     /// # Errors
     ///
     /// When the data set has no classes, features are not finite, a class is out of range, an item is in several shards, or nobody
     /// has anything to train on.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
-        let (dataset, partition) = (source.dataset, source.partition);
-        let shards = data::shards(self.reading(split), dataset, partition, source.streams)?;
-        self.hold(shards, source)
+        self.hold(data::shards(self.reading(split), source)?, source)
     }
 
     /// What clients hold together, ready for this network.
     fn hold(&self, mut shards: Vec<Shard>, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
-        if shards.iter().all(|shard| shard.n_train() == 0) {
+        let all_are_here = source.needed.len() == shards.len();
+        if all_are_here && shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
                 "no client has anything to train on; raise split.train or label the data".to_owned(),
             ));

@@ -73,6 +73,10 @@ impl Settings for Params {
         &["micro_f1", "payload_bytes"]
     }
 
+    fn split(&self) -> Option<String> {
+        Some(node_embedding::SPLIT.to_owned())
+    }
+
     fn terms() -> Vec<Term> {
         node_embedding::TERMS.to_vec()
     }

@@ -18,7 +18,7 @@
 use crate::attacks::{self, Attack, Victim};
 use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Shard, Split, Training};
 use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen, part};
 use std::sync::Arc;
@@ -60,6 +60,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "payload_bytes", "virtual_s"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
     }
 
     fn terms() -> Vec<Term> {

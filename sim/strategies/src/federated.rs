@@ -12,13 +12,16 @@
 //! - **A client without training items** sends what it was sent, which counts nothing, and keeps what it has.
 //! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes together when the run is over.
 
+mod cut;
 mod ditto;
 mod fed_dyn;
 mod fed_gta;
 mod fed_nova;
 mod fed_per;
 mod fed_pub;
+mod fed_star;
 mod fine_tuned;
+mod gcfl;
 mod global;
 mod ifca;
 mod local_only;
@@ -32,11 +35,13 @@ pub use fed_gta::{FedGta, Moments};
 pub use fed_nova::FedNova;
 pub use fed_per::{FedPer, FedRep};
 pub use fed_pub::FedPub;
+pub use fed_star::FedStar;
 pub use fine_tuned::FineTuned;
+pub use gcfl::{Comparison, Gcfl};
 pub use global::Global;
 pub use ifca::Ifca;
 pub use local_only::LocalOnly;
-pub use method::{Common, Learned, Local, Method};
+pub use method::{Answers, Common, Learned, Local, Method};
 pub use moon::Moon;
 
 use method::models_of;
@@ -44,7 +49,7 @@ use method::models_of;
 use crate::attacks::{self, Attack, Victim};
 use crate::classifier::{self, Classifier, Inputs, Model, Shard, Split, Training};
 use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
@@ -120,6 +125,10 @@ impl Settings for Params {
             "payload_bytes",
             "virtual_s",
         ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
     }
 
     fn terms() -> Vec<Term> {
@@ -306,20 +315,34 @@ impl RoundStrategy for Federated {
     }
 
     fn look(&self, memory: &mut Memory, updates: &Updates<'_>) {
-        let Some(rows) = self.method.rows(&self.common, &mut memory.numbers, updates) else {
+        let answers = Answers {
+            updates,
+            own: &memory.own,
+        };
+        let Some(rows) = self.method.rows(&self.common, &mut memory.numbers, &answers) else {
             return;
         };
         let n = self.n_parameters();
-        for (update, row) in updates.all.iter().zip(rows) {
-            let weighted = updates.all.iter().zip(row).filter(|(_, weight)| *weight > 0.0);
-            let all = weighted.map(|(update, weight)| Update { weight, ..*update });
-            let all = Updates {
-                all: all.collect(),
-                ..*updates
+        // Clients of one row have one model, which is made once.
+        let mut made: Vec<(Vec<f64>, Arc<[f32]>)> = Vec::new();
+        for (client, row) in rows {
+            let own = match made.iter().find(|(of, _)| *of == row) {
+                Some((_, own)) => Arc::clone(own),
+                None => {
+                    let weighted = updates.all.iter().zip(row.iter().copied());
+                    let weighted = weighted.filter(|(_, weight)| *weight > 0.0);
+                    let all = weighted.map(|(update, weight)| Update { weight, ..*update });
+                    let all = Updates {
+                        all: all.collect(),
+                        ..*updates
+                    };
+                    let own = Mean {}.combine(&models_of(&all, n));
+                    let own: Arc<[f32]> = own.into_iter().map(|x| x as f32).collect();
+                    made.push((row, Arc::clone(&own)));
+                    own
+                }
             };
-            let own = Mean {}.combine(&models_of(&all, n));
-            let own = own.into_iter().map(|x| x as f32).collect();
-            memory.own.insert(update.client.0, OwnModel(own));
+            memory.own.insert(client.0, OwnModel(own));
         }
     }
 

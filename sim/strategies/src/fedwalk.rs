@@ -220,6 +220,10 @@ impl Settings for Params {
         &["micro_f1", "peer_messages_per_walk", "payload_bytes"]
     }
 
+    fn split(&self) -> Option<String> {
+        Some(node_embedding::SPLIT.to_owned())
+    }
+
     fn terms() -> Vec<Term> {
         [terms::TERMS, node_embedding::TERMS].concat()
     }

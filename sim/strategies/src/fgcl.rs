@@ -53,7 +53,7 @@ pub use step::{add_contrast, contrastive_loss};
 pub use train::Past;
 
 use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use data::Data;
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
@@ -74,6 +74,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["test_roc_auc", "epsilon_all_rounds"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "the whole set"))
     }
 
     fn terms() -> Vec<Term> {

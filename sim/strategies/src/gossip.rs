@@ -49,7 +49,7 @@ pub use server::Server;
 pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
 
 use crate::classifier::{self, Classifier, Course, Handed, Inputs, Model, Shard, Split, Training};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
@@ -189,6 +189,10 @@ impl Settings for Params {
             "consensus_distance",
             "payload_bytes",
         ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
     }
 
     fn terms() -> Vec<Term> {

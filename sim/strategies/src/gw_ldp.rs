@@ -53,7 +53,7 @@ pub use release::{Embedding, Release, Sent, Table};
 
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
 use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
 use folkmoot_privacy::NoPrivacy;
@@ -112,6 +112,10 @@ impl Settings for Params {
         &["svm_accuracy", "knn5_accuracy", "test_accuracy"]
     }
 
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
     fn terms() -> Vec<Term> {
         [terms::TERMS, rounds::TERMS, classifier::TERMS].concat()
     }
@@ -143,6 +147,8 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<GwLdp>, source: &Source<'_>) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
+        // What graphs are compared is looked up among those of all clients.
+        let source = &source.of_all();
         let classifier = &rounds.task().classifier;
         let (held, whole) = (
             classifier.share(self.split, source)?,

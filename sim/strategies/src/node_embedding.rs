@@ -54,6 +54,9 @@ impl Embedding {
     }
 }
 
+/// How labelled nodes are split for whoever asks what vectors are worth.
+pub(crate) const SPLIT: &str = "the share train_ratio of the labelled nodes, shuffled; the rest tests";
+
 /// How vectors are scored.
 #[part]
 #[derive(Clone, Debug, PartialEq)]

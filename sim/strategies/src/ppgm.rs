@@ -47,7 +47,7 @@ pub use message::{Down, Peer, Up};
 pub use params::Params;
 pub use server::Server;
 
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
 use matcher::{Held, Input, Matcher, Matrix, Stages};
@@ -225,6 +225,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["similarity_auc", "attack_auc"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "the whole set"))
     }
 
     fn terms() -> Vec<Term> {

@@ -28,7 +28,7 @@ use crate::classifier::{
     self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Shard, Split, Training,
 };
 use crate::rounds::{self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Weighting};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
@@ -111,6 +111,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "payload_bytes", "virtual_s"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
     }
 
     fn terms() -> Vec<Term> {

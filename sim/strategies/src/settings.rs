@@ -2,12 +2,13 @@
 
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::ranks::{Ranks, agree};
+use folkmoot_engine::ranks::{self, Ranks, agree};
 use folkmoot_engine::run::{Observer, Outcome, Saved, run_among};
 use folkmoot_graphs::{Dataset, Graph, Partition};
 use folkmoot_parts::{Broken, Part};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A strategy's parameters as a card writes them: `strategy: Name(field: value)`.
@@ -32,6 +33,11 @@ pub trait Settings: Part + Default {
     /// What the numbers mean that its study writes down. Default: nothing is said, and the manifest has names alone.
     fn terms() -> Vec<Term> {
         Vec::new()
+    }
+
+    /// Who trains, validates and tests, where that is a setting: for whoever reads a score. Default: it is none.
+    fn split(&self) -> Option<String> {
+        None
     }
 
     /// The numbers that a run is made for, said first where the card names none. Default: what it sends, and how long it takes.
@@ -105,7 +111,7 @@ impl<P: Settings> Prepared<P> {
 }
 
 /// The data of a run.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Source<'a> {
     /// All of them.
     pub dataset: &'a Arc<Dataset>,
@@ -115,6 +121,9 @@ pub struct Source<'a> {
     pub streams: Streams,
     /// The graphs of [`Settings::edge_lists`], by their paths.
     pub graphs: &'a BTreeMap<String, Graph>,
+    /// The clients whose data are needed in this process: all, or those that it plays where another process studies the run. What
+    /// others hold need not be made ready.
+    pub needed: Range<u32>,
 }
 
 /// The graphs of settings that name no edge list.
@@ -128,6 +137,7 @@ impl<'a> Source<'a> {
             partition,
             streams,
             graphs: &NO_GRAPHS,
+            needed: 0..partition.n_clients() as u32,
         }
     }
 
@@ -136,11 +146,24 @@ impl<'a> Source<'a> {
         self.partition.n_clients() as u32
     }
 
+    /// The same where what all clients hold is needed in every process.
+    pub fn of_all(&self) -> Self {
+        Source {
+            needed: 0..self.n_clients(),
+            ..self.clone()
+        }
+    }
+
     /// How many items each client holds.
     pub fn sizes(&self) -> Vec<u64> {
         let size = |client| self.partition.shard(client).len() as u64;
         (0..self.partition.n_clients()).map(size).collect()
     }
+}
+
+/// How a setting divides items into those that train, validate and test, and whose items these are: for [`Settings::split`].
+pub fn split_of(split: &impl Serialize, whose: &str) -> String {
+    format!("{}, of {whose}", folkmoot_parts::text_of(split))
 }
 
 /// Data that have been shared out: what each client gets, and what is seen from above.
@@ -164,6 +187,9 @@ pub trait Runs: Send + Sync {
 
     /// What its numbers mean.
     fn terms(&self) -> Vec<Term>;
+
+    /// Who trains, validates and tests, where that is a setting.
+    fn split(&self) -> Option<String>;
 
     /// The numbers that a run is made for.
     fn headline(&self) -> &'static [&'static str];
@@ -246,6 +272,10 @@ impl<P: Settings> Runs for Whole<P> {
         P::terms()
     }
 
+    fn split(&self) -> Option<String> {
+        self.0.split()
+    }
+
     fn headline(&self) -> &'static [&'static str] {
         P::headline()
     }
@@ -255,9 +285,15 @@ impl<P: Settings> Runs for Whole<P> {
     }
 
     fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
+        let all = Source::new(job.dataset, job.partition, Streams::new(job.seed));
         let source = Source {
             graphs: job.graphs,
-            ..Source::new(job.dataset, job.partition, Streams::new(job.seed))
+            // The first rank has the study, which reads what everybody holds.
+            needed: match job.ranks.rank() {
+                0 => all.needed,
+                _ => ranks::clients(job.ranks, all.n_clients()),
+            },
+            ..all
         };
         let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
             party: Party::Server,

@@ -136,7 +136,7 @@ fn averaged(params: &Params) -> Vec<f32> {
     model.0.into_inner().unwrap()
 }
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "Global()",
     "LocalOnly()",
     "FineTuned(epochs: 2)",
@@ -146,6 +146,7 @@ const ALL: [&str; 10] = [
     "FedPer()",
     "FedRep()",
     "Ditto()",
+    "Gcfl(by: Changes(rounds: 2))",
     "Ifca(clusters: 3)",
 ];
 
@@ -171,6 +172,7 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
         let (down, up) = match method {
             "LocalOnly()" => (0, 4),
             "FedPer()" | "FedRep()" => (4 * shared, 4 * shared + 4),
+            "Gcfl(by: Changes(rounds: 2))" => (4 * shared, 4 * shared + 8),
             "FedNova()" => (4 * p, 4 * p + 8),
             "Ifca(clusters: 3)" => (12 * p, 4 * p + 8),
             _ => (4 * p, 4 * p + 4),
@@ -455,7 +457,8 @@ fn clients_are_scored_one_by_one_with_what_they_answer_with() {
         );
         let has_global = number("test_client_accuracy");
         let (own_alone, is_global) = match method {
-            "LocalOnly()" | "FedPer()" | "FedRep()" | "Ifca(clusters: 3)" => (true, false),
+            "LocalOnly()" | "FedPer()" | "FedRep()" => (true, false),
+            "Gcfl(by: Changes(rounds: 2))" | "Ifca(clusters: 3)" => (true, false),
             "FineTuned(epochs: 2)" | "Ditto()" => (false, false),
             _ => (false, true),
         };
@@ -588,7 +591,10 @@ fn what_a_method_does_not_fit_is_refused_with_its_place() {
     places("FedRep(shared_epochs: 4)", "epochs: 2", "", &["method.shared_epochs"]);
     for method in ALL {
         assert!(broken(method, "", UNIFORM).is_empty(), "{method}");
-        let sums = matches!(method, "FedNova()" | "Ifca(clusters: 3)");
+        let sums = matches!(
+            method,
+            "FedNova()" | "Gcfl(by: Changes(rounds: 2))" | "Ifca(clusters: 3)"
+        );
         let masked = broken(method, "", &format!("{UNIFORM} secure: Pairwise()"));
         assert_eq!(masked.is_empty(), !sums, "{method}: {masked:?}");
     }

@@ -283,7 +283,11 @@ fn in_federated_methods() {
     // Where all have as many items, nothing of others' data is seen of those who train alone.
     holds::<federated::Params>(data::parts, &cases[1..9]);
     // A model of one's own is made of others' updates, from the second round on.
-    let own: [(&str, &[&str]); 2] = [
+    let own: [(&str, &[&str]); 3] = [
+        (
+            "(method: Gcfl(mean_norm: 1000, longest_norm: 0, first_rounds: 1, by: Gradients(rounds: 2)), protocol: (rounds: 3))",
+            update,
+        ),
         ("(method: FedGta(), protocol: (rounds: 3))", update),
         ("(method: FedPub(), protocol: (rounds: 3))", update),
     ];

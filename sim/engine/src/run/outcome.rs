@@ -49,7 +49,7 @@ impl<S: Strategy> Run<'_, '_, S> {
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
         let privacy = privacy::rows(
             self.env.mechanisms,
-            self.env.shares.n_clients(),
+            (self.env.shares.n_clients(), self.env.world.delta),
             &self.server.record.charged,
             parts,
         );

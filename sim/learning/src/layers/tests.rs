@@ -499,3 +499,58 @@ fn value_stability() {
         7_891_986_921_805_796_499
     );
 }
+
+/// Against the layers that it is made of, each with its own matrix.
+#[test]
+fn two_channels_are_a_gin_on_both_and_a_gcn_on_the_structure() {
+    let mut layout = Layout::new();
+    let first = Structured::new(&mut layout, "conv0", Some([3, 2]), 4);
+    let second = Structured::new(&mut layout, "conv1", None, 4);
+    let model = layout.initialise(&mut SimRng::seed_from_u64(7));
+    let csr = Csr::from_arcs(5, &[(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)], None).unwrap();
+    let normalised = csr.with_self_loops().normalised(DegreeRule::Masked);
+    let x: Vec<f32> = (0..25).map(|i| (i as f32 * 0.37).sin()).collect();
+
+    let mut tape = Tape::new();
+    tape.load(&layout, &model);
+    let input = tape.input(5, 5, &x);
+    let h = first.forward(&mut tape, &csr, input, Mode::Train);
+    let got = second.forward(&mut tape, &csr, h, Mode::Train);
+    let got = tape.value(got).to_vec();
+
+    let [of_features, of_structure] = first.embed.unwrap();
+    let (features, structure) = (tape.slice_columns(input, 0, 3), tape.slice_columns(input, 3, 2));
+    let mut h = of_features.forward(&mut tape, features);
+    let mut s = of_structure.forward(&mut tape, structure);
+    for layer in [&first, &second] {
+        let both = tape.concat_columns(&[h, s]);
+        h = layer
+            .gin
+            .forward_relu(&mut tape, Adjacency::Sparse(&csr), both, Mode::Train);
+        let sums = tape.propagate(Adjacency::Sparse(&normalised), s);
+        let linear = layer.gcn.forward(&mut tape, sums);
+        s = tape.tanh(linear);
+    }
+    let expected = tape.concat_columns(&[h, s]);
+    assert_eq!(tape.shape(expected), (5, 8));
+    for (got, expected) in got.iter().zip(tape.value(expected)) {
+        assert!((got - expected).abs() < 1e-6, "{got}, not {expected}");
+    }
+}
+
+/// 32 numbers of structure, three layers of 64: what FedStar sends is as long whatever nodes bring.
+#[test]
+fn the_channel_of_structure_has_as_many_numbers_as_published() {
+    for n_features in [1, 89] {
+        let mut layout = Layout::new();
+        for layer in 0..3 {
+            let first = (layer == 0).then_some([n_features, 32]);
+            Structured::new(&mut layout, &format!("conv{layer}"), first, 64);
+        }
+        let slots = layout.slots().iter().filter(|slot| slot.name.contains(".structure."));
+        assert_eq!(
+            slots.map(|slot| layout.range(slot.parameter).len()).sum::<usize>(),
+            14_592
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! Graph layers by name, as cards choose them.
 
 use super::Encoder;
-use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Sage, Tag, light_gcn};
+use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Sage, Structured, Tag, light_gcn};
 use folkmoot_learning::{Adjacency, Layout, Tape, Var};
 
 /// One graph layer.
@@ -12,6 +12,7 @@ pub(crate) enum Conv {
     Tag(Tag),
     Sage(Sage),
     Gat(Gat),
+    Structured(Structured),
     /// The linear layer, then so many propagations.
     LightGcn(Linear, usize),
 }
@@ -48,6 +49,13 @@ impl Conv {
                         false => Gat::new(layout, name, n_in, n_out / heads, heads, Heads::Concat),
                     })
                 }
+                Encoder::Structured { structure } => {
+                    let structure = (structure as usize).min(n_in);
+                    // Where nodes bring nothing else, the structure goes through both.
+                    let features = if structure < n_in { n_in - structure } else { n_in };
+                    let first = (layer == 0).then_some([features, structure]);
+                    Conv::Structured(Structured::new(layout, name, first, hidden / 2))
+                }
                 Encoder::LightGcn => Conv::LightGcn(Linear::new(layout, name, n_in, n_out), n_layers),
             }
         };
@@ -77,6 +85,11 @@ impl Conv {
             Conv::Gat(gat) => match adjacency {
                 Adjacency::Sparse(csr) => gat.forward(tape, csr, x),
                 _ => panic!("attention looks at arcs, not at weights"),
+            },
+            Conv::Structured(conv) => match adjacency {
+                // Its channels end in functions of their own.
+                Adjacency::Sparse(csr) => return conv.forward(tape, csr, x, mode),
+                _ => panic!("degrees are counted of arcs, not of weights"),
             },
             Conv::LightGcn(linear, n_layers) => {
                 // Nothing here bends: LightGCN is linear.

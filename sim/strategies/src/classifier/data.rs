@@ -2,6 +2,7 @@
 
 use super::{Encoder, Inputs, Scale, Split, Target};
 use crate::inference::{Scaling, Table};
+use crate::settings;
 use folkmoot_draws::{Purpose, Streams, shuffle};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
@@ -184,7 +185,12 @@ impl<'a> Brought<'a> {
         match inputs {
             Inputs::Degree { most } => return Ok(made(most as usize + 1)),
             Inputs::Constant => return Ok(made(1)),
-            Inputs::Features | Inputs::RowNormalised | Inputs::Intrinsic | Inputs::FeaturesOrDegree { .. } => {}
+            Inputs::Structured { .. } if dataset.features.is_none() => return Ok(made(1 + inputs.n_structural())),
+            Inputs::Features
+            | Inputs::RowNormalised
+            | Inputs::Intrinsic
+            | Inputs::FeaturesOrDegree { .. }
+            | Inputs::Structured { .. } => {}
         }
         let Some(features) = &dataset.features else {
             return refuse("the data set has no features; set inputs: Degree() or Constant");
@@ -211,7 +217,7 @@ impl<'a> Brought<'a> {
         }
         Ok(Brought {
             inputs,
-            n_features: columns.len(),
+            n_features: columns.len() + inputs.n_structural(),
             features: Some((features, columns)),
         })
     }
@@ -233,6 +239,7 @@ impl<'a> Brought<'a> {
                 };
                 to[column] = 1.0;
             }
+            self.add_structure(graph, &mut all);
             return Ok(all);
         };
         let mut whole = vec![0.0; features.n_columns()];
@@ -251,7 +258,41 @@ impl<'a> Brought<'a> {
                 to.iter_mut().for_each(|x| *x = share(*x));
             }
         }
+        self.add_structure(graph, &mut all);
         Ok(all)
+    }
+
+    /// Writes the last numbers of each row, those that are of the structure about a node.
+    fn add_structure(&self, graph: &Graph, all: &mut [f32]) {
+        let Inputs::Structured { walks, degrees } = self.inputs else {
+            return;
+        };
+        let n_plain = self.n_features - self.inputs.n_structural();
+        for (node, row) in all.chunks_exact_mut(self.n_features).enumerate() {
+            let (back, degree) = row[n_plain..].split_at_mut(walks as usize);
+            back_home(graph, node as u32, back);
+            if degrees > 0 {
+                degree[graph.degree(node as u32).clamp(1, degrees as usize) - 1] = 1.0;
+            }
+        }
+    }
+}
+
+/// The probabilities that a walk from `node` that goes on to a neighbour at random, each as likely, is back after 1, 2 and so on steps; 0 without
+/// neighbours. Sums are in double precision, by ascending nodes.
+fn back_home(graph: &Graph, node: u32, back: &mut [f32]) {
+    let mut now = vec![0.0; graph.n_nodes()];
+    now[node as usize] = 1.0;
+    for back in back {
+        let mut next = vec![0.0; now.len()];
+        for (from, share) in (0..).zip(&now).filter(|(_, share)| **share > 0.0) {
+            let neighbours = graph.neighbours(from);
+            for &to in neighbours {
+                next[to as usize] += share / neighbours.len() as f64;
+            }
+        }
+        now = next;
+        *back = now[node as usize] as f32;
     }
 }
 
@@ -269,23 +310,18 @@ pub(super) struct Reading {
     pub(super) encoder: Encoder,
 }
 
-/// The shards of all clients.
-pub(super) fn shards(
-    reading: Reading,
-    dataset: &Dataset,
-    partition: &Partition,
-    streams: Streams,
-) -> Result<Vec<Shard>, StrategyError> {
-    let source = Source::of_clients(reading, dataset, partition)?;
-    let of_client = |client: usize| {
-        let items = partition.shard(client);
-        source.shard(
-            client as u32,
-            items,
-            source.split(client as u32, source.labelled(items), streams),
-        )
+/// The shards of all clients; of those that are not needed here, an empty one.
+pub(super) fn shards(reading: Reading, run: &settings::Source<'_>) -> Result<Vec<Shard>, StrategyError> {
+    let source = Source::of_clients(reading, run.dataset, run.partition)?;
+    let of_client = |client: u32| {
+        if !run.needed.contains(&client) {
+            return source.graphs(Default::default());
+        }
+        let items = run.partition.shard(client as usize);
+        let parts = source.split(client, source.labelled(items), run.streams);
+        source.shard(client, items, parts)
     };
-    (0..partition.n_clients()).into_par_iter().map(of_client).collect()
+    (0..run.n_clients()).into_par_iter().map(of_client).collect()
 }
 
 /// How many classes a target has.

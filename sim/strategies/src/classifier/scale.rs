@@ -222,6 +222,50 @@ mod tests {
         assert_eq!(of_first, [0.0, 0.0, 0.0, 0.25, 0.0, -0.75]);
     }
 
+    /// A triangle with a tail: 0, 1 and 2 are joined, and 3 to 2; and a node by itself.
+    #[test]
+    fn the_structure_about_a_node_is_that_of_the_graph() {
+        let graph = folkmoot_graphs::Graph::from_edges(5, &[(0, 1), (0, 2), (1, 2), (2, 3)], false).unwrap();
+        let dataset = Dataset::of_graph("tailed", graph.clone());
+        let inputs = Inputs::Structured { walks: 3, degrees: 2 };
+        let brought = crate::classifier::data::Brought::new(inputs, &dataset).unwrap();
+        assert_eq!(brought.n_features(), 6);
+        let rows = brought.of(&graph, &[0, 1, 2, 3, 4]).unwrap();
+        // Back after two steps: from 0 by 1 with 1/2 · 1/2 and by 2 with 1/2 · 1/3; after three both ways round.
+        let of_first = [1.0, 0.0, 5.0 / 12.0, 1.0 / 6.0, 0.0, 1.0];
+        let of_third = [1.0, 0.0, 2.0 / 3.0, 1.0 / 6.0, 0.0, 1.0];
+        let of_tail = [1.0, 0.0, 1.0 / 3.0, 0.0, 1.0, 0.0];
+        let alone = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        for (node, expected) in [(0, of_first), (2, of_third), (3, of_tail), (4, alone)] {
+            for (got, expected) in rows[6 * node..].iter().zip(expected) {
+                assert!((got - expected).abs() < 1e-6, "{node}: {rows:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_clients_hold_that_are_not_needed_here_is_not_made_ready() {
+        let dataset = graphs();
+        let partition = divided(&dataset, &PartitionSpec::Iid { n_clients: 4 });
+        let all = Source::new(&dataset, &partition, Streams::new(5));
+        let facts = Facts::new(Inputs::Features, &all).unwrap();
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let n_items = |source: &Source<'_>| -> Vec<usize> {
+            let held = classifier.share(Split::All, source).unwrap();
+            held.shards().iter().map(|shard| shard.n_train()).collect()
+        };
+        let some = Source {
+            needed: 1..3,
+            ..all.clone()
+        };
+        assert_eq!(n_items(&all), [15; 4]);
+        assert_eq!(n_items(&some), [0, 15, 15, 0]);
+        assert_eq!(n_items(&some.of_all()), [15; 4]);
+        // Whose clients have nothing at one rank does not end the run.
+        let none = Source { needed: 2..2, ..all };
+        assert_eq!(n_items(&none), [0; 4]);
+    }
+
     #[test]
     fn a_network_scales_what_it_reads() {
         let dataset = graphs();

@@ -56,6 +56,14 @@ pub enum Encoder {
         #[part(default = 4, in = 1..=64)]
         heads: u32,
     },
+    /// Two channels of half the width each: a graph isomorphism network on both, and a graph convolution on what nodes bring of the structure about them
+    /// (FedStar: Tan et al. 2023). Needs a head, and `inputs: Structured()`.
+    Structured {
+        /// So many of the last numbers that nodes bring are of the structure: `walks` and `degrees` of the inputs together. Where they bring no others,
+        /// these go through both channels.
+        #[part(default = 32, in = 1..=1_000)]
+        structure: u32,
+    },
 }
 
 impl Encoder {
@@ -63,7 +71,7 @@ impl Encoder {
     pub fn matrix(self, adjacency: &Csr) -> Csr {
         match self {
             Encoder::Gcn => adjacency.with_self_loops().normalised(DegreeRule::Masked),
-            Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv => adjacency.clone(),
+            Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv | Encoder::Structured { .. } => adjacency.clone(),
             Encoder::Tag { .. } | Encoder::LightGcn => adjacency.normalised(DegreeRule::Masked),
             Encoder::Sage => adjacency.row_means(),
             Encoder::Gat { .. } => adjacency.with_self_loops(),
@@ -115,6 +123,16 @@ pub enum Inputs {
     },
     /// A single 1: only the shape of a graph counts.
     Constant,
+    /// The data set's features, or a single 1 where it has none, and behind them what the graph is like about a node (FedStar: Tan et al. 2023, section 4.1): the
+    /// probabilities that a random walk that begins there is back after 1, 2, and so on steps, and the degree, one-hot.
+    Structured {
+        /// Steps of the longest walk.
+        #[part(default = 16, in = 0..=1_000)]
+        walks: u32,
+        /// Columns of the degree: 1 and below, 2, and so on, the last of this degree and above.
+        #[part(default = 16, in = 0..=65_535)]
+        degrees: u32,
+    },
     /// The data set's features; for a set without any, the degree as above. So one card serves sets of both kinds.
     FeaturesOrDegree {
         /// The last column is of this degree and above.
@@ -124,6 +142,14 @@ pub enum Inputs {
 }
 
 impl Inputs {
+    /// How many of the last numbers that a node brings are of the structure about it.
+    pub(crate) fn n_structural(self) -> usize {
+        match self {
+            Inputs::Structured { walks, degrees } => walks as usize + degrees as usize,
+            _ => 0,
+        }
+    }
+
     /// What it means for a data set with or without features.
     pub(crate) fn resolved(self, has_features: bool) -> Inputs {
         match self {
@@ -234,6 +260,12 @@ impl Model {
                 self.hidden
             );
             rules.require(heads > 0 && self.hidden.is_multiple_of(heads), "encoder.heads", rule);
+        }
+        if let Encoder::Structured { .. } = self.encoder {
+            let rule = "must be at least 1 with Structured, whose channels end side by side".to_owned();
+            rules.require(self.head_layers > 0, "head_layers", rule);
+            let rule = format!("must be even with Structured, which halves it, got {}", self.hidden);
+            rules.require(self.hidden.is_multiple_of(2), "hidden", rule);
         }
     }
 }

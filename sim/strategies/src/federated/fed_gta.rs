@@ -1,9 +1,10 @@
 //! FedGTA: models of clients whose neighbourhoods are alike are averaged.
 
 use super::method::{cosine, has_own_models, models_of};
-use super::{Common, Learned, Local, Method, Params};
+use super::{Answers, Common, Learned, Local, Method, Params};
 use crate::classifier::Nodes;
 use crate::rounds::{Rule, Updates};
+use folkmoot_engine::prelude::ClientId;
 use folkmoot_parts::{Rules, part};
 
 /// FedGTA: each client is sent the mean of the models of those whose labels lie about their graphs as about its own, those counting for more whose labels
@@ -209,9 +210,9 @@ impl Method for FedGta {
         None
     }
 
-    fn rows(&self, common: &Common, _: &mut Vec<f64>, updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
+    fn rows(&self, common: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
         let n = common.n_parameters();
-        let told: Vec<(&[f32], f64)> = (updates.all.iter())
+        let told: Vec<(&[f32], f64)> = (answers.updates.all.iter())
             .map(|update| {
                 let (confidence, moments) = update.values[n..].split_last().expect("it ends with the confidence");
                 (moments, f64::from(*confidence))
@@ -228,7 +229,7 @@ impl Method for FedGta {
             }
             row
         };
-        Some(told.iter().enumerate().map(row).collect())
+        Some(answers.each(told.iter().enumerate().map(row)))
     }
 
     fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {

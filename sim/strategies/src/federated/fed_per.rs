@@ -1,5 +1,6 @@
 //! FedPer and FedRep: shared graph layers, and heads that are never sent.
 
+use super::cut::{Cut, has_parts};
 use super::{Common, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_draws::SimRng;
@@ -48,106 +49,21 @@ pub struct FedRep {
     pub shared_epochs: u32,
 }
 
-/// Where the head and the rest lie in a whole model.
-struct Cut {
-    head: Vec<Range<usize>>,
-    shared: Vec<Range<usize>>,
-}
-
-impl Cut {
-    fn of(common: &Common) -> Cut {
-        let head = common.classifier.network().last_layers();
-        let ends = head.iter().map(|range| range.start).chain([common.n_parameters()]);
-        let starts = [0].into_iter().chain(head.iter().map(|range| range.end));
-        let shared = starts.zip(ends).map(|(start, end)| start..end);
-        Cut {
-            shared: shared.filter(|range| !range.is_empty()).collect(),
-            head,
-        }
-    }
-
-    fn n_shared(&self, below: usize) -> usize {
-        let within = |range: &Range<usize>| range.end.min(below).saturating_sub(range.start);
-        self.shared.iter().map(within).sum()
-    }
-
-    /// The whole model of which these are the parts.
-    fn join(&self, shared: &[f32], head: &[f32]) -> Vec<f32> {
-        let mut whole = vec![0.0; shared.len() + head.len()];
-        for (ranges, mut part) in [(&self.shared, shared), (&self.head, head)] {
-            for range in ranges {
-                let (now, later) = part.split_at(range.len());
-                whole[range.clone()].copy_from_slice(now);
-                part = later;
-            }
-        }
-        whole
-    }
-
-    /// Those parts of a whole model, one behind the other.
-    fn take(ranges: &[Range<usize>], whole: &[f32]) -> Vec<f32> {
-        ranges.iter().flat_map(|range| &whole[range.clone()]).copied().collect()
-    }
-
-    /// A client's model: what is shared as it came, and its own head.
-    fn own(&self, local: &Local<'_>) -> Vec<f32> {
-        match local.kept {
-            Some(head) => self.join(local.parameters, head),
-            None => self.join(local.parameters, &Cut::take(&self.head, &local.common.start())),
-        }
-    }
-
-    fn learned(&self, whole: &[f32]) -> Learned {
-        Learned {
-            sent: Cut::take(&self.shared, whole),
-            kept: Some(Cut::take(&self.head, whole)),
-        }
-    }
-}
-
-/// What both have in common but how they train.
-macro_rules! has_heads {
-    () => {
-        fn n_down(&self, common: &Common) -> usize {
-            Cut::of(common).n_shared(usize::MAX)
-        }
-
-        fn n_trainable(&self, common: &Common) -> usize {
-            Cut::of(common).n_shared(common.classifier.network().layout().n_trainable())
-        }
-
-        fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
-            Cut::take(
-                &Cut::of(common).shared,
-                &common.classifier.network().layout().initialise(rng),
-            )
-        }
-
-        fn own(&self, local: &Local<'_>) -> Vec<f32> {
-            Cut::of(local.common).own(local)
-        }
-
-        fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
-            None
-        }
-    };
-}
-
 impl Method for FedPer {
-    has_heads!();
+    has_parts!(Cut::before_head);
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        let cut = Cut::of(local.common);
+        let cut = Cut::before_head(local.common);
         let whole = cut.own(local);
         cut.learned(&local.train(&whole))
     }
 }
 
 impl Method for FedRep {
-    has_heads!();
+    has_parts!(Cut::before_head);
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        let (cut, classifier, mut rng) = (Cut::of(local.common), local.classifier(), local.rng());
+        let (cut, classifier, mut rng) = (Cut::before_head(local.common), local.classifier(), local.rng());
         let epochs = local.passes.unwrap_or(classifier.training().epochs);
         let mut turn = |whole: &[f32], frozen: &[Range<usize>], epochs| {
             let course = Course {
@@ -165,26 +81,5 @@ impl Method for FedRep {
         let epochs = params.training.epochs;
         let rule = format!("must be at most {epochs} (training.epochs), got {}", self.shared_epochs);
         rules.require(self.shared_epochs <= epochs, "method.shared_epochs", rule);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_model_is_joined_as_it_was() {
-        let cut = Cut {
-            head: vec![2..4, 6..7],
-            shared: vec![0..2, 4..6, 7..9],
-        };
-        let whole: Vec<f32> = (0..9).map(|x| x as f32).collect();
-        let (shared, head) = (Cut::take(&cut.shared, &whole), Cut::take(&cut.head, &whole));
-        assert_eq!(
-            (&shared[..], &head[..]),
-            (&[0.0, 1.0, 4.0, 5.0, 7.0, 8.0][..], &[2.0, 3.0, 6.0][..])
-        );
-        assert_eq!(cut.join(&shared, &head), whole);
-        assert_eq!([0, 1, 5, 9].map(|below| cut.n_shared(below)), [0, 1, 3, 6]);
     }
 }

@@ -1,10 +1,11 @@
 //! FED-PUB: models of clients that answer alike on a graph of nobody's are averaged, and each client has a mask of its own.
 
 use super::method::{cosine, has_own_models, models_of};
-use super::{Common, Learned, Local, Method, Params};
+use super::{Answers, Common, Learned, Local, Method, Params};
 use crate::classifier::Encoder;
 use crate::rounds::{Rule, Updates};
 use folkmoot_draws::{Purpose, Streams, bernoulli, normal};
+use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Csr, Moments, Slot};
 use folkmoot_parts::{Rules, part};
 use std::ops::Range;
@@ -178,10 +179,11 @@ impl Method for FedPub {
         None
     }
 
-    fn rows(&self, common: &Common, _: &mut Vec<f64>, updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
+    fn rows(&self, common: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
         let n = common.n_parameters();
-        let embeddings: Vec<&[f32]> = updates.all.iter().map(|update| &update.values[n..]).collect();
-        Some(alike(&embeddings, self.similarity_scale))
+        let embeddings = answers.updates.all.iter().map(|update| &update.values[n..]);
+        let embeddings: Vec<&[f32]> = embeddings.collect();
+        Some(answers.each(alike(&embeddings, self.similarity_scale)))
     }
 
     fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {

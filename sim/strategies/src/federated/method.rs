@@ -1,11 +1,13 @@
 //! What a method of federated training is: what travels, what a client learns and keeps, and what it answers with.
 
-use super::Params;
+use super::{OwnModel, Params};
 use crate::classifier::{Classifier, Course, Shard};
 use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
 use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::Batch;
 use folkmoot_parts::{Rules, kind};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// A way to train a model, or one for each client, in rounds: a part that a card names as `method`.
@@ -51,11 +53,16 @@ pub trait Method: Send + Sync {
         Some(parameters.to_vec())
     }
 
-    /// How much each update counts in the model that the server has for each of their clients, where it has one for each: a row for each update, in their
-    /// order, of as many numbers, at least 0 and not all 0. Divided by their sums the rows are those of a row-stochastic matrix `W`, and client `i` is sent
-    /// `Σ_j W_ij y_j` from then on, of the first [`n_down`](Self::n_down) numbers; who has not answered yet is sent the model that the rule makes of all. `memory` is what
+    /// Whose model changes at a server that has one for each client, and how much each update counts in it: as many numbers as there are updates, in their
+    /// order, at least 0 and not all 0. Divided by its sum such a row is one of a row-stochastic matrix `W`, and its client `i` is sent
+    /// `Σ_j W_ij y_j` from then on, of the first [`n_down`](Self::n_down) numbers; who has no model yet is sent what the rule makes of all. `memory` is what
     /// the server keeps, at first nothing. Default: one model for all.
-    fn rows(&self, _common: &Common, _memory: &mut Vec<f64>, _updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
+    fn rows(
+        &self,
+        _common: &Common,
+        _memory: &mut Vec<f64>,
+        _answers: &Answers<'_>,
+    ) -> Option<Vec<(ClientId, Vec<f64>)>> {
         None
     }
 
@@ -91,6 +98,26 @@ pub trait Method: Send + Sync {
 }
 
 kind!(Method, "federated method", super::Global {});
+
+/// The updates of a round, and what they are updates of.
+pub struct Answers<'a> {
+    /// The updates: models, with what is told besides behind them.
+    pub updates: &'a Updates<'a>,
+    pub(super) own: &'a BTreeMap<u32, OwnModel>,
+}
+
+impl Answers<'_> {
+    /// The model that a client was sent in this round.
+    pub fn sent(&self, client: ClientId) -> &[f32] {
+        self.own.get(&client.0).map_or(self.updates.model, |OwnModel(own)| own)
+    }
+
+    /// A row for each update's own client.
+    pub(super) fn each(&self, rows: impl IntoIterator<Item = Vec<f64>>) -> Vec<(ClientId, Vec<f64>)> {
+        let clients = self.updates.all.iter().map(|update| update.client);
+        clients.zip(rows).collect()
+    }
+}
 
 /// What a method asks of the protocol whose server looks at each update by itself and makes several models of them; `why` is why a buffer is no use to it.
 pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: &str) {

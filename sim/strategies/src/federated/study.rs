@@ -4,6 +4,7 @@ use super::{Federated, Kept, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
 use crate::rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,19 +17,22 @@ pub(super) const TERMS: &[Term] = &[
         "Share of the test items of this round's clients whose class their own model predicts, where they have just trained; counted at the \
          clients, and never sent.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Own, Asked::All, Weighed::Items),
     share(
         "own_accuracy",
         "Accuracy of own models",
         "Accuracy of the model that a client answers with on its own items, the mean over clients.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
     share(
         "own_worst_tenth",
         "Accuracy of the worst tenth",
         "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
     share(
         "own_spread",
         "Spread over clients",
@@ -43,7 +47,8 @@ pub(super) const TERMS: &[Term] = &[
         "",
     )
     .from(0.0)
-    .lower(),
+    .lower()
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
 ];
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {

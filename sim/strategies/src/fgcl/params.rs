@@ -54,14 +54,20 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let is_noisy = !self.setting.epsilons().is_empty();
-        let counts_edges = matches!(self.inputs, Inputs::Degree { .. } | Inputs::FeaturesOrDegree { .. });
+        let counts_edges = matches!(
+            self.inputs,
+            Inputs::Degree { .. } | Inputs::FeaturesOrDegree { .. } | Inputs::Structured { .. }
+        );
         rules.require(
             !(is_noisy && counts_edges),
             "inputs",
-            "must not count edges, as Degree and FeaturesOrDegree may, where there is noise on them: use Features, Intrinsic or \
+            "must not count edges, as Degree, FeaturesOrDegree and Structured may, where there is noise on them: use Features, Intrinsic or \
              Constant, or a setting without noise",
         );
-        let knows_no_weights = matches!(self.model.encoder, Encoder::Sage | Encoder::Gat { .. });
+        let knows_no_weights = matches!(
+            self.model.encoder,
+            Encoder::Sage | Encoder::Gat { .. } | Encoder::Structured { .. }
+        );
         rules.require(
             !(is_noisy && knows_no_weights),
             "model.encoder",

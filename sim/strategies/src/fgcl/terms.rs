@@ -1,6 +1,7 @@
 //! What is measured of FGCL: its classifier, its budget, and what views and updates give away.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 /// Of FGCL; `validation_` and `test_` before a name say of which part.
 pub(super) const TERMS: &[Term] = &[
@@ -9,7 +10,8 @@ pub(super) const TERMS: &[Term] = &[
         "ROC AUC",
         "Area under the ROC curve of the server's model; of several classes or tasks the mean; 0.5 is a coin.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Server, Asked::Whole, Weighed::Items),
     Term::new(
         "loss",
         "Loss",
@@ -18,13 +20,15 @@ pub(super) const TERMS: &[Term] = &[
         "",
     )
     .from(0.0)
-    .lower(),
+    .lower()
+    .scored(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "accuracy",
         "Accuracy",
         "Share of the graphs whose class the server's model predicts.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Server, Asked::Whole, Weighed::Items),
     Term::new(
         "epsilon_all_rounds",
         "Epsilon of all rounds",

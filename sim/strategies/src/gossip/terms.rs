@@ -1,6 +1,7 @@
 //! What is measured of learning without a server.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 const LIAN: &str = "Lian et al., NIPS 2017";
 
@@ -10,17 +11,20 @@ pub(super) const TERMS: &[Term] = &[
         "accuracy",
         "Accuracy",
         "Share of all clients' items whose class a client's own model predicts, the mean over clients.",
-    ),
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Clients),
     share(
         "worst_accuracy",
         "Accuracy of the worst client",
         "Share of all clients' items whose class a client's own model predicts, for the client that fares worst.",
-    ),
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Items),
     share(
         "mean_model_accuracy",
         "Accuracy of the mean model",
         "Share of all clients' items whose class the mean of all models predicts; no client holds it.",
-    ),
+    )
+    .scored(Answering::Mean, Asked::All, Weighed::Items),
     Term::new(
         "consensus_distance",
         "Distance from consensus",

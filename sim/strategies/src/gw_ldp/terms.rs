@@ -1,6 +1,7 @@
 //! What is measured of graphs that are compared: distances, classes, clusters, and whose graph it is.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 const PAPER: &str = "H. Jin and X. Chen 2022";
 
@@ -45,13 +46,15 @@ pub(super) const TERMS: &[Term] = &[
         "Accuracy of * nearest neighbours",
         "Share of the test graphs whose class most of their * nearest training graphs have.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::All, Weighed::Items),
     share(
         "svm_accuracy",
         "Accuracy of the support vector machine",
         "Share of the test graphs whose class a support vector machine on the distances predicts.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::All, Weighed::Items),
     Term::new(
         "svm_c",
         "C of the support vector machine",

@@ -1,6 +1,7 @@
 //! What is measured of vectors, and of edges that were guessed.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 /// Of every strategy that embeds nodes.
 pub const TERMS: &[Term] = &[
@@ -13,7 +14,8 @@ pub const TERMS: &[Term] = &[
     )
     .from(0.0)
     .up_to(1.0)
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     Term::new(
         "macro_f1",
         "Macro F1",
@@ -23,7 +25,8 @@ pub const TERMS: &[Term] = &[
     )
     .from(0.0)
     .up_to(1.0)
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     Term::new(
         "knn_accuracy",
         "Accuracy of nearest neighbours",
@@ -33,13 +36,15 @@ pub const TERMS: &[Term] = &[
     )
     .from(0.0)
     .up_to(1.0)
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     area(
         "link_auc",
         "ROC AUC of held-out edges",
         "Probability that the vectors' cosine ranks a held-out edge above a pair without an edge; 0.5 is a coin.",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     area(
         "vector_edge_auc",
         "ROC AUC of edges read off the vectors",

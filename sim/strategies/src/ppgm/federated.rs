@@ -13,7 +13,7 @@ use super::params::{Split, Training};
 use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
 use crate::rounds::{self, Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
-use crate::settings::{Settings, Shared, Source};
+use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
@@ -90,6 +90,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["similarity_auc", "attack_auc", "payload_bytes"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "the whole set"))
     }
 
     fn terms() -> Vec<Term> {

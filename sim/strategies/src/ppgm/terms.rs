@@ -1,6 +1,7 @@
 //! What is measured of PPGM: what its similarity is worth, what matches cost, and what messages give away.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 /// Of PPGM, trained in one place or over clients.
 pub(super) const TERMS: &[Term] = &[
@@ -9,20 +10,23 @@ pub(super) const TERMS: &[Term] = &[
         "ROC AUC of similarity",
         "Probability that a pair of graphs that match scores above one that does not; 0.5 is a coin.",
     )
-    .higher(),
+    .higher()
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "similarity_auc_distinct",
         "ROC AUC of similarity, unlike pairs",
         "The same without the pairs whose two graphs are equal.",
     )
-    .higher(),
+    .higher()
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     count("pairs_alike", "Pairs alike", "Test pairs whose two graphs are equal."),
     share(
         "auc",
         "ROC AUC",
         "Probability that a pair of graphs that match scores above one that does not; 0.5 is a coin.",
     )
-    .higher(),
+    .higher()
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     Term::new(
         "loss",
         "Loss",
@@ -40,23 +44,27 @@ pub(super) const TERMS: &[Term] = &[
         "",
     )
     .from(0.0)
-    .lower(),
+    .lower()
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     rank(
         "spearman",
         "Rank correlation",
         "Spearman's correlation of predicted and true ranks, the mean over queries.",
-    ),
+    )
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     rank(
         "kendall",
         "Rank agreement",
         "Kendall's tau of predicted and true ranks, the mean over queries.",
-    ),
+    )
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "precision_at_*",
         "Precision at *",
         "Share of the * graphs nearest by prediction that truly are among the * nearest.",
     )
-    .higher(),
+    .higher()
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     Term::new(
         "chosen_epoch",
         "Chosen epoch",

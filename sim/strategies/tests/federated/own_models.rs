@@ -3,7 +3,7 @@
 use super::*;
 use folkmoot_graphs::{Features, Graph, Labels, SparseRows};
 use folkmoot_parts::part;
-use folkmoot_strategies::federated::{Learned, Local};
+use folkmoot_strategies::federated::{Answers, Learned, Local};
 
 /// Rows that are all alike, or those of the identity.
 #[part(name = "TestRows", about = "for a test")]
@@ -23,13 +23,13 @@ impl Method for TestRows {
         Learned::sent(local.train(local.parameters))
     }
 
-    fn rows(&self, _: &Common, _: &mut Vec<f64>, updates: &Updates<'_>) -> Option<Vec<Vec<f64>>> {
-        let n = updates.all.len();
+    fn rows(&self, _: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
+        let all = &answers.updates.all;
         let row = |i: usize| match self.alike {
-            true => updates.all.iter().map(|update| update.weight).collect(),
-            false => (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect(),
+            true => all.iter().map(|update| update.weight).collect(),
+            false => (0..all.len()).map(|j| if i == j { 1.0 } else { 0.0 }).collect(),
         };
-        Some((0..n).map(row).collect())
+        Some((0..all.len()).map(|i| (all[i].client, row(i))).collect())
     }
 }
 
@@ -96,6 +96,92 @@ fn rows_that_are_alike_are_federated_averaging_to_the_bit() {
             assert_eq!(*got, (sum / n) as f32, "{weighting} {at}");
         }
     }
+}
+
+/// What one cluster learns is the mean of all, and heads stay where they are.
+#[test]
+fn gcfl_that_never_parts_is_fed_per_to_the_bit() {
+    let left = |method: &str, weighting: &str| {
+        let params = params(
+            method,
+            "epochs: 2, batch_size: 4, rate: 0.05",
+            &format!("rounds: 3, weighting: {weighting}"),
+        );
+        super::left(&params, &World::ideal(), Options::default()).1
+    };
+    for weighting in ["Uniform", "Samples"] {
+        let fed_per = left("FedPer()", weighting);
+        for by in ["Cosine", "Gradients(rounds: 2)", "Changes(rounds: 2)"] {
+            let gcfl = left(&format!("Gcfl(mean_norm: 0, first_rounds: 0, by: {by})"), weighting);
+            assert!(
+                gcfl.model == fed_per.model && gcfl.kept == fed_per.kept,
+                "{weighting} {by}"
+            );
+            assert!(gcfl.own.iter().all(|own| *own == fed_per.model), "{weighting} {by}");
+        }
+    }
+    let parted = left("Gcfl(mean_norm: 1000, longest_norm: 0, first_rounds: 1)", "Uniform");
+    let mut models = parted.own.clone();
+    models.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    models.dedup();
+    assert_eq!(
+        models.len(),
+        3,
+        "parted after the second round, and a part after the third, or both"
+    );
+}
+
+/// Two channels of four, two layers, two steps and two degrees of structure.
+const STAR: &str = "model: (encoder: Structured(structure: 4), hidden: 8, readout: Sum), inputs: Structured(walks: 2, degrees: 2), \
+                    split: Shares(train: 0.6, validation: 0.1)";
+
+fn star(method: &str, model_and_inputs: &str) -> Result<Params, String> {
+    let text = format!(
+        "({model_and_inputs}, method: {method}, training: (epochs: 2, batch_size: 4, rate: 0.05), protocol: (rounds: 3))"
+    );
+    Registry::shipped()
+        .settings(&text)
+        .map_err(|problems| format!("{problems:?}"))
+}
+
+#[test]
+fn fed_star_shares_what_graphs_are_like_about_their_nodes_and_nothing_else() {
+    // From 4 numbers of structure to 4, and twice from 4 to 4.
+    let n_shared = 3 * (4 * 4 + 4);
+    let shared = star("FedStar()", STAR).unwrap();
+    let (outcome, left) = super::left(&shared, &World::ideal(), Options::default());
+    let bytes = |name: &str| {
+        let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
+        rows.map(|(.., cell)| cell.payload_bytes).sum::<u64>()
+    };
+    let n = u64::from(3 * N_CLIENTS);
+    assert_eq!(
+        (bytes("model"), bytes("update")),
+        (n * 4 * n_shared, n * (4 * n_shared + 4))
+    );
+    assert_eq!(left.model.len(), n_shared as usize);
+    let prepared = prepared(&shared);
+    let n_own = prepared.strategy.task().common().n_parameters() - n_shared as usize;
+    let kept: Vec<&Vec<f32>> = left.kept.iter().map(|kept| kept.as_ref().unwrap()).collect();
+    assert!(kept.iter().all(|kept| kept.len() == n_own));
+    assert!(
+        kept.windows(2).all(|pair| pair[0] != pair[1]),
+        "what is a client's own stays so"
+    );
+
+    let other = STAR.replace("structure: 4", "structure: 5");
+    let said = star("FedStar()", &other).unwrap_err();
+    assert!(said.contains("walks and degrees of 5 together"), "{said}");
+    let said = star("FedStar()", "model: (encoder: Gin)").unwrap_err();
+    assert!(
+        said.contains("model.encoder") && said.contains("must be Structured()"),
+        "{said}"
+    );
+    let said = star("Global()", &STAR.replace("hidden: 8", "hidden: 7, head_layers: 0")).unwrap_err();
+    assert!(
+        said.contains("must be even") && said.contains("must be at least 1 with Structured"),
+        "{said}"
+    );
 }
 
 /// Six rings of 20 nodes, two classes in stretches of five.
