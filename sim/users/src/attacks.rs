@@ -79,22 +79,34 @@ fn cosine(a: &Estimate, b: &Estimate) -> f64 {
 ///
 /// Of each column as many users are asked about who have the feature as who have not, so that how common a feature is tells nothing.
 pub(crate) fn features(users: &Users, rows: &[Estimate], links: &Links, rng: &mut SimRng, sheet: &mut Sheet) {
-    let truth: Vec<Vec<f64>> = (0..rows.len() as u32).map(|user| users.features(user).0).collect();
-    let Some(width) = truth.first().map(Vec::len) else {
-        return;
-    };
-    let middle = truth.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-    let middle = (middle + truth.iter().flatten().copied().fold(f64::INFINITY, f64::min)) / 2.0;
-    let mut columns: Vec<usize> = (0..width).collect();
+    let n_users = rows.len() as u32;
+    let middle = users.middle();
+    // User by user: all features of all users together may not fit into memory.
+    let mut n_with: Vec<usize> = Vec::new();
+    for user in 0..n_users {
+        let (row, _) = users.features(user);
+        n_with.resize(row.len(), 0);
+        n_with
+            .iter_mut()
+            .zip(row)
+            .for_each(|(n, x)| *n += usize::from(x > middle));
+    }
+    let mut columns: Vec<usize> = (0..n_with.len())
+        .filter(|&column| n_with[column] > 0 && n_with[column] < rows.len())
+        .collect();
     shuffle(rng, &mut columns);
-    let varies = |column: &usize| {
-        let n = truth.iter().filter(|row| row[*column] > middle).count();
-        n > 0 && n < truth.len()
-    };
-    let columns: Vec<usize> = columns.into_iter().filter(varies).take(COLUMNS).collect();
+    columns.truncate(COLUMNS);
     if columns.is_empty() {
         return;
     }
+    let of_user = |user: u32| {
+        let (row, _) = users.features(user);
+        columns
+            .iter()
+            .map(|column| row[*column] > middle)
+            .collect::<Vec<bool>>()
+    };
+    let truth: Vec<Vec<bool>> = (0..n_users).map(of_user).collect();
     let estimate = |row: &Estimate, column: usize| {
         let listed = row.others.binary_search_by_key(&(column as u32), |other| other.0);
         listed.map_or(row.base, |at| row.others[at].1)
@@ -105,9 +117,8 @@ pub(crate) fn features(users: &Users, rows: &[Estimate], links: &Links, rng: &mu
         .collect();
     let near = Spread::without_loops(links).repeat(own.clone(), columns.len(), 1);
     let (mut has, mut by_own, mut by_near) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, column) in columns.iter().enumerate() {
-        let (mut with, mut without): (Vec<usize>, Vec<usize>) =
-            (0..rows.len()).partition(|user| truth[*user][*column] > middle);
+    for at in 0..columns.len() {
+        let (mut with, mut without): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|user| truth[*user][at]);
         let n = with.len().min(without.len()).min(USERS_A_COLUMN);
         for (group, is_set) in [(&mut with, true), (&mut without, false)] {
             draw_first(rng, group, n);

@@ -63,6 +63,11 @@ impl Users {
         self.dataset.node_labels.as_ref()?.single(node)
     }
 
+    /// The middle of the public range: a feature above it is one that a user has.
+    pub(crate) fn middle(&self) -> f64 {
+        0.5 * (self.range.0 + self.range.1)
+    }
+
     /// The features of a user within the public range, and how many were moved there.
     pub(crate) fn features(&self, node: u32) -> (Vec<f64>, u64) {
         let features = self.dataset.features.as_ref();
