@@ -173,6 +173,28 @@ fn stopping_changes_nothing_of_gossip() {
 }
 
 #[test]
+fn stopping_changes_nothing_of_users_of_one_node() {
+    let rough = |more: &[&'static str]| {
+        let world = [
+            "dataset.n_nodes=60",
+            "strategy.training.epochs=4",
+            "strategy.controls=false",
+            "availability=Bernoulli(online_prob: 0.8)",
+            "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
+            "deadline_ms=150",
+        ];
+        [&world, more].concat()
+    };
+    let private = [
+        "strategy.features=MultiBitFeatures()",
+        "strategy.labels=LabelResponse()",
+        "strategy.edges=Blink(graph: Soft)",
+    ];
+    stopping_changes_nothing("users/small", &rough(&private), false);
+    stopping_changes_nothing("users/small", &rough(&["strategy.edges=Dprr()"]), true);
+}
+
+#[test]
 fn stopping_changes_nothing_of_rounds() {
     let rough = |more: &[&'static str]| [&["strategy.protocol.rounds=4"], &COMING_AND_GOING[..], more].concat();
     stopping_changes_nothing("fed-avg/small", &rough(&[]), false);

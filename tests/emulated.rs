@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 13] = [
+const CARDS: [(&str, &[&str]); 14] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -65,6 +65,18 @@ const CARDS: [(&str, &[&str]); 13] = [
             "partition.n_clients=4",
             "partition.min_size=2",
             "strategy.topology=SmallWorld(neighbours: 2)",
+        ],
+    ),
+    (
+        "users/small",
+        &[
+            "dataset.n_nodes=60",
+            "strategy.training.epochs=3",
+            "strategy.features=MultiBitFeatures(epsilon: 2)",
+            "strategy.feature_steps=1",
+            "strategy.labels=LabelResponse()",
+            "strategy.loss=Drop",
+            "strategy.edges=Blink(graph: Soft)",
         ],
     ),
     ("fgcl/small", &["strategy.protocol.rounds=1", FEW_GRAPHS]),

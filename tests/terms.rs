@@ -10,6 +10,14 @@ const RUNS: &[&[&str]] = &[
     &["scaffold/small", "strategy.protocol.rounds=3"],
     &["gossip/small", "strategy.rounds=3"],
     &[
+        "users/small",
+        "dataset.n_nodes=80",
+        "strategy.training.epochs=5",
+        "strategy.features=MultiBitFeatures()",
+        "strategy.labels=LabelResponse()",
+        "strategy.edges=Blink()",
+    ],
+    &[
         "federated/small",
         "strategy.protocol.rounds=3",
         "strategy.method=Ditto()",

@@ -276,9 +276,24 @@ fn crates_know_only_whom_the_architecture_lets_them() {
                 "parts",
                 "strategies",
                 "traces",
+                "users",
             ],
         ),
         ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
+        (
+            "sim/users",
+            &[
+                "draws",
+                "engine",
+                "graphs",
+                "learning",
+                "metrics",
+                "parts",
+                "privacy",
+                "scores",
+                "strategies",
+            ],
+        ),
         (
             ".",
             &[

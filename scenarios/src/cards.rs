@@ -124,6 +124,11 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/thorough",
     "ppgm/variants",
     "scaffold/small",
+    "users/edges",
+    "users/edges-cora",
+    "users/edges-facebook",
+    "users/features-cora",
+    "users/small",
 ];
 
 /// A card by the path of a file or the name of one of `shipped`, and what to call it.

@@ -17,6 +17,9 @@ use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
 use folkmoot_traces::{self as traces, Model, Whole};
+use folkmoot_users::edges::{self, EdgeRelease};
+use folkmoot_users::features::{self, FeatureRelease};
+use folkmoot_users::labels::{self, LabelRelease};
 use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
@@ -128,6 +131,7 @@ impl Registry {
         self.add_strategy(scaffold::Params::runs)?;
         self.add_strategy(federated::Params::runs)?;
         self.add_strategy(gossip::Params::runs)?;
+        self.add_strategy(folkmoot_users::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
@@ -187,6 +191,18 @@ impl Registry {
         self.add_topology::<gossip::ErdosRenyi>()?;
         self.add_topology::<gossip::File>()?;
         self.add_topology::<gossip::Changing>()?;
+        self.add_feature_release::<features::ClearFeatures>()?;
+        self.add_feature_release::<features::MultiBitFeatures>()?;
+        self.add_feature_release::<features::OneBitFeatures>()?;
+        self.add_feature_release::<features::LaplaceFeatures>()?;
+        self.add_feature_release::<features::GaussianFeatures>()?;
+        self.add_label_release::<labels::ClearLabels>()?;
+        self.add_label_release::<labels::LabelResponse>()?;
+        self.add_edge_release::<edges::PublicEdges>()?;
+        self.add_edge_release::<edges::EdgeResponse>()?;
+        self.add_edge_release::<edges::Dprr>()?;
+        self.add_edge_release::<edges::Blink>()?;
+        self.add_edge_release::<edges::LaplaceEdges>()?;
         self.add_server_optimiser::<rounds::Average>()?;
         self.add_server_optimiser::<rounds::Momentum>()?;
         self.add_server_optimiser::<rounds::Adam>()?;
@@ -278,6 +294,12 @@ impl Registry {
         add_encoder: Encoder;
         /// Adds a mechanism by which an embedding of GW-LDP leaves its client.
         add_mechanism: Release;
+        /// Adds a way in which features leave a user that is one node.
+        add_feature_release: FeatureRelease;
+        /// Adds one for its class.
+        add_label_release: LabelRelease;
+        /// Adds one for its neighbours.
+        add_edge_release: EdgeRelease;
     }
 
     /// Adds a part of any kind that settings name, one's own kinds among them; for shipped ones there are shorter names.

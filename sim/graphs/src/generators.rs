@@ -9,6 +9,7 @@ mod dc_sbm;
 mod erdos_renyi;
 mod graph_classes;
 mod lift;
+mod marks;
 mod rmat;
 mod watts_strogatz;
 
@@ -21,6 +22,7 @@ pub(crate) use dc_sbm::{DcSbm, dc_sbm};
 pub(crate) use erdos_renyi::erdos_renyi;
 pub(crate) use graph_classes::{N_MODELS, graph_of_class, n_nodes_between};
 pub(crate) use lift::lift;
+pub(crate) use marks::marks;
 pub(crate) use rmat::{Rmat, rmat};
 pub(crate) use watts_strogatz::watts_strogatz;
 

@@ -52,5 +52,7 @@ pub use partition::{
 pub use profile::{Profile, Spread};
 pub use properties::Properties;
 pub use scaling::CountScaling;
-pub use spec::{CatalogueEntry, Citation, DataSource, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet};
+pub use spec::{
+    CatalogueEntry, Citation, DataSource, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet, MusaeSet,
+};
 pub use tasks::{TaskError, TaskLabels};

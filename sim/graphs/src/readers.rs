@@ -8,7 +8,9 @@ mod function_graphs;
 mod karate;
 mod mat;
 mod molecules;
+mod musae;
 mod npz;
+mod rows;
 mod text;
 mod tudataset;
 
@@ -21,6 +23,7 @@ pub(crate) use function_graphs::{Binary, FunctionOptions, read_function_graphs};
 pub(crate) use karate::karate;
 pub(crate) use mat::{MatOptions, read_mat};
 pub(crate) use molecules::{MoleculeOptions, Tasks, read_molecules};
+pub(crate) use musae::{MusaeFiles, read_musae};
 pub(crate) use npz::read_npz;
 pub(crate) use text::Text;
 pub(crate) use tudataset::read_tudataset;

@@ -6,6 +6,7 @@ mod functions;
 mod generate;
 mod load;
 mod molecules;
+mod musae;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub use catalogue::CatalogueEntry;
 pub(crate) use catalogue::how_to_get;
 pub use functions::Functions;
 pub use molecules::{Invalid, MoleculeSet};
+pub use musae::MusaeSet;
 
 use crate::{CountScaling, DataDirs, DataError, Dataset};
 
@@ -48,6 +50,14 @@ pub enum DatasetSpec {
         name: Citation,
         /// Keep only the largest component, as most papers count.
         #[part(default = true)]
+        largest_component: bool,
+    },
+    /// Pages or people of a web site, with bags of what they say of themselves, from `musae/`.
+    Musae {
+        /// Which one.
+        #[part(required)]
+        name: MusaeSet,
+        /// Keep only the largest component; both sets have one.
         largest_component: bool,
     },
     /// A set of labelled graphs, from `tudataset/NAME/`.
@@ -172,6 +182,31 @@ pub enum DatasetSpec {
         /// The least degree, at most 64.
         #[part(default = 1)]
         min_degree: u32,
+    },
+    /// A block model whose nodes have features too, each a 1 or a 0: feature `j` marks class `j` modulo `n_classes` (contextual stochastic block model;
+    /// Deshpande, Sen, Montanari & Mossel 2018, with binary features instead of normal ones).
+    ContextualSbm {
+        /// Nodes.
+        #[part(default = 400, in = 2..=67_108_864)]
+        n_nodes: u32,
+        /// Classes of equal size, 2..=n_nodes.
+        #[part(default = 4)]
+        n_classes: u32,
+        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        #[part(default = 8.0)]
+        mean_degree: f64,
+        /// The share of edges that stay within a class by design.
+        #[part(default = 0.8, in = 0..=1)]
+        assortativity: f64,
+        /// Features of a node.
+        #[part(default = 32, in = 1..=100_000)]
+        n_features: u32,
+        /// The probability of a 1 in a feature that marks a node's class.
+        #[part(default = 0.3, in = 0..=1)]
+        mark_prob: f64,
+        /// The same in a feature that marks another.
+        #[part(default = 0.1, in = 0..=1)]
+        other_prob: f64,
     },
     /// Preferential attachment (Barabási & Albert 1999); no degree is below `edges_per_node`.
     BarabasiAlbert {
@@ -353,12 +388,14 @@ impl DatasetSpec {
             DatasetSpec::TuDataset { name, .. } => name.clone(),
             DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
             DatasetSpec::Molecules { name, .. } => name.name().to_string(),
+            DatasetSpec::Musae { name, .. } => format!("{name:?}"),
             DatasetSpec::EdgeList { edges, .. } => stem(edges),
             DatasetSpec::MoleculeTable { path, .. }
             | DatasetSpec::Mat { path, .. }
             | DatasetSpec::Npz { path, .. }
             | DatasetSpec::Mapped { path } => stem(path),
             DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
+            DatasetSpec::ContextualSbm { .. } => "ContextualSbm".to_string(),
             DatasetSpec::BarabasiAlbert { .. } => "BarabasiAlbert".to_string(),
             DatasetSpec::ErdosRenyi { .. } => "ErdosRenyi".to_string(),
             DatasetSpec::WattsStrogatz { .. } => "WattsStrogatz".to_string(),
@@ -373,6 +410,7 @@ impl DatasetSpec {
         matches!(
             self,
             DatasetSpec::DcSbm { .. }
+                | DatasetSpec::ContextualSbm { .. }
                 | DatasetSpec::BarabasiAlbert { .. }
                 | DatasetSpec::ErdosRenyi { .. }
                 | DatasetSpec::WattsStrogatz { .. }

@@ -4,16 +4,15 @@
 //! Rows whose text is no molecule are left out, with a note that names their lines, or refused, as the card says.
 
 mod features;
-mod rows;
 
 use std::path::Path;
 
 use folkmoot_molecules::Molecule;
 
+use super::rows::Table;
 use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
 
 use features::{N_FEATURES, STRUCTURAL};
-use rows::Table;
 
 /// How a table is to be understood.
 pub(crate) struct MoleculeOptions<'a> {

@@ -26,6 +26,9 @@ const GET_PLANETOID: &str = "get it: `folkmoot data fetch Cora` (or Citeseer, Pu
     archive into `planetoid/` below a data folder";
 const GET_TU: &str = "get it: `folkmoot data fetch NAME`; or unpack the set's zip file of the TUDataset collection, so that `NAME_A.txt` \
     lies in `tudataset/NAME/` below a data folder";
+const GET_MUSAE: &str = "get it: `folkmoot data fetch FacebookPages` (or TwitchGb); or put the three files of MUSAE's repository (`input/edges`, \
+    `input/features`, `input/target`), such as `facebook_edges.csv`, `facebook.json` and `facebook_target.csv`, into `musae/facebook/` \
+    (or `musae/ENGB/`) below a data folder";
 const GET_ACFG: &str = "get it: `folkmoot data fetch OpenSSL-50-200` (or OpenSSL-20-200, FFmpeg-50-200); or put the set's folder in the \
     repository of MGMN (Ling et al., `data/CFG`), such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, \
     each file compressed by gzip as `NAME.json.gz`";
@@ -51,6 +54,8 @@ pub(crate) fn how_to_get(relative: &Path) -> String {
         GET_PLANETOID
     } else if below("tudataset") {
         GET_TU
+    } else if below("musae") {
+        GET_MUSAE
     } else if below("acfg") {
         GET_ACFG
     } else if below("moleculenet") {
@@ -121,6 +126,18 @@ fn published() -> Vec<CatalogueEntry> {
             "citations, 19,717 nodes, 500 features, 3 classes",
             Some("planetoid/pubmed.npz"),
             GET_PLANETOID,
+        ),
+        entry(
+            "Musae(name: FacebookPages)",
+            "verified pages that like each other, 22,470 nodes, 170,823 edges, 4,714 features, 4 classes",
+            Some("musae/facebook"),
+            GET_MUSAE,
+        ),
+        entry(
+            "Musae(name: TwitchGb)",
+            "friendships of streamers, 7,126 nodes, 35,324 edges, 2 classes",
+            Some("musae/ENGB"),
+            GET_MUSAE,
         ),
         entry(
             "TuDataset(name: \"MUTAG\")",
@@ -228,6 +245,12 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
         entry(
             "DcSbm()",
             "generated: degree-corrected stochastic block model with labels",
+            None,
+            "",
+        ),
+        entry(
+            "ContextualSbm()",
+            "generated: block model with labels and binary features",
             None,
             "",
         ),

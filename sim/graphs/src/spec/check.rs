@@ -13,6 +13,9 @@ const MAX_MIN_DEGREE: u32 = 64;
 /// Above this, the quadratic searches within one node's neighbours would be felt.
 const MAX_EDGES_PER_NODE: u32 = 1_024;
 
+/// The most features of all nodes of a generated graph together.
+const MAX_VALUES: u64 = 1 << 30;
+
 /// The most blocks of a function before it is compiled.
 const MAX_BLOCKS: u32 = 10_000;
 
@@ -42,7 +45,8 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
         DatasetSpec::Karate
         | DatasetSpec::BlogCatalog
         | DatasetSpec::EmailEuCore { .. }
-        | DatasetSpec::Planetoid { .. } => {}
+        | DatasetSpec::Planetoid { .. }
+        | DatasetSpec::Musae { .. } => {}
         DatasetSpec::TuDataset { name, .. } => {
             // The name is a folder and the beginning of file names: nothing that could lead elsewhere.
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -117,6 +121,21 @@ fn half(n_nodes: u32) -> f64 {
 fn check_generated(spec: &DatasetSpec, rules: &mut Rules) {
     match spec {
         DatasetSpec::DcSbm { .. } => check_dc_sbm(spec, rules),
+        DatasetSpec::ContextualSbm {
+            n_nodes,
+            n_classes,
+            mean_degree,
+            n_features,
+            ..
+        } => {
+            let rule = format!("must lie in 2..={n_nodes} (n_nodes), got {n_classes}");
+            rules.require((2..=*n_nodes).contains(n_classes), "n_classes", rule);
+            self::mean_degree(*mean_degree, *n_nodes, half(*n_nodes), rules);
+            let rule =
+                format!("gives {n_nodes} × {n_features} values; at most {MAX_VALUES} are drawn, lower one of the two");
+            let n_values = u64::from(*n_nodes) * u64::from(*n_features);
+            rules.require(n_values <= MAX_VALUES, "n_features", rule);
+        }
         DatasetSpec::ControlFlow { .. } => check_control_flow(spec, rules),
         DatasetSpec::BarabasiAlbert {
             n_nodes,

@@ -77,6 +77,37 @@ pub(super) fn generate(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Dataset, 
             };
             generate_dc_sbm(spec, &parameters, min_degree, rng)
         }
+        DatasetSpec::ContextualSbm {
+            n_nodes,
+            n_classes,
+            mean_degree,
+            assortativity,
+            n_features,
+            mark_prob,
+            other_prob,
+        } => {
+            let blocks = DcSbm {
+                n_nodes,
+                n_classes,
+                mean_degree,
+                assortativity,
+                // Everybody is as likely to have an edge as the next.
+                degree_exponent: 100.0,
+                max_degree_share: 1.0,
+                second_label_prob: 0.0,
+            };
+            let mut dataset = generate_dc_sbm(spec, &blocks, 0, rng)?;
+            let class = |node: u32| dataset.node_labels.as_ref().and_then(|labels| labels.single(node));
+            let classes: Vec<u32> = (0..n_nodes).filter_map(class).collect();
+            dataset.features = Some(generators::marks(
+                &classes,
+                n_classes,
+                n_features,
+                (mark_prob, other_prob),
+                rng,
+            ));
+            Ok(dataset)
+        }
         DatasetSpec::GraphClasses {
             n_graphs,
             n_classes,

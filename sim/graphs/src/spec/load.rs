@@ -47,6 +47,10 @@ impl DatasetSpec {
                 let dataset = readers::read_npz(&name, &dirs.locate(citation.file())?)?;
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
+            DatasetSpec::Musae {
+                name,
+                largest_component,
+            } => Ok(cut(name.load(dirs)?, *largest_component, Isolated::Keep)),
             DatasetSpec::TuDataset { name, label_features } => {
                 readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
             }

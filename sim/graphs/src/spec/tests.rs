@@ -218,6 +218,42 @@ fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
     assert_eq!(dataset.fingerprint(), again.fingerprint());
 }
 
+/// Marks of a node's own class are as frequent as asked for, the others too, within 4 standard errors; edges stay within classes.
+#[test]
+fn features_of_a_contextual_block_model_mark_classes() {
+    let text = "ContextualSbm(n_nodes: 900, n_classes: 3, n_features: 31, mark_prob: 0.4, other_prob: 0.05)";
+    let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    let (labels, features) = (
+        dataset.node_labels.as_ref().unwrap(),
+        dataset.features.as_ref().unwrap(),
+    );
+    let (mut set, mut all, mut row) = ([0.0; 2], [0.0; 2], vec![0.0; 31]);
+    for node in 0..900 {
+        features.write_row(node, &mut row);
+        for (j, x) in row.iter().enumerate() {
+            let own = usize::from(Some(j as u32 % 3) != labels.single(node));
+            set[own] += f64::from(*x);
+            all[own] += 1.0;
+        }
+    }
+    for (own, p) in [0.4, 0.05_f64].into_iter().enumerate() {
+        let error = (p * (1.0 - p) / all[own]).sqrt();
+        assert!((set[own] / all[own] - p).abs() < 4.0 * error, "{own} {set:?} {all:?}");
+    }
+    let within = dataset
+        .graph()
+        .edges()
+        .filter(|(u, v)| labels.single(*u) == labels.single(*v));
+    let share = within.count() as f64 / dataset.graph().n_edges() as f64;
+    // Four fifths by design and a third of the rest by chance.
+    assert!((share - (0.8 + 0.2 / 3.0)).abs() < 0.03, "{share}");
+    let refused = card("ContextualSbm(n_classes: 1, mark_prob: 2)").unwrap().broken();
+    assert_eq!(
+        refused.iter().map(|broken| broken.path.as_str()).collect::<Vec<_>>(),
+        ["mark_prob", "n_classes"]
+    );
+}
+
 #[test]
 fn built_in_and_real_sets_load_by_their_cards() {
     let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::read_bytes;
+use super::read_bytes;
 use crate::DataError;
 
 /// A whole file, cut into records.

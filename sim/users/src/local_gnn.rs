@@ -1,0 +1,378 @@
+//! One node per user: each sends once what local privacy lets it, and the server trains a graph network on that.
+//!
+//! S. Sajadmanesh, D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021 (features and classes under noise, KProp, Drop).
+//! <https://arxiv.org/abs/2006.05535>
+//!
+//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink. CCS 2023 (edges under noise). <https://arxiv.org/abs/2309.03190>
+//!
+//! | exchange   | direction | payload                                          | bytes                                   |
+//! |------------|-----------|--------------------------------------------------|-----------------------------------------|
+//! | `features` | uplink    | as the release of features lays them out         | multi-bit: ceil(m (ceil(log2 d) + 1) / 8) |
+//! | `label`    | uplink    | the class that it says it has, or nothing        | ceil(ceil(log2 C) / 8), or 0             |
+//! | `edges`    | uplink    | as the release of edges lays them out            | bits: ceil((n − 1) / 8); DPRR: 4 each     |
+//!
+//! - **Once.** Users report at the start and are done. The server waits until all reports have come, or the card's deadline, or until nothing is under way.
+//! - **Who is missing** has no arc that it alone would have told of, zeros for features, and no class; the run says how many reports are missing.
+//! - **Classes.** Users who train or validate release theirs, and which of both they do is drawn by the server. Who tests never tells.
+//! - **Public edges** reach the server before the run, by a trusted party that the manifest names, and no message carries them.
+//! - **What an edge costs.** A list's epsilon is of one bit of one list. `edge_epsilon` counts every list that tells of an edge, from what was really charged.
+//!
+//! Deviations: relu for SELU, two layers, the range of features is a public setting and not taken from all data; degrees of Blink's prior are rounded
+//! ([`prior`](crate::edges::prior)); DPRR's sampling is done by the user. Not modelled: joining later, reporting again.
+
+use crate::own::{OwnEdges, OwnFeatures, OwnLabel};
+use crate::settings::Params;
+use crate::study::Worth;
+use crate::told::Told;
+use crate::train::{Course, Learned};
+use crate::users::{User, Users};
+use folkmoot_engine::messages;
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::Broken;
+use folkmoot_strategies::settings::{Runs, Settings, Shared, Source};
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+use std::sync::Arc;
+
+const TRAIN: Purpose = Purpose(*b"us-train");
+/// Streams of the server's training.
+const DRAWS: Purpose = Purpose(*b"us-roles");
+
+impl Params {
+    /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
+    pub fn runs(self) -> Box<dyn Runs> {
+        folkmoot_strategies::settings::runs(self)
+    }
+}
+
+/// What everybody knows before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// Users, which are clients and nodes.
+    pub n_users: u32,
+    /// Features of a user.
+    pub n_features: u32,
+    /// Classes.
+    pub n_classes: u32,
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = LocalGnn;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        Params::doubts(self)
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &["test_accuracy", "link_auc", "edge_epsilon", "payload_bytes"]
+    }
+
+    fn terms() -> Vec<Term> {
+        crate::terms::TERMS.to_vec()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let (dataset, refuse) = (source.dataset, |why: String| Err(StrategyError(why)));
+        if dataset.is_graph_level() || dataset.graphs.len() != 1 || dataset.graph().is_directed() {
+            return refuse(format!(
+                "needs one undirected graph whose nodes are users, and {} is none; choose another data set",
+                dataset.name
+            ));
+        }
+        let Some(features) = &dataset.features else {
+            return refuse(format!(
+                "{} has no features; choose a set with some, such as ContextualSbm() or Planetoid",
+                dataset.name
+            ));
+        };
+        let Some(labels) = dataset.node_labels.as_ref().filter(|labels| !labels.is_multi_label()) else {
+            return refuse(format!(
+                "needs one class for a node, and {} has none or several; choose another data set",
+                dataset.name
+            ));
+        };
+        let (n_users, n_clients) = (dataset.n_nodes() as u32, source.n_clients());
+        if n_clients != n_users {
+            return refuse(format!(
+                "needs one client per node, {n_users}; got {n_clients} (use partition: NodePerClient)"
+            ));
+        }
+        if n_users < 3 || labels.n_classes() < 2 || features.n_columns() == 0 {
+            return refuse("needs at least 3 users, 2 classes and a feature".to_owned());
+        }
+        Ok(Facts {
+            n_users,
+            n_features: features.n_columns() as u32,
+            n_classes: labels.n_classes() as u32,
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<LocalGnn, StrategyError> {
+        let named = |field: &str| {
+            let field = field.to_owned();
+            move |StrategyError(why)| StrategyError(format!("{field}.{why}"))
+        };
+        self.features
+            .suits(facts.n_features as usize)
+            .map_err(named("features"))?;
+        self.edges.suits(facts.n_users).map_err(named("edges"))?;
+        Ok(LocalGnn {
+            params: self.clone(),
+            facts: *facts,
+        })
+    }
+
+    fn share(&self, _: &LocalGnn, source: &Source<'_>) -> Result<Shared<LocalGnn>, StrategyError> {
+        let users = Arc::new(Users::new(self, source));
+        Ok(Shared {
+            shards: Box::new(Arc::clone(&users)),
+            study: Box::new(Worth(users)),
+        })
+    }
+}
+
+/// The system: its parameters and what everybody knows.
+pub struct LocalGnn {
+    pub(crate) params: Params,
+    pub(crate) facts: Facts,
+}
+
+messages! {
+    /// What a user tells.
+    pub enum Up {
+        /// Its features, as their release lays them out.
+        0, "collect", "features" => Features(report: Arc<[u8]>),
+        /// Its class as it says it is; nothing if it has none to tell.
+        1, "collect", "label" => Label(report: Arc<[u8]>),
+        /// Its neighbours, as their release lays them out.
+        2, "collect", "edges" => Edges(report: Arc<[u8]>),
+    }
+}
+
+/// The server trains on what it was told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Work(#[serde(with = "shared")] Arc<Told>);
+
+/// The server's state.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Server {
+    #[serde(with = "shared")]
+    told: Arc<Told>,
+    answers: Gather,
+    is_collecting: bool,
+    learned: Option<Learned>,
+}
+
+impl Server {
+    /// What users have told it.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// What it has learned, once it has.
+    pub fn learned(&self) -> Option<&Learned> {
+        self.learned.as_ref()
+    }
+
+    pub(crate) fn know_edges(&mut self, user: u32, list: ByteBuf) {
+        let told = Arc::get_mut(&mut self.told).expect("nobody else holds it before the run");
+        told.edges[user as usize] = Some(list);
+    }
+}
+
+/// The counters, in the order of [`Strategy::COUNTERS`].
+const MOVED: usize = 0;
+
+impl LocalGnn {
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn is_public(&self) -> bool {
+        self.params.edges.n_lists() == 0
+    }
+
+    /// A class as bytes.
+    fn written(&self, class: u32) -> Vec<u8> {
+        let n_bytes = crate::features::bits_for(self.facts.n_classes as usize).div_ceil(8);
+        class.to_le_bytes()[..n_bytes.min(4)].to_vec()
+    }
+
+    fn read(&self, report: &[u8]) -> Result<Option<u32>, StrategyError> {
+        let mut class = [0; 4];
+        let fits = report.len() <= 4;
+        class[..report.len().min(4)].copy_from_slice(&report[..report.len().min(4)]);
+        match u32::from_le_bytes(class) {
+            _ if report.is_empty() => Ok(None),
+            class if fits && class < self.facts.n_classes => Ok(Some(class)),
+            class => Err(StrategyError(format!(
+                "a report names class {class} of {}",
+                self.facts.n_classes
+            ))),
+        }
+    }
+
+    /// What a training takes besides its data.
+    pub(crate) fn course(&self) -> Course<'_> {
+        Course {
+            params: &self.params,
+            network: self.params.network,
+            n_classes: self.facts.n_classes as usize,
+            keep: self.params.labels.keep(self.facts.n_classes),
+        }
+    }
+}
+
+impl Strategy for LocalGnn {
+    type Down = Never;
+    type Up = Up;
+    type Peer = Never;
+    type Shard<'a> = User<'a>;
+    type Work = Work;
+    type Done = Result<Learned, StrategyError>;
+    type Server = Server;
+    type Client = ();
+    type Sight = ();
+
+    const COUNTERS: &'static [&'static str] = &["moved_features"];
+
+    fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
+        Ok(Server {
+            told: Arc::new(Told::new(self.facts.n_users)),
+            answers: Gather::default(),
+            is_collecting: true,
+            learned: None,
+        })
+    }
+
+    fn client(&self, _: User<'_>, _: &Setup<'_>) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    fn starts_clients(&self) -> bool {
+        true
+    }
+
+    fn on_server(
+        &self,
+        server: &mut Server,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        let over = match event {
+            ServerEvent::Start => {
+                let n_users = u64::from(self.facts.n_users);
+                let n_reports = if self.is_public() { 2 } else { 3 };
+                server.answers.begin(n_users, n_reports * n_users, cx);
+                false
+            }
+            ServerEvent::Message { from, message } => match Arc::get_mut(&mut server.told) {
+                Some(told) if server.is_collecting => {
+                    let at = from.0 as usize;
+                    match message {
+                        Up::Features(report) => told.features[at] = Some(ByteBuf::from(report.to_vec())),
+                        Up::Label(report) => told.labels[at] = self.read(&report)?,
+                        Up::Edges(report) => told.edges[at] = Some(ByteBuf::from(report.to_vec())),
+                    }
+                    server.answers.answered(1)
+                }
+                _ => {
+                    cx.late(Round(0));
+                    false
+                }
+            },
+            ServerEvent::Done(learned) => {
+                server.learned = Some(learned?);
+                cx.finish();
+                false
+            }
+            ServerEvent::Timer(_) | ServerEvent::Quiet => true,
+            ServerEvent::Undelivered { message, .. } => match message {},
+        };
+        if over && server.is_collecting {
+            server.is_collecting = false;
+            let completed = server.told.features.iter().flatten().count() as u64;
+            let cohort = u64::from(self.facts.n_users);
+            cx.round_done(RoundReport {
+                cohort,
+                completed,
+                dropped: cohort - completed,
+                staleness_mean: 0.0,
+            });
+            match cx.dry_run() {
+                true => cx.finish(),
+                false => cx.compute(Work(Arc::clone(&server.told))),
+            }
+        }
+        Ok(())
+    }
+
+    fn on_client(
+        &self,
+        user: User<'_>,
+        (): &mut (),
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        let ClientEvent::Start = event else { return Ok(()) };
+        let (features, n_moved) = user.features();
+        if n_moved > 0 {
+            cx.count(MOVED, n_moved);
+        }
+        let own = OwnFeatures::new(&features, self.params.range, cx);
+        let report = self.params.features.report(own)?;
+        cx.send(Up::Features(report.into()));
+        let report = match user.label() {
+            None => Vec::new(),
+            Some(class) => {
+                let own = OwnLabel::new(class, self.facts.n_classes, cx);
+                self.written(self.params.labels.report(own)?)
+            }
+        };
+        cx.send(Up::Label(report.into()));
+        if !self.is_public() {
+            let own = OwnEdges::new(user.neighbours(), self.facts.n_users, cx);
+            let report = self.params.edges.report(own)?;
+            cx.send(Up::Edges(report.into()));
+        }
+        Ok(())
+    }
+
+    fn perform(&self, _: Option<User<'_>>, Work(told): &Work, cx: &JobContext) -> Result<Learned, StrategyError> {
+        let sample = told.sample(self, &mut cx.rng(DRAWS))?;
+        if !sample.trains.contains(&true) {
+            return Err(StrategyError(
+                "nobody has told its class, so there is nothing to learn from; raise split.train or the deadline"
+                    .to_owned(),
+            ));
+        }
+        let links = self.params.edges.links(told.reports())?;
+        Ok(self.course().train(sample, &links, &mut cx.rng(TRAIN)))
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let info = |mechanism: &str, unit: &str, claimed| MechanismInfo {
+            mechanism: mechanism.to_owned(),
+            unit: unit.to_owned(),
+            claimed,
+        };
+        let Params {
+            features,
+            labels,
+            edges,
+            ..
+        } = &self.params;
+        let mut all = vec![
+            info(features.mechanism(), "all features of a user", features.epsilon()),
+            info(labels.mechanism(), "the class of a user", labels.epsilon()),
+        ];
+        all.extend(edges.mechanisms());
+        all
+    }
+}

@@ -1,0 +1,190 @@
+//! What a user holds, in wrappers that it leaves by a release alone: a part that says how users report cannot forget the charge.
+
+use crate::LocalGnn;
+use folkmoot_engine::prelude::*;
+use folkmoot_privacy::Mechanism;
+
+pub(crate) const FEATURES: Channel = Channel::new(0, Purpose(*b"us-featu"));
+pub(crate) const LABELS: Channel = Channel::new(1, Purpose(*b"us-label"));
+pub(crate) const EDGES: Channel = Channel::new(2, Purpose(*b"us-edges"));
+pub(crate) const DEGREES: Channel = Channel::new(3, Purpose(*b"us-degre"));
+
+/// The handler's context of one user.
+pub type UserContext<'a> = ClientContext<'a, LocalGnn>;
+
+/// A user's features, each in the public range.
+pub struct OwnFeatures<'r, 'c, 'a> {
+    values: &'r [f64],
+    range: (f64, f64),
+    cx: &'c mut UserContext<'a>,
+}
+
+impl<'r, 'c, 'a> OwnFeatures<'r, 'c, 'a> {
+    pub(crate) fn new(values: &'r [f64], range: (f64, f64), cx: &'c mut UserContext<'a>) -> Self {
+        OwnFeatures { values, range, cx }
+    }
+
+    /// How many there are, which everybody knows.
+    pub fn n_features(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The public range of each.
+    pub fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
+    /// What `mechanism` makes of them.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside its domain.
+    pub fn release<M: Mechanism<Input = [f64]> + ?Sized>(self, mechanism: &M) -> Result<M::Release, StrategyError> {
+        self.cx.release(FEATURES, mechanism, self.values)
+    }
+
+    /// As they are, which is charged without limit.
+    pub fn unprotected(self) -> Vec<f64> {
+        self.cx.unprotected(FEATURES, self.values.to_vec())
+    }
+}
+
+/// A user's class.
+pub struct OwnLabel<'c, 'a> {
+    class: u32,
+    n_classes: u32,
+    cx: &'c mut UserContext<'a>,
+}
+
+impl<'c, 'a> OwnLabel<'c, 'a> {
+    pub(crate) fn new(class: u32, n_classes: u32, cx: &'c mut UserContext<'a>) -> Self {
+        OwnLabel { class, n_classes, cx }
+    }
+
+    /// How many classes there are.
+    pub fn n_classes(&self) -> u32 {
+        self.n_classes
+    }
+
+    /// What `mechanism` makes of it.
+    ///
+    /// # Errors
+    ///
+    /// When it lies outside its domain.
+    pub fn release<M: Mechanism<Input = u32> + ?Sized>(self, mechanism: &M) -> Result<M::Release, StrategyError> {
+        self.cx.release(LABELS, mechanism, &self.class)
+    }
+
+    /// As it is, which is charged without limit.
+    pub fn unprotected(self) -> u32 {
+        self.cx.unprotected(LABELS, self.class)
+    }
+}
+
+/// A user's neighbours: one bit for each other user, of which few are set.
+pub struct OwnEdges<'r, 'c, 'a> {
+    neighbours: &'r [u32],
+    n_users: u32,
+    cx: &'c mut UserContext<'a>,
+}
+
+impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
+    pub(crate) fn new(neighbours: &'r [u32], n_users: u32, cx: &'c mut UserContext<'a>) -> Self {
+        OwnEdges {
+            neighbours,
+            n_users,
+            cx,
+        }
+    }
+
+    /// Who it is.
+    pub fn me(&self) -> u32 {
+        self.cx.me().0
+    }
+
+    /// How many users there are.
+    pub fn n_users(&self) -> u32 {
+        self.n_users
+    }
+
+    /// The bits of all others, `n_users − 1` places: whom they name after `mechanism`, ascending.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside its domain.
+    pub fn all_bits(
+        &mut self,
+        mechanism: &(impl Mechanism<Input = [u32], Release = Vec<u32>> + ?Sized),
+    ) -> Result<Vec<u32>, StrategyError> {
+        let me = self.me();
+        let places: Vec<u32> = self.neighbours.iter().map(|&v| place_of(me, v)).collect();
+        let told = self.cx.release(EDGES, mechanism, &places)?;
+        Ok(told.into_iter().map(|place| user_at(me, place)).collect())
+    }
+
+    /// The bits of those after it, `n_users − 1 − me` places: whom they name after `mechanism`, ascending.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside its domain.
+    pub fn later_bits(
+        &mut self,
+        mechanism: &(impl Mechanism<Input = [u32], Release = Vec<u32>> + ?Sized),
+    ) -> Result<Vec<u32>, StrategyError> {
+        let first = self.me() + 1;
+        let places: Vec<u32> = self.neighbours.iter().filter_map(|&v| v.checked_sub(first)).collect();
+        let told = self.cx.release(EDGES, mechanism, &places)?;
+        Ok(told.into_iter().map(|place| first + place).collect())
+    }
+
+    /// The bits of all others as numbers, 1 or 0, after `mechanism`, in ascending order of the others.
+    ///
+    /// # Errors
+    ///
+    /// When they lie outside its domain.
+    pub fn real_bits(
+        &mut self,
+        mechanism: &(impl Mechanism<Input = [f64], Release = Vec<f64>> + ?Sized),
+    ) -> Result<Vec<f64>, StrategyError> {
+        let me = self.me();
+        let mut bits = vec![0.0; self.n_users.saturating_sub(1) as usize];
+        self.neighbours
+            .iter()
+            .for_each(|&v| bits[place_of(me, v) as usize] = 1.0);
+        self.cx.release(EDGES, mechanism, &bits)
+    }
+
+    /// How many neighbours there are, after `mechanism`, on a channel of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the number lies outside its domain.
+    pub fn degree(
+        &mut self,
+        mechanism: &(impl Mechanism<Input = [f64], Release = Vec<f64>> + ?Sized),
+    ) -> Result<f64, StrategyError> {
+        let degree = [self.neighbours.len() as f64];
+        let told = self.cx.release(DEGREES, mechanism, &degree)?;
+        Ok(told.first().copied().unwrap_or(0.0))
+    }
+
+    /// A stream for what is done to a release afterwards, which costs nothing.
+    pub fn rng(&self, purpose: Purpose) -> SimRng {
+        self.cx.rng(purpose)
+    }
+}
+
+/// The place of user `other` among those who are not `me`.
+pub(crate) fn place_of(me: u32, other: u32) -> u32 {
+    if other > me { other - 1 } else { other }
+}
+
+/// The user at a place among those who are not `me`.
+pub(crate) fn user_at(me: u32, place: u32) -> u32 {
+    if place >= me { place + 1 } else { place }
+}
+
+/// The error of a mechanism's parameters.
+pub(crate) fn refused(error: impl std::fmt::Display) -> StrategyError {
+    StrategyError(error.to_string())
+}

@@ -1,0 +1,135 @@
+//! The settings of a [`LocalGnn`](crate::LocalGnn), as a card writes them.
+
+use crate::edges::EdgeRelease;
+use crate::features::FeatureRelease;
+use crate::labels::LabelRelease;
+use crate::network::Network;
+use folkmoot_parts::{Broken, Chosen, Rules, part};
+
+/// The parameters of [`LocalGnn`](crate::LocalGnn). Defaults are those of LPGNN.
+#[part(
+    name = "LocalGnn",
+    about = "one node per user: what local privacy lets each send, once, and a graph network at the server (LPGNN, Blink)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// What users release of their features.
+    pub features: Chosen<dyn FeatureRelease>,
+    /// What they release of their classes, if they have one to tell.
+    pub labels: Chosen<dyn LabelRelease>,
+    /// What they release of their neighbours.
+    pub edges: Chosen<dyn EdgeRelease>,
+    /// The public range of every feature; a user whose own lies outside moves it to the nearest end, which is counted.
+    #[part(default = (0.0, 1.0))]
+    pub range: (f64, f64),
+    /// Who tells its class, and what of that validates.
+    pub split: Split,
+    /// Steps of KProp on features: each replaces a row by the sum over neighbours, weighed by `1 / √(d_i d_j)`, so that noise averages out.
+    #[part(default = 0, in = 0..=64)]
+    pub feature_steps: u32,
+    /// The same on labels, for `Drop`.
+    #[part(default = 4, in = 0..=64)]
+    pub label_steps: u32,
+    /// What the network is trained towards.
+    pub loss: LabelLoss,
+    /// The network.
+    pub network: Network,
+    /// How it is trained.
+    pub training: Training,
+    /// Train two controls too: on what users would send without privacy, and on what was sent without its edges.
+    pub controls: bool,
+    /// Edges, and as many pairs without one, that an attacker ranks; drawn.
+    #[part(default = 50_000, in = 100..=5_000_000)]
+    pub attacked_pairs: u32,
+}
+
+/// Who tells its class.
+#[part(rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// The share of users with a class who train.
+    #[part(default = 0.5, above = 0, below = 1)]
+    pub train: f64,
+    /// The share who validate; with `train` below 1. Their classes are released too. All others test, and never tell theirs.
+    #[part(default = 0.25, in = 0..1)]
+    pub validation: f64,
+}
+
+/// What a network is trained towards where classes were told under noise.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelLoss {
+    /// The cross entropy of what was told, as if it were true.
+    #[default]
+    CrossEntropy,
+    /// The same of predictions that went through the noise too (Patrini et al., CVPR 2017).
+    Forward,
+    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is taken for true, and predictions go through noise and
+    /// propagation as well.
+    Drop,
+}
+
+/// How the network is trained: all users at once, by Adam.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Training {
+    /// Steps.
+    #[part(default = 300, in = 1..=100_000)]
+    pub epochs: u32,
+    /// The network that is kept is looked for after every so many steps: that of the least loss on those who validate.
+    #[part(default = 1, in = 1..=100_000)]
+    pub check_every: u32,
+    /// Width of the hidden layer.
+    #[part(default = 16, in = 1..=4_096)]
+    pub hidden: u32,
+    /// The learning rate.
+    #[part(default = 0.01, above = 0, f32)]
+    pub rate: f64,
+    /// Times the weight, added to its gradient.
+    #[part(default = 0.0, at_least = 0, f32)]
+    pub weight_decay: f64,
+    /// The probability that a hidden value is dropped in training.
+    #[part(default = 0.0, in = 0..1)]
+    pub dropout: f64,
+}
+
+impl Params {
+    fn rules(&self, rules: &mut Rules) {
+        let (low, high) = self.range;
+        let rule = format!("must be two finite numbers, the lower first, got ({low}, {high})");
+        rules.require(low < high && (high - low).is_finite(), "range", rule);
+    }
+
+    /// What is allowed and hardly meant.
+    pub(crate) fn doubts(&self) -> Vec<Broken> {
+        let mut doubts = Vec::new();
+        let mut doubt = |is_so: bool, path: &str, rule: &str| {
+            if is_so {
+                let (path, rule) = (path.to_owned(), rule.to_owned());
+                doubts.push(Broken { path, rule });
+            }
+        };
+        doubt(
+            self.loss != LabelLoss::CrossEntropy && self.labels.epsilon().is_none(),
+            "loss",
+            "classes are told without noise, so there is none to correct for; leave it out, or set labels: LabelResponse()",
+        );
+        doubt(
+            self.training.check_every > self.training.epochs,
+            "training.check_every",
+            "is more than epochs, so only the last network is looked at; lower it",
+        );
+        doubts
+    }
+}
+
+impl Split {
+    fn rules(&self, rules: &mut Rules) {
+        let rule = format!(
+            "must leave somebody to test, with train below 1, got {} and {}",
+            self.train, self.validation
+        );
+        rules.require(self.train + self.validation < 1.0, "validation", rule);
+    }
+}
