@@ -144,6 +144,7 @@ impl Place {
             },
             stop: Default::default(),
             header_bytes: self.header_bytes,
+            ..World::ideal()
         }
     }
 }
