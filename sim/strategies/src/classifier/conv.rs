@@ -12,6 +12,8 @@ pub(crate) enum Conv {
     Tag(Tag),
     Sage(Sage),
     Gat(Gat),
+    /// Each node by itself.
+    Linear(Linear),
     /// The linear layer, then so many propagations.
     LightGcn(Linear, usize),
 }
@@ -48,6 +50,7 @@ impl Conv {
                         false => Gat::new(layout, name, n_in, n_out / heads, heads, Heads::Concat),
                     })
                 }
+                Encoder::Mlp => Conv::Linear(Linear::new(layout, name, n_in, n_out)),
                 Encoder::LightGcn => Conv::LightGcn(Linear::new(layout, name, n_in, n_out), n_layers),
             }
         };
@@ -68,6 +71,8 @@ impl Conv {
     ) -> Var {
         let y = match self {
             Conv::Gcn(gcn) if relu => return gcn.forward_relu(tape, adjacency, x),
+            Conv::Linear(linear) if relu => return linear.forward_relu(tape, x),
+            Conv::Linear(linear) => linear.forward(tape, x),
             Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, mode),
             Conv::Gcn(gcn) => gcn.forward(tape, adjacency, x),
             Conv::Gin(gin) => gin.forward(tape, adjacency, x, mode),

@@ -347,6 +347,11 @@ pub(super) fn self_loops(encoder: Encoder) -> Option<bool> {
     match encoder {
         Encoder::Gcn => Some(true),
         Encoder::Tag { .. } | Encoder::LightGcn => Some(false),
-        Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv | Encoder::Sage | Encoder::Gat { .. } => None,
+        Encoder::Gin
+        | Encoder::GinBatchNorm
+        | Encoder::GraphConv
+        | Encoder::Sage
+        | Encoder::Gat { .. }
+        | Encoder::Mlp => None,
     }
 }
