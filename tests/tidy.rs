@@ -275,8 +275,13 @@ fn crates_know_only_whom_the_architecture_lets_them() {
                 "metrics",
                 "parts",
                 "strategies",
+                "subgraphs",
                 "traces",
             ],
+        ),
+        (
+            "sim/subgraphs",
+            &["engine", "graphs", "learning", "metrics", "parts", "strategies"],
         ),
         ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (

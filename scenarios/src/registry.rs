@@ -16,6 +16,7 @@ use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
+use folkmoot_subgraphs::fed_gcn;
 use folkmoot_traces::{self as traces, Model, Whole};
 use std::any::Any;
 
@@ -128,6 +129,7 @@ impl Registry {
         self.add_strategy(scaffold::Params::runs)?;
         self.add_strategy(federated::Params::runs)?;
         self.add_strategy(gossip::Params::runs)?;
+        self.add_strategy(fed_gcn::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;
