@@ -242,6 +242,15 @@ fn stopping_changes_nothing_of_rounds() {
         &[&structured[..], &COMING_AND_GOING[..]].concat(),
         false,
     );
+    for way in [
+        "strategy.upload=Rows",
+        "strategy.upload=Dense",
+        "strategy.between=Peers",
+        "strategy.protocol.secure=Pairwise()",
+    ] {
+        let fewer = ["dataset.n_nodes=120", "strategy.protocol.rounds=4", way];
+        stopping_changes_nothing("fed-gcn/small", &[&fewer[..], &COMING_AND_GOING[..]].concat(), false);
+    }
     for private in ["Clients(clip: 1)", "Items(clip: 1)"] {
         let private = format!("strategy.protocol.private={private}");
         let few = [

@@ -54,6 +54,14 @@ const CARDS: [(&str, &[&str]); 14] = [
         ],
     ),
     (
+        "fed-gcn/small",
+        &[
+            "strategy.protocol.rounds=3",
+            "dataset.n_nodes=120",
+            "strategy.between=Peers",
+        ],
+    ),
+    (
         "scaffold/small",
         &["strategy.protocol.rounds=2", FEW_GRAPHS, "strategy.training.epochs=1"],
     ),

@@ -275,9 +275,14 @@ fn crates_know_only_whom_the_architecture_lets_them() {
                 "metrics",
                 "parts",
                 "strategies",
+                "subgraphs",
                 "traces",
                 "users",
             ],
+        ),
+        (
+            "sim/subgraphs",
+            &["engine", "graphs", "learning", "metrics", "parts", "strategies"],
         ),
         ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (

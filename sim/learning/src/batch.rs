@@ -32,6 +32,26 @@ impl Batch {
         }
     }
 
+    /// One graph whose nodes bring no features but what a layer that sums over neighbours makes of them, of shape `(n_nodes, n_features)`:
+    /// nobody who holds the graph need know the features of all neighbours. Only a layer that begins with such sums can read it.
+    ///
+    /// # Panics
+    /// If the adjacency is not square or the sums do not fit it.
+    pub fn of_sums(csr: &Csr, n_features: usize, sums: Vec<f32>) -> Batch {
+        assert_eq!(csr.n_rows(), csr.n_columns(), "a graph's adjacency is square");
+        assert_eq!(sums.len(), csr.n_rows() * n_features, "each node has a row of sums");
+        let mut all = Csr::block_diagonal([]);
+        all.append(csr);
+        Batch {
+            nonzeros: nonzeros(&sums, n_features),
+            bounds: vec![0, csr.n_rows() as u32],
+            csr: all,
+            features: Vec::new(),
+            n_features,
+            sums: Some(sums),
+        }
+    }
+
     /// Forgets the graphs and keeps the memory.
     pub fn clear(&mut self) {
         self.csr.clear();
@@ -62,19 +82,7 @@ impl Batch {
     /// Looks for the features that are not 0 once and keeps them until the batch changes, if they are wide and such are few, as in bags of words: a layer that
     /// begins with a product then skips the others, and has the same bits.
     pub fn keep_nonzeros(&mut self) {
-        let is_some = |x: &f32| *x != 0.0;
-        let n_some = self.features.iter().filter(|x| is_some(x)).count();
-        if self.n_features < WIDE || n_some * SCARCE > self.features.len() {
-            return;
-        }
-        let rows = (0..).zip(self.features.chunks_exact(self.n_features));
-        let entries = rows.flat_map(|(row, values)| {
-            let all = (0..).zip(values).filter(|(_, x)| is_some(x));
-            all.map(move |(column, x)| (row, column, *x))
-        });
-        let entries: Vec<(u32, u32, f32)> = entries.collect();
-        // Whoever has features that are no numbers goes on without.
-        self.nonzeros = Csr::from_entries(self.csr.n_rows() as u32, self.n_features as u32, &entries).ok();
+        self.nonzeros = nonzeros(&self.features, self.n_features);
     }
 
     /// Computes each node's weighted sum of its neighbours' features once and keeps it until the batch changes: a layer that begins
@@ -100,7 +108,10 @@ impl Batch {
     /// features, of shape `(n_nodes, n_features)`, on a tape that borrows them.
     pub fn neighbour_sums<'g>(&'g self, tape: &mut Tape<'g>) -> Option<Var> {
         let sums = self.sums.as_ref()?;
-        Some(tape.input(self.csr.n_rows(), self.n_features, sums))
+        Some(match &self.nonzeros {
+            Some(nonzeros) if self.features.is_empty() => tape.scarce_input(sums, nonzeros),
+            _ => tape.input(self.csr.n_rows(), self.n_features, sums),
+        })
     }
 
     /// How many graphs there are.
@@ -135,4 +146,22 @@ impl Batch {
             None => tape.input(self.csr.n_rows(), self.n_features, &self.features),
         }
     }
+}
+
+/// The numbers of rows that are not 0, where rows are wide and such numbers few.
+fn nonzeros(rows: &[f32], n_columns: usize) -> Option<Csr> {
+    let is_some = |x: &f32| *x != 0.0;
+    let n_some = rows.iter().filter(|x| is_some(x)).count();
+    if n_columns < WIDE || n_some * SCARCE > rows.len() {
+        return None;
+    }
+    let n_rows = (rows.len() / n_columns) as u32;
+    let rows = (0..).zip(rows.chunks_exact(n_columns));
+    let entries = rows.flat_map(|(row, values)| {
+        let all = (0..).zip(values).filter(|(_, x)| is_some(x));
+        all.map(move |(column, x)| (row, column, *x))
+    });
+    let entries: Vec<(u32, u32, f32)> = entries.collect();
+    // Whoever has features that are no numbers goes on without.
+    Csr::from_entries(n_rows, n_columns as u32, &entries).ok()
 }

@@ -14,6 +14,7 @@
 mod conv;
 mod data;
 mod divided;
+mod extended;
 mod hidden;
 #[cfg(test)]
 mod hidden_tests;
@@ -31,6 +32,7 @@ pub(crate) use conv::Conv;
 pub(crate) use data::{Brought, Nodes, starts};
 pub use data::{Part, Shard};
 pub(crate) use divided::{Asked, Parts};
+pub use extended::Brings;
 pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use rows::{GraphRows, NodeRows};
@@ -196,10 +198,7 @@ impl Classifier {
             true => shards.par_iter_mut().for_each(Shard::keep_neighbour_sums),
             false => shards.par_iter_mut().for_each(Shard::keep_nonzeros),
         }
-        Ok(Arc::new(Held {
-            shards,
-            sizes: source.sizes(),
-        }))
+        Ok(Held::new(shards, source.sizes()))
     }
 }
 
@@ -210,6 +209,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// What clients hold who hold this, with the number of items of each.
+    pub fn new(shards: Vec<Shard>, sizes: Vec<u64>) -> Arc<Held> {
+        Arc::new(Held { shards, sizes })
+    }
+
     /// What each holds.
     pub fn shards(&self) -> &[Shard] {
         &self.shards

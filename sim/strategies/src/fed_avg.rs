@@ -112,6 +112,7 @@ impl RoundStrategy for FedAvg {
     type Shard<'a> = &'a Shard;
     type Order = ();
     type Extra = ();
+    type Told = ();
     type Collected = ();
     type Kept = ();
 

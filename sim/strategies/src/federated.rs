@@ -234,6 +234,7 @@ impl RoundStrategy for Federated {
     type Shard<'a> = &'a Shard;
     type Order = ();
     type Extra = ();
+    type Told = ();
     type Collected = Memory;
     type Kept = Kept;
 

@@ -176,6 +176,7 @@ impl RoundStrategy for Fgcl {
     type Shard<'a> = &'a Own;
     type Order = ();
     type Extra = ();
+    type Told = ();
     type Kept = Past;
     type Collected = ();
 

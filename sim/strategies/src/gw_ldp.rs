@@ -233,6 +233,7 @@ impl RoundStrategy for GwLdp {
     type Shard<'a> = &'a Shard;
     type Order = Wish;
     type Extra = Embeddings;
+    type Told = ();
     type Collected = Collected;
     type Kept = Kept;
 

@@ -20,6 +20,8 @@
 //!   ([`RoundStrategy::n_fixed`]). Then the first round asks for statistics, adds them up, under secure aggregation if that is on, and
 //!   trains nothing. What they come to is sent with every model, so that whoever joins later has it, and never comes back. Adding up
 //!   what a client holds takes no time on its device.
+//! - **Exchange**: a task whose clients need more of each other than sums, such as rows of their neighbours, has them tell the server or each other in the
+//!   first round ([`RoundStrategy::exchanges`]); `exchange` has its way. It asks all clients, not a cohort.
 //! - **Private** rounds bound what one client can do to the model and add noise; `private` says who is protected from whom.
 //! - **Secure aggregation** hides single updates from the server; `secure` has its messages and what is real about it.
 //!
@@ -36,6 +38,9 @@ mod client;
 mod coding;
 #[cfg(test)]
 mod coding_tests;
+mod exchange;
+#[cfg(test)]
+mod exchange_tests;
 pub mod message;
 mod private;
 #[cfg(test)]
@@ -56,6 +61,7 @@ mod terms;
 mod tests;
 
 pub use client::Client;
+pub use exchange::{Gathered, Heard, Says};
 pub use message::Extra;
 pub use private::{HiddenItems, NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
@@ -72,7 +78,7 @@ use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::Value;
-use message::{Down, Up};
+use message::{Down, Peer, Up};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -84,6 +90,8 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     type Order: Payload + State + Sync + Clone;
     /// What a client sends beside its update, a message of its own; `()` if nothing.
     type Extra: Extra;
+    /// What clients and the server tell each other before any training, where it [`exchanges`](Self::exchanges); `()` if nothing.
+    type Told: Extra;
     /// What the server keeps of the extras.
     type Collected: State + Sync + Default;
     /// What a client keeps of its training, for the next one or for whoever studies the run; it is never sent. `()` if nothing.
@@ -130,6 +138,35 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// The model's last numbers, from these sums. Default: none.
     fn fixed(&self, _sums: &[f64]) -> Vec<f32> {
         Vec::new()
+    }
+
+    /// Whether clients and the server tell each other something before any training, in a first round that trains nothing; `exchange` says how it goes. A
+    /// task has this or [`n_fixed`](Self::n_fixed). Default: no.
+    fn exchanges(&self) -> bool {
+        false
+    }
+
+    /// What a client says in the exchange when it hears this, knowing what it has kept. Default: that it needs nothing.
+    fn tell(
+        &self,
+        _shard: Self::Shard<'_>,
+        _kept: Option<&Self::Kept>,
+        _heard: Heard<Self::Told>,
+    ) -> Says<Self::Told, Self::Kept> {
+        Says::ready()
+    }
+
+    /// What the server answers in the exchange, to whom, once it has heard this of all. Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Ends the run.
+    fn answer(
+        &self,
+        _collected: &mut Self::Collected,
+        _gathered: Gathered<Self::Told>,
+    ) -> Result<Vec<(ClientId, Self::Told)>, StrategyError> {
+        Ok(Vec::new())
     }
 
     /// The model before the first round.
@@ -258,7 +295,12 @@ impl<R: RoundStrategy> Rounds<R> {
         if let Some(broken) = protocol.broken().first() {
             return Err(StrategyError(format!("protocol.{broken}")));
         }
-        if let (true, Err((field, rule))) = (task.n_fixed() > 0, protocol.opens()) {
+        assert!(
+            task.n_fixed() == 0 || !task.exchanges(),
+            "a first round asks for statistics or exchanges"
+        );
+        let opens = task.n_fixed() > 0 || task.exchanges();
+        if let (true, Err((field, rule))) = (opens, protocol.opens()) {
             return Err(StrategyError(format!("protocol.{field}: {rule}")));
         }
         if !protocol.up.is_plain() && task.n_update() < task.n_trainable() {
@@ -319,9 +361,14 @@ impl<R: RoundStrategy> Rounds<R> {
         matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
     }
 
-    /// Whether `round` asks for statistics and trains nothing.
+    /// Whether `round` asks for statistics or exchanges, and trains nothing.
     fn is_opening(&self, round: Round) -> bool {
-        round.0 == 0 && self.task.n_fixed() > 0
+        round.0 == 0 && (self.task.n_fixed() > 0 || self.task.exchanges())
+    }
+
+    /// Whether in `round` clients and the server tell each other what is needed before any training.
+    fn is_exchange(&self, round: Round) -> bool {
+        round.0 == 0 && self.task.exchanges()
     }
 
     fn brings_extra(&self, round: Round) -> bool {
@@ -333,7 +380,7 @@ impl<R: RoundStrategy> Rounds<R> {
         1 + u64::from(self.brings_extra(round))
     }
 
-    /// Statistics, as they are, so that nothing is drawn; behind the task's own mechanisms.
+    /// Statistics, or what is told in an exchange, as they are, so that nothing is drawn; behind the task's own mechanisms.
     fn opening(&self) -> Channel {
         Channel::new(WEIGHTS + 1 + self.task.mechanisms().len(), Purpose(*b"rd-stats"))
     }
@@ -371,13 +418,13 @@ struct Left<K> {
 }
 
 impl<R: RoundStrategy> Strategy for Rounds<R> {
-    type Down = Down<R::Order>;
-    type Up = Up<R::Extra>;
-    type Peer = Never;
+    type Down = Down<R::Order, R::Told>;
+    type Up = Up<R::Extra, R::Told>;
+    type Peer = Peer<R::Told>;
     type Shard<'a> = R::Shard<'a>;
     type Work = Work<R::Order, R::Kept>;
     type Done = Done<R::Extra, R::Kept>;
-    type Server = Server<R::Collected>;
+    type Server = Server<R::Collected, R::Told>;
     type Client = Client<R::Extra, R::Kept>;
     type Sight = ();
 
@@ -492,7 +539,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             Letter::Up(Up::Extra(_)) if R::READS_KEPT => return Absence::Tell { after: SimSpan::ZERO },
             Letter::Up(up) => !matches!(
                 up,
-                Up::Update(..) | Up::PackedUpdate(..) | Up::Extra(_) | Up::Statistics(_)
+                Up::Update(..) | Up::PackedUpdate(..) | Up::Extra(_) | Up::Statistics(_) | Up::Told(_) | Up::Ready
             ),
             Letter::Peer(_) => false,
         };
@@ -515,12 +562,14 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             unit: if in_training { "one graph" } else { "one shard" }.to_owned(),
             claimed: None,
         };
-        let statistics = (self.task.n_fixed() > 0).then(|| MechanismInfo {
-            mechanism: match self.protocol.secure {
-                Secure::Off => "none: statistics",
-                Secure::Pairwise { .. } => "none: sum of statistics",
-            }
-            .to_owned(),
+        let opening = match (self.task.exchanges(), self.task.n_fixed() > 0, self.protocol.secure) {
+            (true, ..) => Some(format!("none: {}", R::Told::NAME)),
+            (false, true, Secure::Off) => Some("none: statistics".to_owned()),
+            (false, true, Secure::Pairwise { .. }) => Some("none: sum of statistics".to_owned()),
+            (false, false, _) => None,
+        };
+        let statistics = opening.map(|mechanism| MechanismInfo {
+            mechanism,
             unit: "one shard".to_owned(),
             claimed: None,
         });

@@ -313,6 +313,7 @@ impl RoundStrategy for Scaffold {
     type Shard<'a> = &'a Shard;
     type Order = Control;
     type Extra = Change;
+    type Told = ();
     type Collected = Controls;
     /// The client's control variate. What a training keeps of itself is the change of it, so that two that overlap both count.
     type Kept = Change;

@@ -19,6 +19,7 @@ use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gossip, gw_ldp, ppgm, scaffold};
+use folkmoot_subgraphs::fed_gcn;
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -309,6 +310,25 @@ fn in_gossip() {
     holds::<gossip::Params>(
         data::parts,
         &[(ring, model), (d_psgd, both), (pairs, model), (changing, both)],
+    );
+}
+
+#[test]
+fn in_fed_gcn() {
+    let up: &[&str] = &["rows"];
+    // Nothing takes time before the sums come, so that a client is asked to unmask, and asks for its sums, at the same instant in both.
+    let masked: &[&str] = &["keys", "shares", "masked_update", "unmasking", "rows"];
+    holds::<fed_gcn::Params>(
+        data::parts,
+        &[
+            ("(hops: 1, protocol: (rounds: 2))", up),
+            ("(hops: 2, protocol: (rounds: 2))", up),
+            ("(upload: Border, protocol: (rounds: 2))", up),
+            ("(upload: Dense, weights: Plain, protocol: (rounds: 2))", up),
+            ("(carries: Features, protocol: (rounds: 2))", up),
+            ("(between: Peers, protocol: (rounds: 2))", up),
+            ("(protocol: (rounds: 2, secure: Pairwise()))", masked),
+        ],
     );
 }
 

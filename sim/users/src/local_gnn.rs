@@ -29,7 +29,7 @@ use crate::users::{User, Users};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source};
+use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -70,6 +70,10 @@ impl Settings for Params {
 
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "link_auc", "edge_epsilon", "payload_bytes"]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "all users with a class"))
     }
 
     fn terms() -> Vec<Term> {

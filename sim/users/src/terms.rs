@@ -1,6 +1,7 @@
 //! What is measured where users are single nodes.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 const LPGNN: &str = "Sajadmanesh & Gatica-Perez, CCS 2021";
 
@@ -10,7 +11,8 @@ pub(crate) const TERMS: &[Term] = &[
         "accuracy",
         "Accuracy",
         "Share of the users who never told their class whose class the server's network predicts.",
-    ),
+    )
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "majority_accuracy",
         "Accuracy of the commonest class",
@@ -20,12 +22,14 @@ pub(crate) const TERMS: &[Term] = &[
         "clear_accuracy",
         "Accuracy without privacy",
         "The same for a network that is trained on features, classes and edges as they are: the ceiling.",
-    ),
+    )
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "no_graph_accuracy",
         "Accuracy without edges",
         "The same for a perceptron on the features and classes that were told: what edges must beat.",
-    ),
+    )
+    .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "train_told_accuracy",
         "Training accuracy",

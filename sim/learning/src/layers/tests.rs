@@ -218,6 +218,30 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
         };
         assert_eq!(learned(true), learned(false));
     }
+    // Whoever is told the sums alone, scarce or not, has the same rows.
+    for n_in in [7, 70] {
+        let mut layout = Layout::new();
+        let gcn = Gcn::new(&mut layout, "gcn", n_in, 5);
+        let mut rng = SimRng::seed_from_u64(4);
+        let mut features = drawn(&mut rng, 9 * n_in);
+        features.iter_mut().skip(1).step_by(2).for_each(|x| *x = 0.0);
+        features[3 * n_in..].fill(0.0);
+        let matrix = ring(9).with_self_loops().normalised(DegreeRule::Masked);
+        let mut whole = Batch::new(n_in);
+        whole.push(&matrix, &features);
+        whole.keep_neighbour_sums();
+        let model = layout.initialise(&mut rng);
+        let rows = |batch: &Batch| {
+            let mut tape = Tape::new();
+            tape.load(&layout, &model);
+            let sums = batch.neighbour_sums(&mut tape).unwrap();
+            let sums_read = tape.value(sums).to_vec();
+            let y = gcn.forward_from_sums(&mut tape, sums, true);
+            (sums_read, tape.value(y).to_vec())
+        };
+        let (sums, y) = rows(&whole);
+        assert_eq!(rows(&Batch::of_sums(&matrix, n_in, sums.clone())), (sums, y));
+    }
     // Another batch has other sums.
     batch.push(&ring(7), &[0.0; 49]);
     assert!(batch.neighbour_sums(&mut Tape::new()).is_none());

@@ -13,6 +13,8 @@ pub(crate) enum Conv {
     Sage(Sage),
     Gat(Gat),
     Structured(Structured),
+    /// Each node by itself.
+    Linear(Linear),
     /// The linear layer, then so many propagations.
     LightGcn(Linear, usize),
 }
@@ -56,6 +58,7 @@ impl Conv {
                     let first = (layer == 0).then_some([features, structure]);
                     Conv::Structured(Structured::new(layout, name, first, hidden / 2))
                 }
+                Encoder::Mlp => Conv::Linear(Linear::new(layout, name, n_in, n_out)),
                 Encoder::LightGcn => Conv::LightGcn(Linear::new(layout, name, n_in, n_out), n_layers),
             }
         };
@@ -76,6 +79,8 @@ impl Conv {
     ) -> Var {
         let y = match self {
             Conv::Gcn(gcn) if relu => return gcn.forward_relu(tape, adjacency, x),
+            Conv::Linear(linear) if relu => return linear.forward_relu(tape, x),
+            Conv::Linear(linear) => linear.forward(tape, x),
             Conv::Gin(gin) if relu => return gin.forward_relu(tape, adjacency, x, mode),
             Conv::Gcn(gcn) => gcn.forward(tape, adjacency, x),
             Conv::Gin(gin) => gin.forward(tape, adjacency, x, mode),

@@ -23,6 +23,7 @@ pub enum Part {
 }
 
 /// All that one client holds.
+#[derive(Clone)]
 pub struct Shard {
     kind: Kind,
     /// Beside the rest, which is far away: every message is handled with these.
@@ -34,6 +35,7 @@ pub struct Shard {
 pub(super) type Single = (Csr, Vec<f32>, Vec<u32>);
 
 /// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
+#[derive(Clone)]
 pub(super) enum Kind {
     /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own classes, and the training graphs one
     /// by one for smaller batches.
@@ -71,7 +73,7 @@ impl View<'_> {
 }
 
 impl Shard {
-    fn new(kind: Kind) -> Shard {
+    pub(super) fn new(kind: Kind) -> Shard {
         let (n_train, batch) = match &kind {
             Kind::Graphs { parts, .. } => (parts[Part::Train as usize].1.len(), &parts[Part::Train as usize].0),
             Kind::Nodes { train, batch, .. } => (train.len(), &**batch),

@@ -108,7 +108,10 @@ impl Network {
             return self.rows_and_logits(tape, batch, None).0;
         }
         let rows = match self.convs.len() {
-            1 => self.inputs(tape, batch),
+            1 => match batch.neighbour_sums(tape) {
+                Some(sums) => return sums,
+                None => self.inputs(tape, batch),
+            },
             n => self.encode_by(n - 1, tape, batch, None),
         };
         tape.propagate(batch.adjacency(), rows)
@@ -209,9 +212,9 @@ impl Network {
         h
     }
 
-    /// The rows of the first graph layer, from the sums that the batch keeps if it does.
+    /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was given in the place of features.
     fn first<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mode: Mode, relu: bool) -> Var {
-        if let (Conv::Gcn(gcn), true) = (&self.convs[0], self.begins_with_sums)
+        if let Conv::Gcn(gcn) = &self.convs[0]
             && let Some(sums) = batch.neighbour_sums(tape)
         {
             return gcn.forward_from_sums(tape, sums, relu);

@@ -64,6 +64,8 @@ pub enum Encoder {
         #[part(default = 32, in = 1..=1_000)]
         structure: u32,
     },
+    /// A linear layer for each node by itself: what features tell without the graph.
+    Mlp,
 }
 
 impl Encoder {
@@ -75,6 +77,7 @@ impl Encoder {
             Encoder::Tag { .. } | Encoder::LightGcn => adjacency.normalised(DegreeRule::Masked),
             Encoder::Sage => adjacency.row_means(),
             Encoder::Gat { .. } => adjacency.with_self_loops(),
+            Encoder::Mlp => Csr::from_arcs(adjacency.n_rows() as u32, &[], None).expect("no arc is none out of range"),
         }
     }
 }
@@ -284,7 +287,7 @@ impl Split {
 
 impl Training {
     /// What is allowed and hardly meant; a strategy's parameters hold it as `training`.
-    pub(crate) fn doubts(&self) -> Vec<Broken> {
+    pub fn doubts(&self) -> Vec<Broken> {
         let is_dragged = self.optimiser == LocalOptimiser::Adam && self.weight_decay > 0.0;
         let doubt = || Broken {
             path: "training.optimiser".to_owned(),

@@ -352,6 +352,7 @@ pub(super) fn self_loops(encoder: Encoder) -> Option<bool> {
         | Encoder::GraphConv
         | Encoder::Sage
         | Encoder::Gat { .. }
+        | Encoder::Mlp
         | Encoder::Structured { .. } => None,
     }
 }

@@ -197,6 +197,7 @@ impl RoundStrategy for Federated {
     type Shard<'a> = &'a OwnPairs;
     type Order = ();
     type Extra = ();
+    type Told = ();
     type Collected = ();
     type Kept = ();
 

@@ -1,7 +1,8 @@
 //! The client's side of rounds.
 
 use super::coding::{Learned, Sent};
-use super::message::{Down, Extra, Packed, Up, first_not_finite};
+use super::exchange::Heard;
+use super::message::{Down, Extra, Packed, Peer, Up, first_not_finite};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
 use super::{COUNTERS, Done, Left, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
 use folkmoot_engine::prelude::*;
@@ -80,6 +81,17 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
             ClientEvent::Message(Down::PackedModel(order, Packed(model))) => {
                 self.train(rounds, shard, (order, Sent::Packed(model)), cx);
             }
+            ClientEvent::Message(Down::Told(told)) => self.exchange(rounds, shard, Heard::Server(told), cx),
+            ClientEvent::Peer {
+                from,
+                message: Peer::Told(told),
+            } => self.exchange(rounds, shard, Heard::Client(from, told), cx),
+            ClientEvent::Message(Down::Opening) if rounds.task.exchanges() => {
+                if rounds.is_secure() {
+                    self.session = Some(Session::begin(Some(rounds.task.statistics(shard)), cx));
+                }
+                self.exchange(rounds, shard, Heard::Opening, cx);
+            }
             ClientEvent::Message(Down::Opening) => {
                 let statistics = rounds.task.statistics(shard);
                 match rounds.is_secure() {
@@ -130,6 +142,31 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                     .map(|kept| Arc::new(R::lost(Arc::unwrap_or_clone(kept), extra)))
             }
             _ => {}
+        }
+    }
+
+    /// A client's part of the exchange, which takes no time on its device.
+    fn exchange<R: RoundStrategy<Extra = E, Kept = K>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        shard: R::Shard<'_>,
+        heard: Heard<R::Told>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
+    ) {
+        let says = rounds.task.tell(shard, self.kept.as_deref(), heard);
+        if let Some(kept) = says.kept {
+            self.kept = Some(Arc::new(kept));
+        }
+        for (to, told) in says.to_clients {
+            let told = cx.unprotected(rounds.opening(), told);
+            cx.send_peer(to, Peer::Told(told));
+        }
+        if let Some(told) = says.to_server {
+            let told = cx.unprotected(rounds.opening(), told);
+            cx.send(Up::Told(told));
+        }
+        if says.is_ready {
+            cx.send(Up::Ready);
         }
     }
 
@@ -231,7 +268,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
-        message: Down<R::Order>,
+        message: Down<R::Order, R::Told>,
         cx: &mut ClientContext<'_, Rounds<R>>,
     ) -> Option<Left<K>> {
         let me = cx.me().0;
@@ -273,7 +310,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
                 let shares = self.shares.iter().map(handed).collect();
                 cx.send(Up::Unmasking(Unmasking(shares)));
             }
-            Down::Model(..) | Down::PackedModel(..) | Down::Opening => {}
+            Down::Model(..) | Down::PackedModel(..) | Down::Opening | Down::Told(_) => {}
         }
         None
     }
@@ -333,7 +370,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     }
 
     /// Values times their weight, then the weight, masked; or what of them fixed point cannot hold.
-    fn masked<T: Copy + Into<f64>>(&self, values: &[T], weight: f64, me: u32) -> Up<E> {
+    fn masked<V: Copy + Into<f64>, T: Extra>(&self, values: &[V], weight: f64, me: u32) -> Up<E, T> {
         match fixed_point(values, weight) {
             Ok(mut fixed) => {
                 let others = self.shares.iter().filter(|shares| shares.client != me);

@@ -92,10 +92,12 @@ pub(super) fn first_not_finite(values: &[f32]) -> Option<usize> {
 }
 
 const PHASE: &str = "rounds";
+/// What is said before any training is a phase of its own, so that its bytes stand apart.
+const EXCHANGE: &str = "exchange";
 
 messages! {
-    /// From the server, with orders `O`.
-    pub enum Down<O: Payload> {
+    /// From the server, with orders `O`, and what is told in an exchange, `T`.
+    pub enum Down<O: Payload, T: Extra> {
         /// The global model, to a client of the cohort, and what the server asks for besides training.
         0, PHASE, "model" => Model(order: O, weights: Arc<[f32]>),
         /// Secure aggregation: the ids and keys of all whose keys came.
@@ -108,12 +110,14 @@ messages! {
         12, PHASE, "packed_model" => PackedModel(order: O, weights: Packed),
         /// Asks for statistics of what a client holds, in a round before any training.
         10, PHASE, "opening" => Opening,
+        /// What the server answers in an exchange before any training.
+        14, EXCHANGE, T::NAME => Told(told: T),
     }
 }
 
 messages! {
-    /// From a client, with extras `E`.
-    pub enum Up<E: Extra> {
+    /// From a client, with extras `E`, and what is told in an exchange, `T`.
+    pub enum Up<E: Extra, T: Extra> {
         /// What a client learned: how many samples it has learned from, and its weights or their change.
         1, PHASE, "update" => Update(n_samples: u32, weights: Weights),
         /// What a client sends beside its update.
@@ -133,6 +137,18 @@ messages! {
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
         /// Statistics of what a client holds, as the bits of `f64`s.
         11, PHASE, "statistics" => Statistics(values: Vec<u64>),
+        /// What a client tells the server in an exchange before any training.
+        14, EXCHANGE, T::NAME => Told(told: T),
+        /// A client has all that it needs of an exchange.
+        15, EXCHANGE, "ready" => Ready,
+    }
+}
+
+messages! {
+    /// From client to client, where an exchange goes among them.
+    pub enum Peer<T: Extra> {
+        /// What a client tells another in an exchange before any training.
+        14, EXCHANGE, T::NAME => Told(told: T),
     }
 }
 
@@ -150,15 +166,15 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_table() {
-        let model = Down::Model((), [1.5, -0.0].into());
+        let model = Down::<(), ()>::Model((), [1.5, -0.0].into());
         assert_eq!(bytes(&model), [0, 0, 0xc0, 0x3f, 0, 0, 0, 0x80]);
         assert_eq!(
-            bytes(&Up::<()>::Update(3, vec![1.0].into())),
+            bytes(&Up::<(), ()>::Update(3, vec![1.0].into())),
             [3, 0, 0, 0, 0, 0, 0x80, 0x3f]
         );
-        assert_eq!(bytes(&Up::Extra(())), [0; 0]);
+        assert_eq!(bytes(&Up::<(), ()>::Extra(())), [0; 0]);
         let keys = PublicKeys([1, u64::MAX]);
-        let up: [(Up<()>, usize); 6] = [
+        let up: [(Up<(), ()>, usize); 6] = [
             (Up::Keys(keys), 64),
             (Up::Shares(Sealed(vec![(9, [7, u64::MAX])])), 96),
             (Up::Masked(vec![u64::MAX, 0, 1]), 24),
@@ -169,9 +185,9 @@ mod tests {
         for (message, len) in up {
             assert_eq!(bytes(&message).len(), len);
         }
-        assert_eq!(bytes(&Down::<()>::Survivors([1, 2, 3].into())).len(), 12);
+        assert_eq!(bytes(&Down::<(), ()>::Survivors([1, 2, 3].into())).len(), 12);
         assert_eq!(
-            bytes(&Down::<()>::Roster(Roster([(3, [1, 2]), (4, [5, 6])].into()))).len(),
+            bytes(&Down::<(), ()>::Roster(Roster([(3, [1, 2]), (4, [5, 6])].into()))).len(),
             136
         );
     }
@@ -190,11 +206,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..14, data in prop::collection::vec(any::<u8>(), 0..150)) {
-            if let Ok(message) = Down::<()>::decode(kind, &data) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..16, data in prop::collection::vec(any::<u8>(), 0..150)) {
+            if let Ok(message) = Down::<(), ()>::decode(kind, &data) {
                 prop_assert_eq!(bytes(&message), data.clone());
             }
-            if let Ok(message) = Up::<()>::decode(kind, &data) {
+            if let Ok(message) = Up::<(), ()>::decode(kind, &data) {
                 prop_assert_eq!(bytes(&message), data);
             }
         }

@@ -6,11 +6,12 @@ mod secure;
 mod seen;
 mod synchronous;
 
-use super::message::Up;
+use super::message::{Extra, Up};
 use super::{Protocol, RoundStrategy, Rounds, Secure};
 use buffered::Buffered;
 use folkmoot_engine::prelude::*;
-use model::{Global, Turn};
+use model::Global;
+pub(super) use model::Turn;
 use secure::Masked;
 pub use seen::{Seen, SeenUpdate};
 use serde::{Deserialize, Serialize};
@@ -24,20 +25,22 @@ pub(super) const EMPTY: usize = 3;
 
 /// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Server<C> {
+#[serde(bound = "C: State, T: State")]
+pub struct Server<C, T = ()> {
     global: Global<C>,
-    mode: Mode,
+    mode: Mode<T>,
 }
 
 /// When the model moves.
 #[derive(Debug, Serialize, Deserialize)]
-enum Mode {
-    Synchronous(Synchronous),
+#[serde(bound = "T: State")]
+enum Mode<T> {
+    Synchronous(Synchronous<T>),
     Buffered(Buffered),
-    Secure(Masked),
+    Secure(Masked<T>),
 }
 
-impl<C: State + Default> Server<C> {
+impl<C: State + Default, T: Extra> Server<C, T> {
     pub(super) fn new(parameters: Vec<f32>, protocol: &Protocol) -> Self {
         Server {
             global: Global::new(parameters),
@@ -50,7 +53,7 @@ impl<C: State + Default> Server<C> {
     }
 }
 
-impl<C: State> Server<C> {
+impl<C: State, T: Extra> Server<C, T> {
     /// The global model.
     pub fn parameters(&self) -> &[f32] {
         &self.global.parameters
@@ -76,7 +79,7 @@ impl<C: State> Server<C> {
         self.global.refusals()
     }
 
-    pub(super) fn handle<R: RoundStrategy<Collected = C>>(
+    pub(super) fn handle<R: RoundStrategy<Collected = C, Told = T>>(
         &mut self,
         rounds: &Rounds<R>,
         event: ServerEvent<Rounds<R>>,

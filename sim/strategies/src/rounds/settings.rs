@@ -188,11 +188,11 @@ impl Protocol {
         match (self.rounds, self.aggregation) {
             (_, Aggregation::Buffered { .. } | Aggregation::Mixed { .. }) => Err((
                 "aggregation",
-                "must be Synchronous where the first round asks for statistics",
+                "must be Synchronous where the first round asks for statistics or exchanges",
             )),
             (0 | 1, _) => Err((
                 "rounds",
-                "must be at least 2 where the first asks for statistics and trains nothing",
+                "must be at least 2 where the first asks for statistics or exchanges, and trains nothing",
             )),
             _ => Ok(()),
         }

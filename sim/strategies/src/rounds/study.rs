@@ -1,5 +1,6 @@
 //! What rounds come to, seen from above.
 
+use super::message::Extra;
 use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
 use folkmoot_engine::prelude::*;
@@ -179,8 +180,11 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         let expected = match kind.name {
             "model" => !is_opening && rounds.protocol().down.is_plain(),
             "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
+            "opening" | "ready" if rounds.is_exchange(round) => return Some(f64::from(setup.n_clients)),
             "opening" => is_opening,
+            "ready" => false,
             "statistics" => is_opening && !is_secure,
+            name if name == R::Told::NAME && rounds.is_exchange(round) => return None,
             "update" => !is_opening && !is_secure && rounds.protocol().up.is_plain(),
             "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
             "withdrawal" => false,

@@ -106,6 +106,7 @@ impl RoundStrategy for Toy {
     type Shard<'a> = u32;
     type Order = Wanted;
     type Extra = Note;
+    type Told = ();
     type Collected = Vec<(u32, u32)>;
     type Kept = u32;
 

@@ -1,5 +1,6 @@
 //! The global model, and how updates move it.
 
+use super::super::exchange::Gathered;
 use super::super::message::{Down, Packed, Weights, first_not_finite};
 use super::super::private::factor;
 use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
@@ -96,15 +97,23 @@ impl<C: State> Global<C> {
 }
 
 /// What an event of the server is handled with, whichever way rounds go.
-pub(super) struct Turn<'a, 'c, R: RoundStrategy> {
+pub(in super::super) struct Turn<'a, 'c, R: RoundStrategy> {
     pub(super) global: &'a mut Global<R::Collected>,
     pub(super) rounds: &'a Rounds<R>,
     pub(super) cx: &'a mut ServerContext<'c, Rounds<R>>,
 }
 
 impl<R: RoundStrategy> Turn<'_, '_, R> {
+    /// Whom this round asks: its cohort, and in an exchange everybody.
+    pub(super) fn asked(&mut self) -> Vec<ClientId> {
+        match self.rounds.is_exchange(self.cx.round()) {
+            true => (0..self.cx.n_clients()).map(ClientId).collect(),
+            false => self.cx.cohort(),
+        }
+    }
+
     /// What a client is sent in this round, where `all` is what everybody is.
-    pub(super) fn message_to(&self, client: ClientId, all: &Down<R::Order>) -> Down<R::Order> {
+    pub(super) fn message_to(&self, client: ClientId, all: &Down<R::Order, R::Told>) -> Down<R::Order, R::Told> {
         match (all, self.rounds.task.own_model(&self.global.collected, client)) {
             (Down::Model(order, _) | Down::PackedModel(order, _), Some(own)) => Down::Model(order.clone(), own),
             _ => all.clone(),
@@ -112,7 +121,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     }
 
     /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
-    pub(super) fn message(&mut self) -> Down<R::Order> {
+    pub(super) fn message(&mut self) -> Down<R::Order, R::Told> {
         if self.rounds.is_opening(self.cx.round()) {
             return Down::Opening;
         }
@@ -268,6 +277,32 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         mean.iter_mut().for_each(|x| *x /= expected);
         self.step(mean, expected);
         Ok(())
+    }
+
+    /// Answers in an exchange; to how many.
+    pub(in super::super) fn answer(&mut self, gathered: Gathered<R::Told>) -> Result<u64, StrategyError> {
+        let answers = self.rounds.task.answer(&mut self.global.collected, gathered)?;
+        let n = answers.len() as u64;
+        for (client, told) in answers {
+            self.cx.send(client, Down::Told(told));
+        }
+        Ok(n)
+    }
+
+    /// Ends an exchange that has left so many clients ready to train.
+    pub(super) fn end_exchange(&mut self, n_ready: u64) -> Result<(), StrategyError> {
+        if n_ready == 0 {
+            let why = "no client got what the first round exchanges before training; raise the deadline";
+            return Err(StrategyError(why.to_owned()));
+        }
+        let asked = u64::from(self.cx.n_clients());
+        let report = RoundReport {
+            cohort: asked,
+            completed: n_ready,
+            dropped: asked - n_ready,
+            staleness_mean: 0.0,
+        };
+        self.end_round(true, report)
     }
 
     /// Ends the opening with the sums of what clients told.

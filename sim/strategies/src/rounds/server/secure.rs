@@ -1,7 +1,8 @@
 //! The server's side of secure aggregation: four stages of a round, each over when all answers have come, when its time is up, or
 //! when nothing is under way any more.
 
-use super::super::message::{Down, Up};
+use super::super::exchange::{Gathered, Gathering};
+use super::super::message::{Down, Extra, Up};
 use super::super::secure::{Lagrange, PublicKeys, Roster, Sealed, Unmasking, recover};
 use super::super::{RoundStrategy, Rounds};
 use super::model::Turn;
@@ -19,15 +20,31 @@ enum Stage {
     Shares,
     Updates,
     Unmasking,
+    /// The sums of an exchange are known, and clients are answered.
+    Exchange,
 }
 
 /// The open round, in which updates are masked.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Masked {
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "T: State")]
+pub(super) struct Masked<T> {
     answers: Gather,
     /// Clients asked for the round.
     asked: u64,
     session: Session,
+    /// In an exchange, what came of it.
+    exchange: Gathering<T>,
+}
+
+impl<T> Default for Masked<T> {
+    fn default() -> Self {
+        Masked {
+            answers: Gather::default(),
+            asked: 0,
+            session: Session::default(),
+            exchange: Gathering::default(),
+        }
+    }
 }
 
 /// What the server knows in a secure round.
@@ -47,8 +64,8 @@ struct Session {
     returned: BTreeMap<u32, Vec<(u32, u64)>>,
 }
 
-impl Masked {
-    pub(super) fn handle<R: RoundStrategy>(
+impl<T: Extra> Masked<T> {
+    pub(super) fn handle<R: RoundStrategy<Told = T>>(
         &mut self,
         event: ServerEvent<Rounds<R>>,
         turn: &mut Turn<'_, '_, R>,
@@ -67,7 +84,7 @@ impl Masked {
                     LOST,
                     u64::from(matches!(
                         message,
-                        Down::Model(..) | Down::PackedModel(..) | Down::Opening
+                        Down::Model(..) | Down::PackedModel(..) | Down::Opening | Down::Told(_)
                     )),
                 );
                 match turn.cx.event_round() == turn.cx.round() {
@@ -81,7 +98,10 @@ impl Masked {
         }
     }
 
-    pub(super) fn extra_came<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    pub(super) fn extra_came<R: RoundStrategy<Told = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R>,
+    ) -> Result<(), StrategyError> {
         match turn.cx.event_round() == turn.cx.round() && self.session.stage == Stage::Updates {
             true => self.answered(turn),
             false => Ok(()),
@@ -89,8 +109,8 @@ impl Masked {
     }
 
     /// Begins a round.
-    fn open<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) {
-        let cohort = turn.cx.cohort();
+    fn open<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) {
+        let cohort = turn.asked();
         self.asked = cohort.len() as u64;
         let message = turn.message();
         cohort.into_iter().for_each(|id| turn.cx.send(id, message.clone()));
@@ -98,9 +118,9 @@ impl Masked {
     }
 
     /// Takes a message in; whether it is one that was waited for.
-    fn receive<R: RoundStrategy>(
+    fn receive<R: RoundStrategy<Told = T>>(
         &mut self,
-        (client, message): (ClientId, Up<R::Extra>),
+        (client, message): (ClientId, Up<R::Extra, T>),
         turn: &mut Turn<'_, '_, R>,
     ) -> bool {
         let (id, stage) = (client.0, self.session.stage);
@@ -128,6 +148,14 @@ impl Masked {
             }
             (Up::Withdrawal(index, bits), Stage::Updates) => turn.refuse(client, (index, bits)),
             (Up::Unmasking(Unmasking(shares)), Stage::Unmasking) => drop(session.returned.insert(id, shares)),
+            (Up::Told(told), _) => {
+                self.exchange.told(client, told);
+                return stage == Stage::Exchange;
+            }
+            (Up::Ready, _) => {
+                self.exchange.ready();
+                return stage == Stage::Exchange;
+            }
             // It comes after the end of its stage: the others went on without it.
             (Up::Masked(_), _) => {
                 turn.cx.count(LATE, 1);
@@ -139,7 +167,7 @@ impl Masked {
     }
 
     /// One message fewer is due.
-    fn answered<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn answered<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
         match self.answers.answered(1) {
             true => self.next_stage(turn),
             false => Ok(()),
@@ -147,7 +175,16 @@ impl Masked {
     }
 
     /// Goes on to the next stage with what has come, or gives the round up where too few are left to reconstruct a secret.
-    fn next_stage<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn next_stage<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+        if self.session.stage == Stage::Exchange {
+            return match self.exchange.answer(turn)? {
+                Some(n) => {
+                    self.answers.begin(n, n, turn.cx);
+                    Ok(())
+                }
+                None => self.end_exchange(turn),
+            };
+        }
         let session = &mut self.session;
         session.sharers.sort_unstable();
         session.survivors.sort_unstable();
@@ -156,6 +193,7 @@ impl Masked {
             Stage::Shares => session.sharers.len(),
             Stage::Updates => session.survivors.len().min(session.sharers.len()),
             Stage::Unmasking => session.returned.len(),
+            Stage::Exchange => 0,
         };
         let threshold = turn.rounds.protocol.threshold(session.keys.len());
         let too_few = session.stage == Stage::Updates && n < turn.rounds.protocol.min_updates as usize;
@@ -186,16 +224,46 @@ impl Masked {
                 }
                 Stage::Unmasking
             }
-            Stage::Unmasking => {
+            Stage::Unmasking | Stage::Exchange => {
                 let sums = session.unmask(threshold);
-                return self.close(Some(sums), turn);
+                return match turn.rounds.is_exchange(turn.cx.round()) {
+                    true => self.exchange_sums(sums, turn),
+                    false => self.close(Some(sums), turn),
+                };
             }
         };
         self.answers.begin(n as u64, due, turn.cx);
         Ok(())
     }
 
-    fn close<R: RoundStrategy>(
+    /// Goes on to answer clients, knowing the sums; ends the exchange where nobody is answered and all are ready.
+    fn exchange_sums<R: RoundStrategy<Told = T>>(
+        &mut self,
+        mut sums: Vec<f64>,
+        turn: &mut Turn<'_, '_, R>,
+    ) -> Result<(), StrategyError> {
+        // The last is how many summands there are.
+        sums.pop();
+        self.session.stage = Stage::Exchange;
+        let waits = match turn.answer(Gathered::Sums(sums))? {
+            0 => self.asked.saturating_sub(self.exchange.n_ready()),
+            n => n,
+        };
+        if waits == 0 {
+            return self.end_exchange(turn);
+        }
+        self.answers.begin(waits, waits, turn.cx);
+        Ok(())
+    }
+
+    fn end_exchange<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+        self.session = Session::default();
+        turn.end_exchange(self.exchange.n_ready())?;
+        self.open(turn);
+        Ok(())
+    }
+
+    fn close<R: RoundStrategy<Told = T>>(
         &mut self,
         sums: Option<Vec<f64>>,
         turn: &mut Turn<'_, '_, R>,

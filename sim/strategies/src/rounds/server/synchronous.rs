@@ -1,7 +1,8 @@
 //! Synchronous rounds: a cohort is asked, and the round ends when enough have answered, or the deadline has come, or nothing is
 //! under way any more.
 
-use super::super::message::{Down, Up};
+use super::super::exchange::Gathering;
+use super::super::message::{Down, Extra, Up};
 use super::super::{RoundStrategy, Rounds};
 use super::model::{Received, Turn};
 use super::{LATE, LOST};
@@ -12,21 +13,38 @@ use serde::{Deserialize, Serialize};
 const TIES: Purpose = Purpose(*b"rd-ties ");
 
 /// The open round.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Synchronous {
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "T: State")]
+pub(super) struct Synchronous<T> {
     answers: Gather,
     /// In the order in which they came.
     updates: Vec<Received>,
     /// In the opening, whose and what.
     statistics: Vec<(ClientId, Vec<f64>)>,
+    /// In an exchange, what came of it.
+    exchange: Gathering<T>,
     n_extras: u64,
     brings_extras: bool,
     /// It has all it needs and ends when the present instant is over.
     is_closing: bool,
 }
 
-impl Synchronous {
-    pub(super) fn handle<R: RoundStrategy>(
+impl<T> Default for Synchronous<T> {
+    fn default() -> Self {
+        Synchronous {
+            answers: Gather::default(),
+            updates: Vec::new(),
+            statistics: Vec::new(),
+            exchange: Gathering::default(),
+            n_extras: 0,
+            brings_extras: false,
+            is_closing: false,
+        }
+    }
+}
+
+impl<T: Extra> Synchronous<T> {
+    pub(super) fn handle<R: RoundStrategy<Told = T>>(
         &mut self,
         event: ServerEvent<Rounds<R>>,
         turn: &mut Turn<'_, '_, R>,
@@ -38,7 +56,13 @@ impl Synchronous {
             }
             ServerEvent::Message {
                 from,
-                message: message @ (Up::Update(..) | Up::PackedUpdate(..) | Up::Withdrawal(..) | Up::Statistics(_)),
+                message:
+                    message @ (Up::Update(..)
+                    | Up::PackedUpdate(..)
+                    | Up::Withdrawal(..)
+                    | Up::Statistics(_)
+                    | Up::Told(_)
+                    | Up::Ready),
             } => {
                 if turn.cx.event_round() != turn.cx.round() {
                     turn.cx.late(turn.cx.event_round());
@@ -57,12 +81,14 @@ impl Synchronous {
                         let values = bits.into_iter().map(f64::from_bits).collect();
                         self.statistics.push((from, values));
                     }
+                    Up::Told(told) => self.exchange.told(from, told),
+                    Up::Ready => self.exchange.ready(),
                     _ => {}
                 }
                 self.answered(turn, 1)
             }
             ServerEvent::Undelivered {
-                message: Down::Model(..) | Down::PackedModel(..) | Down::Opening,
+                message: Down::Model(..) | Down::PackedModel(..) | Down::Opening | Down::Told(_),
                 ..
             } => {
                 turn.cx.count(LOST, 1);
@@ -75,18 +101,28 @@ impl Synchronous {
         }
     }
 
-    pub(super) fn extra_came<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    pub(super) fn extra_came<R: RoundStrategy<Told = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R>,
+    ) -> Result<(), StrategyError> {
         self.n_extras += u64::from(turn.cx.event_round() == turn.cx.round());
         self.answered(turn, 1)
     }
 
     /// So many messages fewer are due; ends the round if it has what it needs.
-    fn answered<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>, n: u64) -> Result<(), StrategyError> {
+    fn answered<R: RoundStrategy<Told = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R>,
+        n: u64,
+    ) -> Result<(), StrategyError> {
         if turn.cx.event_round() != turn.cx.round() {
             return Ok(());
         }
         if self.answers.answered(n) {
             return self.close(turn);
+        }
+        if turn.rounds.is_exchange(turn.cx.round()) {
+            return Ok(());
         }
         let needed = u64::from(turn.cx.needed());
         let has_extras = !self.brings_extras || self.n_extras >= needed;
@@ -99,8 +135,8 @@ impl Synchronous {
     }
 
     /// Begins a round.
-    fn open<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) {
-        let (round, cohort) = (turn.cx.round(), turn.cx.cohort());
+    fn open<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) {
+        let (round, cohort) = (turn.cx.round(), turn.asked());
         self.is_closing = false;
         self.n_extras = 0;
         self.brings_extras = turn.rounds.brings_extra(round);
@@ -113,8 +149,17 @@ impl Synchronous {
         self.answers.begin(asked, asked * turn.rounds.owed(round), turn.cx);
     }
 
-    /// Ends the round with what has come, and begins the next.
-    fn close<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    /// Ends the round with what has come, and begins the next; an exchange goes on as long as somebody is answered.
+    fn close<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+        if turn.rounds.is_exchange(turn.cx.round()) {
+            if let Some(n) = self.exchange.answer(turn)? {
+                self.answers.begin(n, n, turn.cx);
+                return Ok(());
+            }
+            turn.end_exchange(self.exchange.n_ready())?;
+            self.open(turn);
+            return Ok(());
+        }
         let mut updates = std::mem::take(&mut self.updates);
         let n_surplus = drop_surplus(&mut updates, turn.cx.needed() as usize, &mut turn.cx.rng(TIES));
         let mut statistics = std::mem::take(&mut self.statistics);

@@ -1,0 +1,82 @@
+//! Nodes of one graph beside others that no client classifies: what a client trains on once it has been told of its neighbours.
+
+use super::Classifier;
+use super::data::{Kind, Part, Shard};
+use folkmoot_learning::{Batch, Csr, Tape};
+
+/// What nodes bring to a network, row-major of shape `(n_nodes, n_features)`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Brings {
+    /// Their features.
+    Features(Vec<f32>),
+    /// What a graph convolution sums over their neighbours, so that its first layer need not; its second propagates as ever.
+    Sums(Vec<f32>),
+}
+
+impl Shard {
+    /// The features of its nodes of one graph, row-major of shape `(n_nodes, n_features)`; none where it holds whole graphs.
+    pub fn node_features(&self) -> &[f32] {
+        match self.kind() {
+            Kind::Graphs { .. } => &[],
+            Kind::Nodes { batch, .. } => batch.rows(),
+        }
+    }
+}
+
+impl Classifier {
+    /// What a model says of all nodes of a shard, of shape `(n_nodes, n_classes)`, without dropout; of whole graphs, what it says of those that train.
+    ///
+    /// # Panics
+    ///
+    /// If the parameters are those of another network.
+    pub fn logits(&self, shard: &Shard, parameters: &[f32]) -> Vec<f32> {
+        Tape::with_own(|tape| {
+            tape.load(self.network.layout(), parameters);
+            let logits = self.network.logits(tape, shard.view(Part::Train).batch, None);
+            tape.value(logits).to_vec()
+        })
+    }
+
+    /// A shard of nodes with others behind them, which are in no part: all propagate by `matrix`, and bring this.
+    ///
+    /// # Panics
+    ///
+    /// If the shard holds whole graphs, `matrix` is not square or smaller than the shard, or what nodes bring has another shape.
+    pub fn extended(&self, shard: &Shard, matrix: &Csr, brings: Brings) -> Shard {
+        let Kind::Nodes {
+            client,
+            labels,
+            masks,
+            train,
+            ..
+        } = shard.kind()
+        else {
+            panic!("whole graphs have no nodes behind them");
+        };
+        let n = matrix.n_rows();
+        assert!(n >= labels.len(), "a shard keeps its nodes");
+        let batch = match brings {
+            Brings::Sums(sums) => Batch::of_sums(matrix, self.network.n_features(), sums),
+            Brings::Features(features) => {
+                let mut batch = Batch::new(self.network.n_features());
+                batch.push(matrix, &features);
+                match self.network.begins_with_sums() {
+                    true => batch.keep_neighbour_sums(),
+                    false => batch.keep_nonzeros(),
+                }
+                batch
+            }
+        };
+        let mut labels = labels.clone();
+        labels.resize(n, 0);
+        let mut masks = masks.clone();
+        masks.iter_mut().for_each(|mask| mask.resize(n, false));
+        Shard::new(Kind::Nodes {
+            client: *client,
+            batch: Box::new(batch),
+            labels,
+            masks,
+            train: train.clone(),
+        })
+    }
+}

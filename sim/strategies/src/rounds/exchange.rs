@@ -1,0 +1,119 @@
+//! An exchange before training: clients and the server tell each other what training needs, once, in a first round that trains nothing.
+//!
+//! | exchange | direction | payload | bytes |
+//! |---|---|---|---|
+//! | `opening` | downlink, to all clients | nothing | 0 |
+//! | [`Told`](super::RoundStrategy::Told), by its name | uplink, downlink, peer | what the task makes of it | its own |
+//! | `ready` | uplink | nothing: the client has all that it needs | 0 |
+//!
+//! A client owes the server one message for the opening and one for each answer of the server's: what it tells, or that it is ready. What comes from
+//! other clients it is not asked for by the server, and it may come before the opening does; a client that waits for others says that it is ready when
+//! they have told it all. Once everybody has spoken, or the deadline has come, or nothing is under way any more, the server answers those whom
+//! the task names, and gathers again; when nobody has told it anything more, the round ends. A client that hears of it later keeps what it has,
+//! which may be nothing: what it trains on then is the task's to say.
+//!
+//! Under secure aggregation the statistics of the clients are added up first, masked as an update is, and the server answers knowing the sums;
+//! without it a task that exchanges is asked for no statistics.
+
+use super::RoundStrategy;
+use super::server::Turn;
+use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// What a client hears in an exchange.
+#[derive(Clone, Debug)]
+pub enum Heard<T> {
+    /// That it begins.
+    Opening,
+    /// An answer of the server's.
+    Server(T),
+    /// What another client tells.
+    Client(ClientId, T),
+}
+
+/// What a client says then.
+#[derive(Clone, Debug)]
+pub struct Says<T, K> {
+    /// What it keeps from now on; with `None` what it has.
+    pub kept: Option<K>,
+    /// To other clients.
+    pub to_clients: Vec<(ClientId, T)>,
+    /// To the server.
+    pub to_server: Option<T>,
+    /// Whether it has all that it needs; it says so once.
+    pub is_ready: bool,
+}
+
+impl<T, K> Says<T, K> {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        Says {
+            kept: None,
+            to_clients: Vec::new(),
+            to_server: None,
+            is_ready: false,
+        }
+    }
+
+    /// That it needs nothing more.
+    pub fn ready() -> Self {
+        Says {
+            is_ready: true,
+            ..Says::nothing()
+        }
+    }
+}
+
+/// What the server has heard when it answers.
+#[derive(Clone, Debug)]
+pub enum Gathered<T> {
+    /// What clients have told since it last answered, in their ascending order.
+    Each(Vec<(ClientId, T)>),
+    /// Under secure aggregation, what their statistics come to.
+    Sums(Vec<f64>),
+}
+
+/// What has come of an exchange so far.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Gathering<T> {
+    told: Vec<(ClientId, T)>,
+    n_ready: u64,
+}
+
+impl<T> Default for Gathering<T> {
+    fn default() -> Self {
+        Gathering {
+            told: Vec::new(),
+            n_ready: 0,
+        }
+    }
+}
+
+impl<T> Gathering<T> {
+    pub(super) fn told(&mut self, client: ClientId, told: T) {
+        self.told.push((client, told));
+    }
+
+    pub(super) fn ready(&mut self) {
+        self.n_ready += 1;
+    }
+
+    /// How many clients have all that they need.
+    pub(super) fn n_ready(&self) -> u64 {
+        self.n_ready
+    }
+
+    /// Answers what was told; so many are due then, if any.
+    pub(super) fn answer<R: RoundStrategy<Told = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R>,
+    ) -> Result<Option<u64>, StrategyError> {
+        if self.told.is_empty() {
+            return Ok(None);
+        }
+        let mut told = std::mem::take(&mut self.told);
+        told.sort_by_key(|(client, _)| *client);
+        let n = turn.answer(Gathered::Each(told))?;
+        Ok((n > 0).then_some(n))
+    }
+}

@@ -1,0 +1,107 @@
+//! What FedGCN is worth, what its exchange sends and what that gives away.
+
+use super::FedGcn;
+use super::theory::Counts;
+use folkmoot_engine::prelude::*;
+use folkmoot_strategies::classifier::Accuracy;
+use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
+
+const YAO: &str = "Yao et al., NeurIPS 2023";
+
+/// Of the exchange.
+pub(super) const TERMS: &[Term] = &[
+    Term::new(
+        "exchange_bytes",
+        "Bytes exchanged before training",
+        Unit::Bytes,
+        "Bytes of payload sent in the first round, which exchanges and trains nothing; beside them what its formula says.",
+        YAO,
+    )
+    .from(0.0)
+    .lower(),
+    count("cut_edges", "Cut edges", "Edges between nodes of two clients.", ""),
+    count(
+        "one_hop_rows",
+        "Rows of one hop",
+        "Over all nodes, the clients that hold a neighbour of it: shares of sums, as the paper's code counts them.",
+        YAO,
+    ),
+    count(
+        "two_hop_rows",
+        "Rows of two hops",
+        "Rows of one hop, and over clients the nodes of others that each borders on.",
+        YAO,
+    ),
+    count(
+        "shown_to_server",
+        "Nodes shown to the server",
+        "Nodes whose features the server can read: a share of a sum in which a client has this node alone, or what it is sent as it is.",
+        "",
+    )
+    .lower(),
+    count(
+        "shown_to_clients",
+        "Nodes shown to clients",
+        "Nodes whose features another client can tell from the sums it gets less what it holds itself, or is sent as they are.",
+        "",
+    )
+    .lower(),
+    count(
+        "unanswered_clients",
+        "Clients without an answer",
+        "Clients that never got all of the exchange, and train on their cut graph.",
+        "",
+    )
+    .lower(),
+];
+
+const fn count(name: &'static str, words: &'static str, about: &'static str, source: &'static str) -> Term {
+    Term::new(name, words, Unit::Number, about, source).from(0.0)
+}
+
+/// Scores of the server's model on what clients know after the exchange, and what that came to.
+pub(super) struct Worth {
+    pub(super) accuracy: Accuracy,
+    pub(super) counts: Counts,
+}
+
+impl RoundStudy<FedGcn> for Worth {
+    fn after_round(&self, task: &FedGcn, round: Round, parameters: &[f32], sheet: &mut Sheet) {
+        self.accuracy.after_round(task, round, parameters, sheet);
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
+        self.accuracy.at_end(end, sheet);
+        let (plan, counts) = (&end.task.plan, &self.counts);
+        let n_clients = end.task.n_clients;
+        sheet.number("cut_edges", counts.cut_edges as f64);
+        sheet.number("one_hop_rows", counts.one_hop as f64);
+        sheet.number("two_hop_rows", counts.two_hop as f64);
+        sheet.number("shown_to_server", counts.shown_to_server(plan) as f64);
+        sheet.number("shown_to_clients", counts.shown_to_clients(plan) as f64);
+        let rows = end
+            .run
+            .ledger
+            .rows()
+            .filter(|(_, round, ..)| plan.hops > 0 && *round == Round(0));
+        let bytes: u64 = rows.map(|(.., cell)| cell.payload_bytes).sum();
+        sheet.number("exchange_bytes", bytes as f64);
+        sheet.reference(
+            "exchange_bytes",
+            "theory",
+            counts.bytes(plan, u64::from(n_clients)) as f64,
+        );
+        let is_told = |client: &u32| end.kept(ClientId(*client)).is_some_and(|kept| kept.is_told());
+        let missing = if plan.hops == 0 {
+            0
+        } else {
+            (0..n_clients).filter(|id| !is_told(id)).count()
+        };
+        sheet.number("unanswered_clients", missing as f64);
+        if missing > 0 {
+            sheet.warn(format!(
+                "{missing} of {n_clients} clients never got all of the exchange and train on their cut graph; scores are those of clients that did"
+            ));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Methods for one graph that is cut among clients: each holds some nodes, and what lies between the nodes of two is lost to both
+//! unless they speak of it.
+//!
+//! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated averaging.
+//!
+//! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom.
+
+mod cut;
+pub mod fed_gcn;
+
+pub use cut::{Cut, Part};
