@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 13] = [
+const CARDS: [(&str, &[&str]); 14] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
