@@ -379,6 +379,7 @@ fn every_crate_denies_what_the_workspace_denies() {
         "sim/scores",
         "sim/similarity",
         "sim/strategies",
+        "sim/subgraphs",
         ".",
     ] {
         let text = fs::read_to_string(root().join(dir).join("Cargo.toml")).unwrap();
