@@ -22,20 +22,22 @@
 //! meet. A card's `cohort` and `deadline` mean nothing here.
 
 mod chain;
+mod message;
+mod params;
 mod study;
 pub mod theory;
 
 pub use chain::{Chain, Importance, Jumps, any_neighbour};
+pub use message::{Peer, Seen, Up};
+pub use params::{Noise, Params, Then, Visits};
 
 use folkmoot_draws::bernoulli;
-use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Graph, measures};
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
-use folkmoot_strategies::classifier::{self, Classifier, Handed, Inputs, Model, Shard, Split, Training};
-use folkmoot_strategies::gossip::Topology;
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source};
+use folkmoot_strategies::classifier::{self, Classifier, Handed, Shard, Training};
+use folkmoot_strategies::settings::{Settings, Shared, Source};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -47,106 +49,6 @@ const JUMP: Purpose = Purpose(*b"wk-jump ");
 const LOCAL: Purpose = Purpose(*b"wk-local");
 const IDLE: Purpose = Purpose(*b"wk-idle ");
 const GRADIENT: Channel = Channel::new(0, Purpose(*b"wk-noise"));
-
-/// The parameters of [`WalkSgd`].
-#[part(
-    name = "WalkSgd",
-    about = "a model that walks from client to client along links, without a server (random-walk SGD)",
-    rules
-)]
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Who speaks with whom; one graph for the whole run.
-    pub topology: Chosen<dyn Topology>,
-    /// Where a walk goes next.
-    pub chain: Chain,
-    /// Jumps; none where it is left out.
-    pub jumps: Option<Jumps>,
-    /// Count a gradient `1 / (n π_v)`, so that on average all clients count alike; otherwise 1.
-    #[part(default = true)]
-    pub weigh: bool,
-    /// Walks.
-    #[part(default = 1, in = 1..=65_535)]
-    pub tokens: u32,
-    /// Steps of each.
-    #[part(default = 1_000, in = 1..=100_000_000)]
-    pub steps: u32,
-    /// The network.
-    pub model: Model,
-    /// What nodes bring with them.
-    pub inputs: Inputs,
-    /// Who trains, validates and tests.
-    pub split: Split,
-    /// The learning rate.
-    #[part(default = 0.05, above = 0, f32)]
-    pub rate: f64,
-    /// Noise on every gradient; none where it is left out.
-    pub noise: Option<Noise>,
-    /// How many gradients a client gives at most, and what it does then; any number where it is left out.
-    pub visits: Option<Visits>,
-    /// How long a sender waits until it takes a client for away and draws another way.
-    #[part(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
-    pub timeout_s: f64,
-    /// Models are looked at after every so many steps, and after the last.
-    #[part(default = 100, in = 1..=100_000_000)]
-    pub report_every: u32,
-}
-
-/// Normal noise on a clipped gradient.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// The greatest length of a gradient; a longer one is scaled down to it.
-    #[part(default = 0.4, above = 0, in = 1e-9..=1e9)]
-    pub clip: f64,
-    /// The standard deviation of the noise on each number, over `clip`.
-    #[part(default = 1.0, in = 1e-6..=1e9)]
-    pub multiplier: f64,
-    /// The delta that a gradient's epsilon is stated at.
-    #[part(default = 1e-6, above = 0, below = 1)]
-    pub delta: f64,
-}
-
-/// How many gradients a client gives.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Visits {
-    /// At most.
-    #[part(default = 10, in = 1..=1_000_000_000)]
-    pub most: u32,
-    /// What it does when it is visited again.
-    pub then: Then,
-}
-
-/// What a client does that has given all its gradients.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// It adds noise alone, so that nobody sees the difference.
-    #[default]
-    Noise,
-    /// It hands the token on as it is.
-    Nothing,
-    /// It ends the walk.
-    Stop,
-}
-
-impl Params {
-    fn rules(&self, rules: &mut Rules) {
-        let adds_noise = self.visits.is_some_and(|visits| visits.then == Then::Noise);
-        let rule = "must not be Noise without noise, which there is none to add of; set noise: (), or then: Nothing";
-        rules.require(!adds_noise || self.noise.is_some(), "visits.then", rule);
-    }
-
-    /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
-    pub fn runs(self) -> Box<dyn Runs> {
-        folkmoot_strategies::settings::runs(self)
-    }
-
-    fn n_reports(&self) -> u32 {
-        self.steps.div_ceil(self.report_every)
-    }
-}
 
 /// What everybody knows before a run.
 #[derive(Clone, Debug, Serialize)]
@@ -278,52 +180,6 @@ struct Token {
     jump: u32,
     #[serde(with = "shared")]
     model: Arc<[f32]>,
-}
-
-messages! {
-    /// From client to client.
-    pub enum Peer {
-        /// The model on its walk: its steps so far, which walk it is (the higher half) with the hops that are left of a jump (the lower), and the weights.
-        0, "walk", "token" => Token(step: u32, walk_and_jump: u32, weights: Arc<[f32]>),
-    }
-}
-
-messages! {
-    /// To whoever measures.
-    pub enum Up {
-        /// How far a walk has come; its model is held up to be looked at, which counts no byte.
-        1, "measurement", "report" => Report(report: Counted<Seen>),
-    }
-}
-
-/// A walk as it is seen: which, its steps, whether it has ended, and its model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
-    id: u32,
-    step: u32,
-    is_over: bool,
-    #[serde(with = "shared")]
-    model: Arc<[f32]>,
-}
-
-impl Payload for Seen {
-    fn encoded_len(&self) -> usize {
-        12 + self.model.encoded_len()
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        put_u32s(out, &[self.id, self.step, u32::from(self.is_over)]);
-        self.model.encode(out);
-    }
-
-    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        Ok(Seen {
-            id: reader.u32()?,
-            step: reader.u32()?,
-            is_over: reader.u32()? != 0,
-            model: Arc::decode(reader)?,
-        })
-    }
 }
 
 /// A step, as data.
