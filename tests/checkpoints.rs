@@ -195,6 +195,22 @@ fn stopping_changes_nothing_of_users_of_one_node() {
 }
 
 #[test]
+fn stopping_changes_nothing_of_walks() {
+    let rough = |more: &[&'static str]| {
+        let world = [
+            "strategy.steps=60",
+            "strategy.report_every=20",
+            "strategy.tokens=3",
+            "availability=Bernoulli(online_prob: 0.8)",
+            "network=Links(peer: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
+        ];
+        [&world, more].concat()
+    };
+    stopping_changes_nothing("walk-sgd/small", &rough(&["strategy.noise=()"]), false);
+    stopping_changes_nothing("walk-sgd/small", &rough(&["strategy.jumps=(prob: 0.5)"]), true);
+}
+
+#[test]
 fn stopping_changes_nothing_of_rounds() {
     let rough = |more: &[&'static str]| [&["strategy.protocol.rounds=4"], &COMING_AND_GOING[..], more].concat();
     stopping_changes_nothing("fed-avg/small", &rough(&[]), false);

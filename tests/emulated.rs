@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 14] = [
+const CARDS: [(&str, &[&str]); 16] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -85,6 +85,17 @@ const CARDS: [(&str, &[&str]); 14] = [
             "strategy.labels=LabelResponse()",
             "strategy.loss=Drop",
             "strategy.edges=Blink(graph: Soft)",
+        ],
+    ),
+    (
+        "walk-sgd/small",
+        &[
+            "strategy.steps=20",
+            "strategy.report_every=10",
+            FEW_GRAPHS,
+            "partition.n_clients=4",
+            "strategy.noise=()",
+            "strategy.jumps=()",
         ],
     ),
     ("fgcl/small", &["strategy.protocol.rounds=1", FEW_GRAPHS]),

@@ -10,6 +10,13 @@ const RUNS: &[&[&str]] = &[
     &["scaffold/small", "strategy.protocol.rounds=3"],
     &["gossip/small", "strategy.rounds=3"],
     &[
+        "walk-sgd/small",
+        "strategy.steps=400",
+        "strategy.chain=MaxDegree",
+        "strategy.noise=()",
+        "strategy.visits=(most: 2)",
+    ],
+    &[
         "users/small",
         "dataset.n_nodes=80",
         "strategy.training.epochs=5",

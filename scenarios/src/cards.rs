@@ -133,6 +133,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "users/edges-facebook",
     "users/features-cora",
     "users/small",
+    "walk-sgd/cora",
+    "walk-sgd/small",
 ];
 
 /// A card by the path of a file or the name of one of `shipped`, and what to call it.

@@ -134,6 +134,7 @@ impl Registry {
         self.add_strategy(gossip::Params::runs)?;
         self.add_strategy(folkmoot_users::Params::runs)?;
         self.add_strategy(fed_gcn::Params::runs)?;
+        self.add_strategy(folkmoot_users::walk_sgd::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;
         self.add_strategy(ppgm::Params::runs)?;

@@ -52,7 +52,8 @@ pub(crate) fn links(
     for (name, area) in &areas {
         sheet.number_if(format!("link_{name}_auc"), *area);
     }
-    sheet.number_if("link_auc", areas.last().and_then(|(_, area)| *area));
+    let strongest = areas.iter().filter_map(|(_, area)| *area).max_by(f64::total_cmp);
+    sheet.number_if("link_auc", strongest);
     let alike: Vec<f64> = pairs
         .iter()
         .map(|&(i, j)| cosine(&rows[i as usize], &rows[j as usize]))

@@ -92,7 +92,7 @@ pub trait EdgeRelease: Send + Sync {
     /// When a report cannot be read.
     fn links(&self, reports: Reports<'_>) -> Result<Links, StrategyError>;
 
-    /// What an attacker who has the reports says for each pair, one entry for each kind of attacker; the last, who reads most, speaks for all.
+    /// What an attacker who has the reports says for each pair, one entry for each kind of attacker; the strongest speaks for all.
     ///
     /// # Errors
     ///

@@ -94,38 +94,38 @@ pub(crate) const TERMS: &[Term] = &[
     attack(
         "link_auc",
         "Link recovery AUC",
-        "Probability that the strongest attacker on the server's reports ranks an edge above a pair that is none.",
+        "Attack: probability that the strongest attacker on the server's reports ranks an edge above a pair that is none.",
     ),
     attack(
         "link_lists_auc",
         "Link recovery AUC by lists",
-        "The same by how many of a pair have named the other.",
+        "Attack: probability that an edge ranks above a pair that is none by how many of a pair have named the other.",
     ),
     attack(
         "link_posterior_auc",
         "Link recovery AUC by posterior",
-        "The same by Bayes' rule, with a prior from degrees.",
+        "Attack: probability that an edge ranks above a pair that is none by Bayes' rule, with a prior from degrees.",
     ),
     attack(
         "link_features_auc",
         "Link recovery AUC by features",
-        "The same by how alike two users are in what they told of their features: no edge is read.",
+        "Attack: probability that an edge ranks above a pair that is none by how alike two users are in what they told of their features: no edge is read.",
     ),
     attack(
         "feature_own_auc",
         "Feature inference AUC by own report",
-        "Probability that a user who has a feature ranks above one who has not, by its own report.",
+        "Attack: probability that a user who has a feature ranks above one who has not, by its own report.",
     ),
     attack(
         "feature_near_auc",
         "Feature inference AUC by neighbours",
-        "The same by the reports of its neighbours in the graph that the server holds.",
+        "Attack: probability that a user who has a feature ranks above one who has not, by the reports of its neighbours in the graph that the server holds.",
     ),
     Term::new(
         "label_told_accuracy",
         "Classes as they were told",
         Unit::Share,
-        "Share of the users who told their class for whom that was the true one.",
+        "Attack: share of the users who told their class for whom that was the true one.",
         "",
     )
     .attack(),
@@ -133,7 +133,7 @@ pub(crate) const TERMS: &[Term] = &[
         "label_guess_accuracy",
         "Classes guessed",
         Unit::Share,
-        "The same for who weighs what was told with what the network predicts.",
+        "Attack: share of the users who told their class whose class is guessed by who weighs what was told with what the network predicts.",
         "",
     )
     .attack(),

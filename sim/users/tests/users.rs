@@ -3,6 +3,8 @@
 
 #[path = "users/own_shard.rs"]
 mod own_shard;
+#[path = "users/walks.rs"]
+mod walks;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;

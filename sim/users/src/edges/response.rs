@@ -57,6 +57,27 @@ impl EdgeResponse {
     }
 }
 
+/// Degrees under noise of standard deviation `scale`, each moved to the mean by the share of their variance that is noise: where noise is wider than what
+/// differs, a prior of what was told would mislead whoever believes it.
+fn shrunk(noisy: &[f64], scale: f64) -> Vec<f64> {
+    let n = noisy.len() as f64;
+    let mean = noisy.iter().sum::<f64>() / n;
+    let variance = noisy
+        .iter()
+        .map(|degree| (degree - mean) * (degree - mean))
+        .sum::<f64>()
+        / n;
+    let kept = if variance > 0.0 {
+        (1.0 - scale * scale / variance).max(0.0)
+    } else {
+        0.0
+    };
+    noisy
+        .iter()
+        .map(|degree| (mean + kept * (degree - mean)).max(1.0))
+        .collect()
+}
+
 /// The lists both ways: whoever is named by somebody names it.
 pub(super) fn mirrored(lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); lists.len()];
@@ -118,10 +139,11 @@ impl EdgeRelease for EdgeResponse {
             n_named_by_all[other as usize] += 1;
         }
         let share = f64::from(self.n_lists());
-        let degree = |named: &usize| Some(unbiased(*named, self.n_lists() * (n - 1), flip) / share);
-        let degrees: Vec<Option<f64>> = n_named_by_all.iter().map(degree).collect();
-        let scale = (f64::from(n) * flip * (1.0 - flip)).sqrt() / (1.0 - 2.0 * flip);
-        let prior = Prior::new(&degrees, scale);
+        let degree = |named: &usize| unbiased(*named, self.n_lists() * (n - 1), flip) / share;
+        let noisy: Vec<f64> = n_named_by_all.iter().map(degree).collect();
+        let scale = (f64::from(n - 1) * flip * (1.0 - flip) / share).sqrt() / (1.0 - 2.0 * flip);
+        let degrees: Vec<Option<f64>> = shrunk(&noisy, scale).into_iter().map(Some).collect();
+        let prior = Prior::new(&degrees, 0.0);
         let score = |&(i, j): &(u32, u32)| {
             let (before, named) = (prior.of_users(i, j), n_named(&told, (i, j)));
             match self.lists {

@@ -1,0 +1,249 @@
+//! Where a walk goes next: chains over the links of clients, what they visit in the long run, and jumps.
+
+use folkmoot_draws::{SimRng, bernoulli, index, unit};
+use folkmoot_graphs::Graph;
+use folkmoot_parts::part;
+
+/// How a walk chooses its next client.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Chain {
+    /// To a neighbour with `1 / (1 + max(d_u, d_v))`, `d` being numbers of neighbours, and stays otherwise: in the long run everybody is visited alike.
+    #[default]
+    MaxDegree,
+    /// Proposes a neighbour, each alike, and goes there with `min(1, d_u π_v / (d_v π_u))` (Metropolis-Hastings): in the long run clients are visited in
+    /// proportion to their importance `π`.
+    Metropolis {
+        /// How important clients are.
+        importance: Importance,
+    },
+}
+
+/// How important clients are, which everybody knows.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Importance {
+    /// All alike.
+    #[default]
+    Uniform,
+    /// By the number of neighbours.
+    Degree,
+    /// A few are more important than all others.
+    Few {
+        /// Every so many clients one is, from client 0 on.
+        #[part(default = 10, in = 2..=1_000_000)]
+        every: u32,
+        /// So many times as much as another.
+        #[part(default = 100.0, in = 1e-6..=1e6)]
+        factor: f64,
+    },
+}
+
+/// Jumps, which free a walk from where it would stay: so many hops to neighbours, each alike, without a step of learning in between.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jumps {
+    /// The probability that a walk jumps, p_J.
+    #[part(default = 0.1, in = 0..=1)]
+    pub prob: f64,
+    /// The probability that a jump ends after a hop, p_d: hops are geometric.
+    #[part(default = 0.5, above = 0, at_most = 1)]
+    pub end_prob: f64,
+    /// Hops of a jump at most.
+    #[part(default = 10, in = 1..=65_535)]
+    pub most: u32,
+}
+
+impl Jumps {
+    /// How many hops a jump takes, in 1..=most: by the geometric law that is cut off there.
+    pub fn hops(&self, rng: &mut SimRng) -> u32 {
+        let stay = 1.0 - self.end_prob;
+        if stay <= 0.0 {
+            return 1;
+        }
+        // P(R > r) = (stay^r − stay^most) / (1 − stay^most).
+        let rest = libm::pow(stay, f64::from(self.most));
+        let above = rest + (1.0 - unit(rng)) * (1.0 - rest);
+        let hops = (libm::log(above) / libm::log(stay)).ceil();
+        // The cast of what is below 0 gives 0.
+        (hops as u32).clamp(1, self.most)
+    }
+}
+
+impl Importance {
+    fn of(self, graph: &Graph, client: u32) -> f64 {
+        match self {
+            Importance::Uniform => 1.0,
+            Importance::Degree => graph.degree(client) as f64,
+            Importance::Few { every, factor } if client.is_multiple_of(every) => factor,
+            Importance::Few { .. } => 1.0,
+        }
+    }
+}
+
+impl Chain {
+    /// How likely a walk at `u` goes to its neighbour `v`.
+    pub fn step_probability(self, graph: &Graph, u: u32, v: u32) -> f64 {
+        let [of_u, of_v] = [u, v].map(|client| graph.degree(client) as f64);
+        match self {
+            Chain::MaxDegree => 1.0 / (1.0 + of_u.max(of_v)),
+            Chain::Metropolis { importance } => {
+                let [u, v] = [u, v].map(|client| importance.of(graph, client));
+                // One product on both sides of the balance, so that both have the same bits.
+                (v / of_v).min(u / of_u) / u
+            }
+        }
+    }
+
+    /// The share of steps that each client is visited in in the long run.
+    pub fn stationary(self, graph: &Graph) -> Vec<f64> {
+        let weight = |client: u32| match self {
+            Chain::MaxDegree => 1.0,
+            Chain::Metropolis { importance } => importance.of(graph, client),
+        };
+        let weights: Vec<f64> = (0..graph.n_nodes() as u32).map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / sum).collect()
+    }
+
+    /// Where a walk at `u` goes; itself, if it stays.
+    ///
+    /// # Determinism
+    ///
+    /// Draws one number for the neighbour, and for Metropolis-Hastings a second one for whether it goes there.
+    pub fn next(self, graph: &Graph, u: u32, rng: &mut SimRng) -> u32 {
+        let neighbours = graph.neighbours(u);
+        if neighbours.is_empty() {
+            return u;
+        }
+        match self {
+            Chain::MaxDegree => {
+                let mut left = unit(rng);
+                for &v in neighbours {
+                    left -= self.step_probability(graph, u, v);
+                    if left < 0.0 {
+                        return v;
+                    }
+                }
+                u
+            }
+            Chain::Metropolis { .. } => {
+                let v = neighbours[index(rng, neighbours.len())];
+                let accepts = self.step_probability(graph, u, v) * neighbours.len() as f64;
+                if bernoulli(rng, accepts.min(1.0)) { v } else { u }
+            }
+        }
+    }
+}
+
+/// A neighbour of `u`, each alike; itself where it has none.
+pub fn any_neighbour(graph: &Graph, u: u32, rng: &mut SimRng) -> u32 {
+    match graph.neighbours(u) {
+        [] => u,
+        neighbours => neighbours[index(rng, neighbours.len())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_draws::SeedableRng;
+
+    fn path() -> Graph {
+        Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)], false).unwrap()
+    }
+
+    fn uneven() -> Graph {
+        Graph::from_edges(6, &[(0, 1), (0, 2), (0, 3), (0, 4), (4, 5), (1, 2)], false).unwrap()
+    }
+
+    const FEW: Chain = Chain::Metropolis {
+        importance: Importance::Few { every: 3, factor: 7.0 },
+    };
+    const ALL: [Chain; 4] = [
+        Chain::MaxDegree,
+        Chain::Metropolis {
+            importance: Importance::Uniform,
+        },
+        Chain::Metropolis {
+            importance: Importance::Degree,
+        },
+        FEW,
+    ];
+
+    /// A path of four: a third along each link, and two thirds or a third to stay.
+    #[test]
+    fn a_path_has_the_weights_of_a_hand() {
+        let graph = path();
+        let third = 1.0 / 3.0;
+        for (u, v) in graph.arcs() {
+            assert_eq!(Chain::MaxDegree.step_probability(&graph, u, v), third);
+        }
+        let stays = |u: u32| 1.0 - graph.neighbours(u).len() as f64 * third;
+        assert!((stays(0) - 2.0 / 3.0).abs() < 1e-15 && (stays(1) - third).abs() < 1e-15);
+    }
+
+    /// `π_u P_uv = π_v P_vu` to the last bit but one, rows leave something or nothing to stay, and what is visited alike has a symmetric matrix.
+    #[test]
+    fn chains_are_in_detailed_balance() {
+        for graph in [path(), uneven()] {
+            for chain in ALL {
+                let pi = chain.stationary(&graph);
+                assert!((pi.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                for (u, v) in graph.arcs() {
+                    let [there, back] =
+                        [(u, v), (v, u)].map(|(u, v)| pi[u as usize] * chain.step_probability(&graph, u, v));
+                    assert!((there - back).abs() <= 2.0 * f64::EPSILON * there, "{chain:?} {u} {v}");
+                }
+                for u in 0..graph.n_nodes() as u32 {
+                    let leaves: f64 = graph
+                        .neighbours(u)
+                        .iter()
+                        .map(|&v| chain.step_probability(&graph, u, v))
+                        .sum();
+                    assert!(leaves <= 1.0 + 1e-12, "{chain:?} {u}: {leaves}");
+                }
+            }
+        }
+    }
+
+    /// Steps have the stated probabilities, within 4 standard errors.
+    #[test]
+    fn walks_step_as_they_should() {
+        let (graph, n) = (uneven(), 40_000);
+        for chain in ALL {
+            for u in [0, 4, 5] {
+                let mut rng = SimRng::seed_from_u64(u64::from(u));
+                let mut counts = [0.0; 6];
+                (0..n).for_each(|_| counts[chain.next(&graph, u, &mut rng) as usize] += 1.0);
+                for &v in graph.neighbours(u) {
+                    let p = chain.step_probability(&graph, u, v);
+                    let error = (p * (1.0 - p) / f64::from(n)).sqrt();
+                    assert!(
+                        (counts[v as usize] / f64::from(n) - p).abs() < 4.0 * error + 1e-12,
+                        "{chain:?} {u} {v}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Hops of a jump follow the geometric law that is cut off, within 4 standard errors.
+    #[test]
+    fn jumps_are_as_long_as_they_should_be() {
+        let jumps = Jumps {
+            prob: 1.0,
+            end_prob: 0.3,
+            most: 4,
+        };
+        let (mut counts, mut rng) = ([0.0; 5], SimRng::seed_from_u64(2));
+        (0..40_000).for_each(|_| counts[jumps.hops(&mut rng) as usize] += 1.0);
+        let laws = [0.3, 0.21, 0.147, 0.1029].map(|p| p / (1.0 - 0.7_f64.powi(4)));
+        for (hops, p) in (1..).zip(laws) {
+            let error = (p * (1.0 - p) / 40_000.0_f64).sqrt();
+            assert!((counts[hops] / 40_000.0 - p).abs() < 4.0 * error, "{hops}: {counts:?}");
+        }
+        let certain = Jumps { end_prob: 1.0, ..jumps };
+        assert_eq!(certain.hops(&mut rng), 1);
+    }
+}

@@ -1,0 +1,107 @@
+//! The settings of a [`WalkSgd`](super::WalkSgd), as a card writes them.
+
+use super::{Chain, Jumps};
+use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::classifier::{Inputs, Model, Split};
+use folkmoot_strategies::gossip::Topology;
+use folkmoot_strategies::settings::Runs;
+
+/// The parameters of [`WalkSgd`](super::WalkSgd).
+#[part(
+    name = "WalkSgd",
+    about = "a model that walks from client to client along links, without a server (random-walk SGD)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Who speaks with whom; one graph for the whole run.
+    pub topology: Chosen<dyn Topology>,
+    /// Where a walk goes next.
+    pub chain: Chain,
+    /// Jumps; none where it is left out.
+    pub jumps: Option<Jumps>,
+    /// Count a gradient `1 / (n π_v)`, so that on average all clients count alike; otherwise 1.
+    #[part(default = true)]
+    pub weigh: bool,
+    /// Walks.
+    #[part(default = 1, in = 1..=65_535)]
+    pub tokens: u32,
+    /// Steps of each.
+    #[part(default = 1_000, in = 1..=100_000_000)]
+    pub steps: u32,
+    /// The network.
+    pub model: Model,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// The learning rate.
+    #[part(default = 0.05, above = 0, f32)]
+    pub rate: f64,
+    /// Noise on every gradient; none where it is left out.
+    pub noise: Option<Noise>,
+    /// How many gradients a client gives at most, and what it does then; any number where it is left out.
+    pub visits: Option<Visits>,
+    /// How long a sender waits until it takes a client for away and draws another way.
+    #[part(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
+    pub timeout_s: f64,
+    /// Models are looked at after every so many steps, and after the last.
+    #[part(default = 100, in = 1..=100_000_000)]
+    pub report_every: u32,
+}
+
+/// Normal noise on a clipped gradient.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// The greatest length of a gradient; a longer one is scaled down to it.
+    #[part(default = 0.4, above = 0, in = 1e-9..=1e9)]
+    pub clip: f64,
+    /// The standard deviation of the noise on each number, over `clip`.
+    #[part(default = 1.0, in = 1e-6..=1e9)]
+    pub multiplier: f64,
+    /// The delta that a gradient's epsilon is stated at.
+    #[part(default = 1e-6, above = 0, below = 1)]
+    pub delta: f64,
+}
+
+/// How many gradients a client gives.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visits {
+    /// At most.
+    #[part(default = 10, in = 1..=1_000_000_000)]
+    pub most: u32,
+    /// What it does when it is visited again.
+    pub then: Then,
+}
+
+/// What a client does that has given all its gradients.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It adds noise alone, so that nobody sees the difference.
+    #[default]
+    Noise,
+    /// It hands the token on as it is.
+    Nothing,
+    /// It ends the walk.
+    Stop,
+}
+
+impl Params {
+    fn rules(&self, rules: &mut Rules) {
+        let adds_noise = self.visits.is_some_and(|visits| visits.then == Then::Noise);
+        let rule = "must not be Noise without noise, which there is none to add of; set noise: (), or then: Nothing";
+        rules.require(!adds_noise || self.noise.is_some(), "visits.then", rule);
+    }
+
+    /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
+    pub fn runs(self) -> Box<dyn Runs> {
+        folkmoot_strategies::settings::runs(self)
+    }
+
+    pub(super) fn n_reports(&self) -> u32 {
+        self.steps.div_ceil(self.report_every)
+    }
+}

@@ -1,0 +1,151 @@
+//! What walking models are worth, where walks have been, and what theory says they tell clients of each other.
+
+use super::theory::{communicability, epsilon, pairwise_loss};
+use super::{Chain, WalkSgd};
+use folkmoot_engine::prelude::*;
+use folkmoot_strategies::classifier::{Held, Part, Score};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Of more clients the matrix of theory is not made: its work grows with their cube.
+const MAX_CLIENTS: usize = 400;
+
+const CYFFERS: &str = "Cyffers, Bellet & Upadhyay, ICML 2024";
+
+/// Of [`WalkSgd`].
+pub(super) const TERMS: &[Term] = &[
+    Term::new(
+        "visit_distance",
+        "Distance from the visits meant",
+        Unit::Share,
+        "Half the sum over clients of how far the share of steps made there lies from what the chain visits in the long run.",
+        "",
+    )
+    .lower(),
+    Term::new(
+        "longest_stay",
+        "Longest stay",
+        Unit::Count,
+        "The most steps that a walk made at one client without leaving: entrapment, where it is long.",
+        "",
+    )
+    .lower(),
+    Term::new("visited_share", "Clients visited", Unit::Share, "Share of the clients that some walk has made a step at.", "").higher(),
+    Term::new(
+        "near_epsilon",
+        "Epsilon of a neighbour",
+        Unit::Number,
+        "By theory, what a client learns at most of the neighbour that it learns most of, from the models that pass it.",
+        CYFFERS,
+    )
+    .from(0.0)
+    .lower(),
+    Term::new(
+        "pair_epsilon",
+        "Epsilon of a pair",
+        Unit::Number,
+        "The same, the mean over all pairs of clients.",
+        CYFFERS,
+    )
+    .from(0.0)
+    .lower(),
+    Term::new("stays", "Stays", Unit::Count, "Steps after which a walk stayed where it was.", ""),
+    Term::new("jumps", "Jumps", Unit::Count, "Jumps of walks; each is one message or more.", ""),
+    Term::new(
+        "redirected_tokens",
+        "Tokens sent another way",
+        Unit::Count,
+        "Tokens that came back since whoever was to have them was away, or the link lost them.",
+        "",
+    ),
+    Term::new("idle_visits", "Idle visits", Unit::Count, "Steps of clients that had given all their gradients.", ""),
+    Term::new("stopped_tokens", "Walks ended early", Unit::Count, "Walks that a client has ended which had given all its gradients.", "").lower(),
+    Term::new("lost_tokens", "Walks lost", Unit::Count, "Walks whose holder left before it handed them on.", "").lower(),
+];
+
+pub(super) struct Watch(pub(super) Arc<Held>);
+
+impl Watch {
+    /// Where walks have been.
+    fn visits(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
+        let walk = end.strategy;
+        let visits: Vec<u64> = end.clients.iter().map(|(_, client)| client.visits).collect();
+        let all = visits.iter().sum::<u64>().max(1) as f64;
+        let apart = |(n, share): (&u64, &f64)| (*n as f64 / all - share).abs();
+        let distance = visits.iter().zip(&walk.stationary).map(apart).sum::<f64>() / 2.0;
+        sheet.number("visit_distance", distance);
+        let longest = end.clients.iter().map(|(_, client)| client.longest_stay).max();
+        sheet.number("longest_stay", f64::from(longest.unwrap_or(0)));
+        let visited = visits.iter().filter(|n| **n > 0).count();
+        sheet.number("visited_share", visited as f64 / visits.len().max(1) as f64);
+        let mut table = "client,visits,gradients,share_meant\n".to_owned();
+        for ((id, client), share) in end.clients.iter().zip(&walk.stationary) {
+            let _ = writeln!(table, "{},{},{},{share:?}", id.0, client.visits, client.given);
+        }
+        sheet.artifact("visits.csv", table.into_bytes());
+    }
+
+    /// What theory says that models tell clients of each other, for the chain and the noise that it is about.
+    fn theory(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
+        let walk = end.strategy;
+        let (Some(noise), Chain::MaxDegree, None) = (walk.params.noise, walk.params.chain, walk.params.jumps) else {
+            return;
+        };
+        let n = walk.graph.n_nodes();
+        if !(2..=MAX_CLIENTS).contains(&n) || walk.params.tokens > 1 {
+            return;
+        }
+        // Noise in units of the sensitivity, which is twice the clip.
+        let (sigma, steps) = (noise.multiplier / 2.0, f64::from(walk.params.steps));
+        let matrix = communicability(&walk.graph);
+        let of_pair =
+            |u: usize, v: usize| epsilon(pairwise_loss(steps, n as f64, sigma, matrix[u * n + v]), noise.delta);
+        let near = walk
+            .graph
+            .arcs()
+            .map(|(u, v)| of_pair(u as usize, v as usize))
+            .fold(0.0, f64::max);
+        let pairs = (0..n).flat_map(|u| (0..n).filter(move |v| *v != u).map(move |v| (u, v)));
+        let sum: f64 = pairs.map(|(u, v)| of_pair(u, v)).sum();
+        sheet.number("near_epsilon", near);
+        sheet.number("pair_epsilon", sum / (n * (n - 1)) as f64);
+    }
+}
+
+impl Study<WalkSgd> for Watch {
+    fn after_round(&self, ended: &Ended<'_, WalkSgd>, sheet: &mut Sheet) {
+        if ended.setup.dry_run {
+            return;
+        }
+        let mean = ended.server.mean();
+        if mean.iter().any(|x| !x.is_finite()) {
+            return sheet.diverged("a walking model has numbers that are not finite");
+        }
+        Score::write(&ended.strategy.classifier.evaluate(&self.0, &mean), sheet);
+    }
+
+    fn at_end(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
+        let (walk, world) = (end.strategy, end.setup.world);
+        if world.deadline.is_some() {
+            sheet.warn(
+                "deadline_ms means nothing without a server that waits; strategy.timeout_s is how long senders wait",
+            );
+        }
+        if world.cohort.asked(end.clients.len()) < end.clients.len() {
+            sheet.warn("cohort means nothing without a server that asks: all clients took part");
+        }
+        for (name, count) in WalkSgd::COUNTERS.iter().zip(&end.counters) {
+            sheet.number(*name, *count as f64);
+        }
+        self.visits(end, sheet);
+        self.theory(end, sheet);
+        if end.setup.dry_run {
+            return;
+        }
+        Score::conclude(&walk.classifier.evaluate(&self.0, &end.server.mean()), sheet);
+        let n_classes = walk.classifier.network().n_classes();
+        if let Some(majority) = self.0.majority_accuracy(Part::Test, n_classes) {
+            sheet.reference("test_accuracy", "majority_class", majority);
+        }
+    }
+}
