@@ -323,8 +323,8 @@ mod tests {
         assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
-            6,
-            "of FedAvg, Federated, Fgcl, Gossip, GwLdp and Scaffold"
+            8,
+            "of FedAvg, Federated, FedGcn, Fgcl, Gossip, GwLdp, Scaffold and WalkSgd"
         );
     }
 

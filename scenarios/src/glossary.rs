@@ -198,7 +198,10 @@ mod tests {
         };
         assert_eq!(
             (&*term.words, &of[..]),
-            ("Test accuracy", &["FedAvg", "Scaffold", "Federated", "GwLdp"][..])
+            (
+                "Test accuracy",
+                &["FedAvg", "Scaffold", "Federated", "FedGcn", "GwLdp"][..]
+            )
         );
         let stale = Column {
             name: "staleness_mean",

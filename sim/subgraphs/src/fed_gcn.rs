@@ -132,6 +132,8 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<FedGcn>, source: &Source<'_>) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
+        // What each knows after the exchange is made of what others hold.
+        let source = &source.of_all();
         let task = rounds.task();
         let parts = Arc::new(data::parts(task, self.split, source)?);
         let known = replay::shards(task, &parts);

@@ -34,10 +34,11 @@ pub use params::{Noise, Params, Then, Visits};
 use folkmoot_draws::bernoulli;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Graph, measures};
+use folkmoot_metrics::term::{Answering, Scored};
 use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
 use folkmoot_strategies::classifier::{self, Classifier, Handed, Shard, Training};
-use folkmoot_strategies::settings::{Settings, Shared, Source};
+use folkmoot_strategies::settings::{Settings, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -87,8 +88,28 @@ impl Settings for Params {
         &["test_accuracy", "visit_distance", "longest_stay", "payload_bytes"]
     }
 
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
     fn terms() -> Vec<Term> {
-        [study::TERMS, classifier::TERMS].concat()
+        // What is scored is the mean of the models that walk.
+        let of_mean = |term: &Term| Term {
+            about: term
+                .about
+                .replace("the server's model", "the mean of the models that walk")
+                .into(),
+            scored: term.scored.map(|scored| Scored {
+                model: Answering::Mean,
+                ..scored
+            }),
+            ..term.clone()
+        };
+        study::TERMS
+            .iter()
+            .cloned()
+            .chain(classifier::TERMS.iter().map(of_mean))
+            .collect()
     }
 
     fn edge_lists(&self) -> Vec<String> {

@@ -309,8 +309,11 @@ mod tests {
         }
     }
 
-    /// The clusters after a round in which each client, from 0 on, has sent these numbers: a model of two, which was 0, and what it tells.
-    fn after(method: &Gcfl, memory: &mut Vec<f64>, sent: &[Option<Vec<f32>>]) -> (Vec<Vec<u32>>, Vec<(u32, Vec<f64>)>) {
+    /// Clusters, and the row of each client whose model changes.
+    type Outcome = (Vec<Vec<u32>>, Vec<(u32, Vec<f64>)>);
+
+    /// What there is after a round in which each client, from 0 on, has sent these numbers: a model of two, which was 0, and what it tells.
+    fn after(method: &Gcfl, memory: &mut Vec<f64>, sent: &[Option<Vec<f32>>]) -> Outcome {
         let answered = (0..)
             .zip(sent)
             .filter_map(|(client, values)| Some((client, values.as_ref()?)));
@@ -394,7 +397,7 @@ mod tests {
     fn those_whose_norms_go_alike_stay_together_and_tell_anew() {
         let (method, mut memory) = (gcfl(BY_GRADIENTS), Vec::new());
         let sent = |told: [f32; 4]| {
-            let values = |at: usize| vec![if at % 2 == 0 { 1.0 } else { -1.0 }, 0.0, told[at]];
+            let values = |at: usize| vec![if at.is_multiple_of(2) { 1.0 } else { -1.0 }, 0.0, told[at]];
             (0..4).map(|at| Some(values(at))).collect::<Vec<_>>()
         };
         let mut after = |told| after(&method, &mut memory, &sent(told)).0;
