@@ -38,6 +38,12 @@ GOSSIP = [
     "availability=Bernoulli(online_prob: 0.8)",
     "network=Links(peer: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
 ]
+PARTING = ["strategy.method=Gcfl(mean_norm: 1000, longest_norm: 0, first_rounds: 1, by: Gradients(rounds: 2))"]
+STRUCTURED = [
+    "strategy.method=FedStar()",
+    "strategy.model.encoder=Structured(structure: 4)",
+    "strategy.inputs=Structured(walks: 2, degrees: 2)",
+]
 SWEEP = ["sweep", "fed-avg/small", "strategy.protocol.rounds=5"]
 RUNS = [
     ["run", "karate"],
@@ -47,6 +53,13 @@ RUNS = [
     ["run", "fed-avg/small", "strategy.protocol.secure=Pairwise()", *ROUGH],
     ["run", "fed-avg/private", "strategy.protocol.private=Clients(clip: 1)", "strategy.protocol.rounds=20"],
     ["run", "federated/small", "strategy.method=Ditto", "strategy.protocol.up=TopK(share: 0.1)", *ROUGH],
+    ["run", "federated/small", *PARTING, *ROUGH],
+    ["run", "federated/small", *STRUCTURED, *ROUGH],
+    ["run", "federated/communities", "strategy.method=FedGta()", "strategy.protocol.rounds=10"],
+    ["run", "fed-gcn/small", *ROUGH],
+    ["run", "fed-gcn/small", "strategy.between=Peers", "strategy.upload=Border"],
+    ["run", "users/small", "strategy.features=MultiBitFeatures()", "strategy.edges=Blink(graph: Soft)"],
+    ["run", "walk-sgd/small", "strategy.tokens=3", "strategy.jumps=(prob: 0.2)", "strategy.noise=()"],
     ["run", "scaffold/small"],
     ["run", "gossip/small", *GOSSIP],
     ["run", "gossip/small", "strategy.method=Pairwise()", *GOSSIP],
