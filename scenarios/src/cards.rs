@@ -35,6 +35,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-gcn/small",
     "federated/clusters",
     "federated/communities",
+    "federated/fed-pub",
     "federated/mutag",
     "federated/planetoid",
     "federated/small",

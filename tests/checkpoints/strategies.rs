@@ -121,6 +121,21 @@ fn stopping_changes_nothing_of_rounds() {
         let settings = [&["strategy.protocol.rounds=4", method.as_str()], &COMING_AND_GOING[..]].concat();
         stopping_changes_nothing("federated/communities", &settings, false);
     }
+    for method in ["Ditto()", "FedPub()"] {
+        let method = format!("strategy.method={method}");
+        let with_memory = [
+            "strategy.optimiser_state=Kept",
+            "strategy.training.optimiser=Adam",
+            "strategy.training.weight_decay=0",
+        ];
+        let settings = [
+            &["strategy.protocol.rounds=4", method.as_str()],
+            &with_memory[..],
+            &COMING_AND_GOING[..],
+        ]
+        .concat();
+        stopping_changes_nothing("federated/communities", &settings, false);
+    }
     let structured = [
         "strategy.protocol.rounds=4",
         "strategy.method=FedStar()",

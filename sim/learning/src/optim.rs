@@ -4,6 +4,7 @@
 //! gradient. Moments below 1e-30 become 0; subnormal numbers would otherwise slow every step of a parameter whose gradient is 0.
 
 use crate::kernels::moments;
+use serde::{Deserialize, Serialize};
 
 /// How parameters follow their gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,12 +75,18 @@ impl Default for Adam {
 }
 
 /// What an optimiser keeps of the steps before. It may serve one model after another and keeps its memory.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     first: Vec<f32>,
     second: Vec<f32>,
     /// `β1^t` and `β2^t` after `t` steps.
     powers: [f64; 2],
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        Moments::new()
+    }
 }
 
 impl Moments {
@@ -97,6 +104,13 @@ impl Moments {
         self.first.clear();
         self.second.clear();
         self.powers = [1.0; 2];
+    }
+
+    /// Whether each number is one that a next step can use.
+    pub fn is_finite(&self) -> bool {
+        [&self.first, &self.second]
+            .iter()
+            .all(|list| list.iter().all(|x| x.is_finite()))
     }
 
     fn fit(&mut self, n: usize, with_second: bool) {

@@ -30,7 +30,7 @@ mod whole;
 
 pub(crate) use conv::Conv;
 pub(crate) use data::{Brought, Nodes, starts};
-pub use data::{Part, Shard};
+pub use data::{Nodes, Part, Shard};
 pub(crate) use divided::{Asked, Parts};
 pub use extended::Brings;
 pub(crate) use last::LastLayer;

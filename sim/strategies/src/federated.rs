@@ -52,9 +52,11 @@ use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Tra
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Moments as OptimiserMoments;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -80,8 +82,23 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
+    /// What becomes of a client's optimiser between its rounds.
+    pub optimiser_state: OptimiserState,
     /// Who asks, when the run is over, what the server's model has given away; a method without one is not attacked.
     pub attacks: Vec<Chosen<dyn Attack>>,
+}
+
+/// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most authors' programs hold an optimiser for each
+/// client for a whole run; a device that forgets all but what the protocol names has to begin again.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptimiserState {
+    /// It starts afresh in each round.
+    #[default]
+    Fresh,
+    /// The client keeps it, in the memory of up to two models, and goes on with it whatever model it is sent. It is never sent, and kept as
+    /// soon as an update is sent, whether or not it arrives.
+    Kept,
 }
 
 impl Params {
@@ -151,6 +168,7 @@ impl Settings for Params {
                 facts.data.n_clients,
             ),
             epochs: f64::from(self.training.epochs),
+            keeps_moments: self.optimiser_state == OptimiserState::Kept,
             rounds: self.protocol.rounds,
             evaluate_every: self.protocol.evaluate_every,
         };
@@ -183,6 +201,7 @@ pub struct Federated {
     common: Common,
     /// Of one training.
     epochs: f64,
+    keeps_moments: bool,
     rounds: u32,
     evaluate_every: u32,
 }
@@ -200,8 +219,13 @@ impl Federated {
 }
 
 /// What a client keeps of its trainings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept(pub Vec<f32>);
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What the method has it keep.
+    pub numbers: Option<Vec<f32>>,
+    /// What its optimisers have of the steps before: that of the model that it sends, and that of the one that it keeps.
+    pub moments: Option<[OptimiserMoments; 2]>,
+}
 
 /// What the server keeps beside its model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -290,13 +314,16 @@ impl RoundStrategy for Federated {
         if task.dry_run() {
             return Trained::model(vec![0.0; self.n_update()]);
         }
+        let before = task.kept.and_then(|kept| kept.moments.clone());
+        let moments = before.clone().unwrap_or_default().map(Cell::new);
         let local = Local {
             common: &self.common,
             shard: task.shard,
             parameters: task.parameters,
-            kept: task.kept.map(|Kept(kept)| &kept[..]),
+            kept: task.kept.and_then(|kept| kept.numbers.as_deref()),
             passes: task.passes,
             streams: &|purpose| task.rng_for(purpose),
+            moments: self.keeps_moments.then_some(&moments),
         };
         let Learned { sent, kept } = self.method.train(&local);
         let n_rounds = task.round().0 + 1;
@@ -304,12 +331,21 @@ impl RoundStrategy for Federated {
         let counts = is_due.then(|| {
             let own = self.method.own(&Local {
                 kept: kept.as_deref().or(local.kept),
+                moments: None,
                 ..local
             });
             self.common.classifier.hits(task.shard, &own)
         });
+        // An update with a number that is not finite is refused, and is to leave no trace.
+        let moments = self.keeps_moments.then(|| moments.map(Cell::into_inner));
+        let moments = moments.filter(|both| both.iter().all(OptimiserMoments::is_finite));
+        let is_kept = kept.is_some() || moments.is_some();
+        let kept = is_kept.then(|| Kept {
+            numbers: kept.or_else(|| task.kept.and_then(|kept| kept.numbers.clone())),
+            moments: moments.or(before),
+        });
         Trained {
-            kept: kept.map(Kept),
+            kept,
             counts: counts.into_iter().flatten().collect(),
             ..Trained::model(sent)
         }

@@ -3,43 +3,27 @@
 
 #[path = "federated/own_models.rs"]
 mod own_models;
+#[path = "federated/state.rs"]
+mod state;
+mod unlike;
 
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_parts::Value;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::Classifier;
 use folkmoot_strategies::fed_avg;
-use folkmoot_strategies::federated::{Common, FedDyn, Federated, Ifca, Kept, Method, OwnModel, Params};
-use folkmoot_strategies::rounds::{Mean, RoundEnd, RoundStrategy, RoundStudy, Rounds, Update, Updates, Watched};
+use folkmoot_strategies::federated::{Common, FedDyn, Federated, Ifca, Method, OptimiserState, OwnModel, Params};
+use folkmoot_strategies::rounds::{Mean, RoundEnd, RoundStrategy, RoundStudy, Update, Updates, Watched};
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::{Arc, Mutex};
+use unlike::{N_CLIENTS, SEED};
 
-const N_CLIENTS: u32 = 8;
-const SEED: u64 = 3;
-
-/// Graphs of three classes, and clients with unlike shares of them.
-fn data() -> (Arc<Dataset>, Arc<Partition>) {
-    let spec = DatasetSpec::GraphClasses {
-        n_graphs: 120,
-        n_classes: 3,
-        min_nodes: 8,
-        max_nodes: 16,
-    };
-    let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
-    let dataset = spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap();
-    let skew: PartitionSpec = PartitionSpec::LabelSkew {
-        n_clients: N_CLIENTS,
-        alpha: 0.3,
-        min_size: 6,
-    };
-    let partition = skew.partition(&dataset, &mut rng(b"partitn ")).unwrap();
-    (Arc::new(dataset), Arc::new(partition))
-}
-
+/// Of a client's graphs.
+const MIN_SIZE: u32 = 6;
 const REST: &str = "model: (encoder: GinBatchNorm, hidden: 8, readout: Mean), inputs: Degree(most: 8),
     split: Shares(train: 0.6, validation: 0.1)";
 const UNIFORM: &str = "weighting: Uniform,";
@@ -57,10 +41,7 @@ fn small(method: &str, rounds: u32) -> Params {
 }
 
 fn prepared<P: Settings>(params: &P) -> Prepared<P> {
-    let (dataset, partition) = data();
-    params
-        .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))
-        .unwrap()
+    unlike::prepared(params, MIN_SIZE)
 }
 
 /// What a run leaves at its parties.
@@ -78,7 +59,7 @@ impl RoundStudy<Federated> for Look {
     fn after_round(&self, _: &Federated, _: Round, _: &[f32], _: &mut Sheet) {}
 
     fn at_end(&self, end: &RoundEnd<'_, Federated>, _: &mut Sheet) {
-        let kept = |id| end.kept(ClientId(id)).map(|Kept(kept)| kept.clone());
+        let kept = |id| end.kept(ClientId(id)).and_then(|kept| kept.numbers.clone());
         *self.0.lock().unwrap() = Left {
             model: end.parameters.to_vec(),
             memory: end.collected.numbers.clone(),
@@ -112,13 +93,7 @@ fn some(n: u32) -> World {
 }
 
 /// The last model of FedAvg under the same settings.
-fn averaged(params: &Params) -> Vec<f32> {
-    struct Model(Mutex<Vec<f32>>);
-    impl Study<Rounds<fed_avg::FedAvg>> for Model {
-        fn at_end(&self, end: &End<'_, Rounds<fed_avg::FedAvg>>, _: &mut Sheet) {
-            *self.0.lock().unwrap() = end.server.parameters().to_vec();
-        }
-    }
+fn averaged(params: &Params, world: &World) -> Vec<f32> {
     let theirs = fed_avg::Params {
         model: params.model.clone(),
         training: params.training.clone(),
@@ -127,13 +102,7 @@ fn averaged(params: &Params) -> Vec<f32> {
         protocol: params.protocol.clone(),
         attacks: Vec::new(),
     };
-    let (prepared, model) = (prepared(&theirs), Model(Mutex::default()));
-    let watched = System {
-        study: &model,
-        ..prepared.system()
-    };
-    run(watched, &World::ideal(), SEED, Options::default(), &mut Unobserved).unwrap();
-    model.0.into_inner().unwrap()
+    unlike::averaged(&theirs, world, MIN_SIZE)
 }
 
 const ALL: [&str; 11] = [
@@ -193,7 +162,7 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
 
 #[test]
 fn what_is_federated_averaging_by_definition_is_so_to_the_bit() {
-    let reference = averaged(&small("Global()", 3));
+    let reference = averaged(&small("Global()", 3), &World::ideal());
     let alike = [
         "Global()",
         "FineTuned(epochs: 3)",
@@ -206,12 +175,12 @@ fn what_is_federated_averaging_by_definition_is_so_to_the_bit() {
         assert!(model(&small(method, 3)) == reference, "{method}");
     }
     // The first round has no model of before to be unlike; from the second on MOON is another.
-    assert!(model(&small("Moon()", 1)) == averaged(&small("Moon()", 1)));
-    assert!(model(&small("Moon()", 2)) != averaged(&small("Moon()", 2)));
+    assert!(model(&small("Moon()", 1)) == averaged(&small("Moon()", 1), &World::ideal()));
+    assert!(model(&small("Moon()", 2)) != averaged(&small("Moon()", 2), &World::ideal()));
     // One step an epoch at all clients: FedNova has nothing to put right, whatever its weights.
     for more in ["", "optimiser: Sgd(momentum: 0.5),", "proximal: 0.3,"] {
         let equal = params("FedNova()", &format!("epochs: 3, {more} rate: 0.05"), "rounds: 3");
-        assert!(model(&equal) == averaged(&equal), "{more}");
+        assert!(model(&equal) == averaged(&equal, &World::ideal()), "{more}");
     }
     assert!(
         model(&small("FedNova()", 1)) != reference,

@@ -1,42 +1,23 @@
 //! Learning without a server as a run: the identities that define its methods, how fast topologies mix, and that nobody waits for ever.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+mod unlike;
+
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{Dist, DropoutSpec, availability, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::fed_avg;
 use folkmoot_strategies::gossip::{Gossip, Params, contraction};
-use folkmoot_strategies::rounds::Rounds;
 use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::f64::consts::TAU;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use unlike::{N_CLIENTS, SEED};
 
-const N_CLIENTS: u32 = 8;
-const SEED: u64 = 3;
-
-/// Graphs of three classes, and clients with unlike shares of them.
-fn data() -> (Arc<Dataset>, Arc<Partition>) {
-    let spec = DatasetSpec::GraphClasses {
-        n_graphs: 120,
-        n_classes: 3,
-        min_nodes: 8,
-        max_nodes: 16,
-    };
-    let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
-    let dataset = spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap();
-    let skew: PartitionSpec = PartitionSpec::LabelSkew {
-        n_clients: N_CLIENTS,
-        alpha: 0.3,
-        min_size: 4,
-    };
-    let partition = skew.partition(&dataset, &mut rng(b"partitn ")).unwrap();
-    (Arc::new(dataset), Arc::new(partition))
-}
-
+/// Of a client's graphs.
+const MIN_SIZE: u32 = 4;
 const REST: &str = "model: (encoder: Gin, hidden: 8, readout: Mean), inputs: Degree(most: 8),
     split: Shares(train: 0.6, validation: 0.1)";
 /// Full batches of plain steps.
@@ -52,10 +33,7 @@ fn params(more: &str) -> Params {
 }
 
 fn prepared<P: Settings>(params: &P) -> Prepared<P> {
-    let (dataset, partition) = data();
-    params
-        .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))
-        .unwrap()
+    unlike::prepared(params, MIN_SIZE)
 }
 
 /// Keeps the models that clients end with.
@@ -208,21 +186,9 @@ fn a_ring_mixes_at_the_rate_of_its_second_eigenvalue() {
 
 /// FedAvg's model after so many rounds, all clients counting alike.
 fn averaged(rounds: u32) -> Vec<f32> {
-    struct Model(Mutex<Vec<f32>>);
-    impl Study<Rounds<fed_avg::FedAvg>> for Model {
-        fn at_end(&self, end: &End<'_, Rounds<fed_avg::FedAvg>>, _: &mut Sheet) {
-            *self.0.lock().unwrap() = end.server.parameters().to_vec();
-        }
-    }
     let text = format!("({REST}, {PLAIN}, protocol: (rounds: {rounds}, weighting: Uniform))");
     let params: fed_avg::Params = Registry::shipped().settings(&text).unwrap();
-    let (prepared, model) = (prepared(&params), Model(Mutex::default()));
-    let watched = System {
-        study: &model,
-        ..prepared.system()
-    };
-    run(watched, &World::ideal(), SEED, Options::default(), &mut Unobserved).unwrap();
-    model.0.into_inner().unwrap()
+    unlike::averaged(&params, &World::ideal(), MIN_SIZE)
 }
 
 /// All clients, by a loop that follows gradients itself.
@@ -348,7 +314,7 @@ fn averaging_on_a_complete_graph_learns_as_fed_avg_does() {
     let prepared = prepared(&params);
     let theirs = averaged(rounds);
     let gossip = &prepared.strategy;
-    let (dataset, partition) = data();
+    let (dataset, partition) = unlike::data(MIN_SIZE);
     let source = Source::new(&dataset, &partition, Streams::new(SEED));
     let held = gossip.classifier().share(params.split, &source).unwrap();
     let scores = gossip.classifier().evaluate(&held, &theirs);
@@ -576,7 +542,7 @@ fn what_links_carried_is_what_the_ledger_says_was_delivered() {
 
 #[test]
 fn links_that_fall_into_parts_are_refused_before_the_run() {
-    let (dataset, partition) = data();
+    let (dataset, partition) = unlike::data(MIN_SIZE);
     let source = Source::new(&dataset, &partition, Streams::new(SEED));
     let refused = params("topology: ErdosRenyi(degree: 0.4)")
         .prepare(&source)

@@ -1,42 +1,25 @@
 //! SCAFFOLD as a run: its message table, its identities, and what becomes of control variates when messages are late or lost.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+mod unlike;
+
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_metrics::MessageRow;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::{Classifier, Course, Facts, Training};
 use folkmoot_strategies::fed_avg;
-use folkmoot_strategies::rounds::{RoundEnd, RoundStrategy, RoundStudy, Rounds, Watched, Weighting};
+use folkmoot_strategies::rounds::{RoundEnd, RoundStrategy, RoundStudy, Watched, Weighting};
 use folkmoot_strategies::scaffold::{Params, Scaffold, change_from_steps, correction};
-use folkmoot_strategies::settings::{Settings, Source};
+use folkmoot_strategies::settings::{Prepared, Settings, Source};
 use std::sync::{Arc, Mutex};
+use unlike::{N_CLIENTS, SEED};
 
-const N_CLIENTS: u32 = 8;
-
-/// Graphs of three classes, and clients with unlike shares of them.
-fn data() -> (Arc<Dataset>, Arc<Partition>) {
-    let spec = DatasetSpec::GraphClasses {
-        n_graphs: 120,
-        n_classes: 3,
-        min_nodes: 8,
-        max_nodes: 16,
-    };
-    let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
-    let dataset = spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap();
-    let skew: PartitionSpec = PartitionSpec::LabelSkew {
-        n_clients: N_CLIENTS,
-        alpha: 0.3,
-        min_size: 4,
-    };
-    let partition = skew.partition(&dataset, &mut rng(b"partitn ")).unwrap();
-    (Arc::new(dataset), Arc::new(partition))
-}
-
+/// Of a client's graphs.
+const MIN_SIZE: u32 = 4;
 const REST: &str = "model: (encoder: Gin, hidden: 8, readout: Sum), inputs: Degree(most: 8),
     split: Shares(train: 0.7, validation: 0.1)";
 
@@ -47,6 +30,10 @@ fn params(more: &str, rounds: u32) -> Params {
         false => format!("({REST}, {training}, {more} protocol: (rounds: {rounds}))"),
     };
     Registry::shipped().settings(&text).unwrap()
+}
+
+fn prepared(params: &Params) -> Prepared<Params> {
+    unlike::prepared(params, MIN_SIZE)
 }
 
 /// What a run leaves at its parties.
@@ -74,17 +61,14 @@ impl RoundStudy<Scaffold> for Look {
 }
 
 fn play(params: &Params, world: &World, options: Options) -> (Outcome, Left) {
-    let (dataset, partition) = data();
-    let prepared = params
-        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
-        .unwrap();
+    let prepared = prepared(params);
     let left = Arc::default();
     let look = Watched(Look(Arc::clone(&left)));
     let watched = System {
         study: &look,
         ..prepared.system()
     };
-    let outcome = run(watched, world, 3, options, &mut Unobserved).unwrap();
+    let outcome = run(watched, world, SEED, options, &mut Unobserved).unwrap();
     (outcome, std::mem::take(&mut *left.lock().unwrap()))
 }
 
@@ -103,13 +87,6 @@ fn gap(left: &Left) -> f64 {
 
 #[test]
 fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
-    struct Model(Mutex<Vec<f32>>);
-    impl Study<Rounds<fed_avg::FedAvg>> for Model {
-        fn at_end(&self, end: &End<'_, Rounds<fed_avg::FedAvg>>, _: &mut Sheet) {
-            *self.0.lock().unwrap() = end.server.parameters().to_vec();
-        }
-    }
-    let (dataset, partition) = data();
     let played = |rounds| {
         let ours = params("", rounds);
         assert_eq!(
@@ -125,17 +102,8 @@ fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
             protocol: ours.protocol.clone(),
             attacks: Vec::new(),
         };
-        let prepared = theirs
-            .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
-            .unwrap();
-        let (model, system) = (Model(Mutex::default()), prepared.system());
-        let watched = System {
-            study: &model,
-            ..system
-        };
-        run(watched, &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
         let (_, left) = play(&ours, &World::ideal(), Options::default());
-        (left.model, model.0.into_inner().unwrap())
+        (left.model, unlike::averaged(&theirs, &World::ideal(), MIN_SIZE))
     };
     let (ours, theirs) = played(1);
     assert!(ours == theirs, "round one");
@@ -146,12 +114,7 @@ fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
 #[test]
 fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
     let params = params("", 3);
-    let p = params
-        .prepare(&Source::new(&data().0, &data().1, Streams::new(3)))
-        .unwrap()
-        .strategy
-        .task()
-        .n_parameters() as u64;
+    let p = prepared(&params).strategy.task().n_parameters() as u64;
     let (wet, _) = play(&params, &World::ideal(), Options::default());
     let size = |kind: &str| {
         let of_kind = wet.ledger.rows().filter(|(k, ..)| k.name == kind);
@@ -292,8 +255,8 @@ fn a_change_that_is_late_counts_although_its_model_does_not() {
 /// The mean of the gradients at the points that full batches pass through.
 #[test]
 fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_followed() {
-    let (dataset, partition) = data();
-    let source = Source::new(&dataset, &partition, Streams::new(3));
+    let (dataset, partition) = unlike::data(MIN_SIZE);
+    let source = Source::new(&dataset, &partition, Streams::new(SEED));
     let params = params("training: (epochs: 1, rate: 0.05, weight_decay: 0.01)", 1);
     let facts = Facts::new(params.inputs, &source).unwrap();
     let trained = |epochs: u32| {
@@ -334,8 +297,8 @@ fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_follow
 
 #[test]
 fn short_last_batches_count_as_the_steps_they_are() {
-    let (dataset, partition) = data();
-    let source = Source::new(&dataset, &partition, Streams::new(3));
+    let (dataset, partition) = unlike::data(MIN_SIZE);
+    let source = Source::new(&dataset, &partition, Streams::new(SEED));
     let params = params("training: (epochs: 3, batch_size: 4)", 1);
     let classifier = Classifier::new(
         &params.model,
@@ -374,9 +337,9 @@ fn a_training_that_ends_in_no_number_leaves_control_variates_as_they_are() {
 fn running_statistics_have_no_control_variate() {
     let text = "(model: (encoder: GinBatchNorm, hidden: 8), inputs: Degree(most: 8), protocol: (rounds: 2))";
     let params: Params = Registry::shipped().settings(text).unwrap();
-    let (dataset, partition) = data();
+    let (dataset, partition) = unlike::data(MIN_SIZE);
     let prepared = params
-        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
+        .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))
         .unwrap();
     let n_trainable = prepared.strategy.task().n_trainable();
     let (_, left) = play(&params, &World::ideal(), Options::default());

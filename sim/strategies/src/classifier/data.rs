@@ -126,15 +126,16 @@ impl Shard {
     }
 
     /// The nodes of one graph, where it holds such.
-    pub(crate) fn nodes(&self) -> Option<Nodes<'_>> {
+    pub fn nodes(&self) -> Option<Nodes<'_>> {
         match &self.kind {
             Kind::Graphs { .. } => None,
             Kind::Nodes {
                 batch, labels, masks, ..
             } => Some(Nodes {
                 matrix: batch.csr(),
+                features: batch.rows(),
                 labels,
-                is_trained_on: &masks[Part::Train as usize],
+                masks,
             }),
         }
     }
@@ -159,13 +160,22 @@ impl Shard {
 }
 
 /// Nodes of one graph, with the edges between them.
-pub(crate) struct Nodes<'a> {
+#[derive(Clone, Copy)]
+pub struct Nodes<'a> {
     /// What the encoder propagates with ([`Encoder::matrix`]): an entry for each edge, in both directions, and one for each node if it has such.
-    pub(crate) matrix: &'a Csr,
+    pub matrix: &'a Csr,
+    /// What each brings: a row for each.
+    pub features: &'a [f32],
     /// The class of each; of those without a class any.
-    pub(crate) labels: &'a [u32],
-    /// Whether each is one that trains.
-    pub(crate) is_trained_on: &'a [bool],
+    pub labels: &'a [u32],
+    pub(crate) masks: &'a [Vec<bool>; 3],
+}
+
+impl<'a> Nodes<'a> {
+    /// Whether each is in this part.
+    pub fn are_in(&self, part: Part) -> &'a [bool] {
+        &self.masks[part as usize]
+    }
 }
 
 /// What a node brings of a data set: looked up once, and read for each graph.

@@ -213,7 +213,7 @@ pub enum Split {
     All,
 }
 
-/// A client's training in one round. The optimiser starts afresh each time.
+/// A client's training in one round. The optimiser starts afresh each time, but where `optimiser_state` says otherwise.
 #[part]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
@@ -247,8 +247,9 @@ pub enum LocalOptimiser {
         #[part(default = 0.0, in = 0..1)]
         momentum: f64,
     },
-    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. Moments are new in each round, so a first step
-    /// moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse inputs, `AdamW` or `Sgd` learn better.
+    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. A first step
+    /// moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse inputs and moments that are new in each round, `AdamW`
+    /// or `Sgd` learn better.
     Adam,
     /// Adam with decoupled decay.
     AdamW,

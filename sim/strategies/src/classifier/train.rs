@@ -48,6 +48,8 @@ pub struct Course<'a> {
     pub epochs: Option<u32>,
     /// A single step on one batch, whatever the passes.
     pub is_one_step: bool,
+    /// What the optimiser has of the steps before, in whose place it leaves what it has at the end; without it, it starts afresh.
+    pub moments: Option<&'a Cell<Moments>>,
 }
 
 /// MOON's term of the loss: `weight` times the mean over items of `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where
@@ -122,7 +124,10 @@ impl Classifier {
         let n_features = self.network.n_features();
         let spare = SPARE.take().filter(|scratch| scratch.n_features == n_features);
         let mut scratch = spare.unwrap_or_else(|| Box::new(Scratch::new(n_features)));
-        scratch.moments.reset();
+        match course.moments {
+            Some(moments) => scratch.moments = moments.take(),
+            None => scratch.moments.reset(),
+        }
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
             let n_batches = match self.training.batch_size {
@@ -147,6 +152,9 @@ impl Classifier {
             way.hold(&mut trained);
             (trained, u64::from(epochs) * n_batches as u64)
         });
+        if let Some(moments) = course.moments {
+            moments.set(std::mem::take(&mut scratch.moments));
+        }
         SPARE.set(Some(scratch));
         trained
     }

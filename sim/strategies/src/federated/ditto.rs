@@ -36,17 +36,12 @@ impl Method for Ditto {
     fn train(&self, local: &Local<'_>) -> Learned {
         let course = Course {
             pull: Some((self.strength as f32, local.parameters)),
-            ..local.course()
+            ..local.own_course()
         };
-        let own = self.own(local);
-        let own = local
-            .classifier()
-            .train_along(local.shard, &own, &course, &mut local.rng());
+        let own = local.train_along(&self.own(local), &course);
         Learned {
-            sent: local
-                .classifier()
-                .train(local.shard, local.parameters, &mut local.rng()),
-            kept: local.learns().then_some(own.0),
+            sent: local.train(local.parameters),
+            kept: local.learns().then_some(own),
         }
     }
 

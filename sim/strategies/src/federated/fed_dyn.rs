@@ -43,9 +43,7 @@ impl Method for FedDyn {
             correction: &correction,
             ..local.course()
         };
-        let (sent, _) = local
-            .classifier()
-            .train_along(local.shard, local.parameters, &course, &mut local.rng());
+        let sent = local.train_along(local.parameters, &course);
         let ends = own.iter().zip(&sent).zip(local.parameters);
         let kept: Vec<f32> = ends.map(|((own, y), x)| own - strength * (y - x)).collect();
         // An update with a number that is not finite is refused, and is to leave no trace.

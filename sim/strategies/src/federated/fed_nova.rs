@@ -1,6 +1,6 @@
 //! FedNova: updates by how far their steps reach.
 
-use super::{Common, Learned, Local, Method, Params};
+use super::{Common, Learned, Local, Method, OptimiserState, Params};
 use crate::classifier::{LocalOptimiser, Training};
 use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
 use folkmoot_parts::{Rules, part};
@@ -111,6 +111,8 @@ impl Method for FedNova {
         let (_, pull) = steps_of(training);
         let rule = format!("times training.rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back");
         rules.require(pull <= 1.0 || pull.is_nan(), "training.proximal", rule);
+        let rule = "must be Fresh with FedNova, whose clients tell how far steps reach that begin without a velocity";
+        rules.require(params.optimiser_state == OptimiserState::Fresh, "optimiser_state", rule);
         let rule = "must be Synchronous with FedNova: updates are rescaled among those of one round";
         rules.require(
             protocol.aggregation == Aggregation::Synchronous,

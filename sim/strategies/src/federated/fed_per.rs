@@ -65,16 +65,17 @@ impl Method for FedRep {
     fn train(&self, local: &Local<'_>) -> Learned {
         let (cut, classifier, mut rng) = (Cut::before_head(local.common), local.classifier(), local.rng());
         let epochs = local.passes.unwrap_or(classifier.training().epochs);
-        let mut turn = |whole: &[f32], frozen: &[Range<usize>], epochs| {
+        let mut turn = |whole: &[f32], frozen: &[Range<usize>], course: Course<'_>, epochs| {
             let course = Course {
                 frozen,
                 epochs: Some(epochs),
-                ..Course::default()
+                ..course
             };
             classifier.train_along(local.shard, whole, &course, &mut rng).0
         };
-        let whole = turn(&cut.own(local), &cut.shared, epochs.saturating_sub(self.shared_epochs));
-        cut.learned(&turn(&whole, &cut.head, self.shared_epochs))
+        let of_head = epochs.saturating_sub(self.shared_epochs);
+        let whole = turn(&cut.own(local), &cut.shared, local.own_course(), of_head);
+        cut.learned(&turn(&whole, &cut.head, local.course(), self.shared_epochs))
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {

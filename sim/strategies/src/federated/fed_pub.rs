@@ -34,7 +34,7 @@ const PRUNED: f32 = 1e-3;
 /// `W ∘ M`, where numbers of the mask below 0.001 count as 0.
 ///
 /// Deviations from the authors' code: the graph is drawn by everybody from the public `start_seed`, so nothing is sent for it; embeddings are of the row that
-/// the head reads; steps are over all items at once, of an optimiser that begins afresh in each round. There, neither penalty of the paper reaches the gradient: `sparsity`
+/// the head reads; steps are over all items at once. `optimiser_state: Kept` is theirs. There, neither penalty of the paper reaches the gradient: `sparsity`
 /// and `nearness` of 0 are what its numbers were made with, and the paper states 0.001 for both.
 #[part(
     name = "FedPub",
@@ -122,7 +122,8 @@ impl FedPub {
         } else {
             0.0
         };
-        let (optimiser, mut moments, mut rng) = (classifier.training().build(), Moments::new(), local.rng());
+        let (optimiser, mut rng) = (classifier.training().build(), local.rng());
+        let mut moments = local.moments.map_or_else(Moments::new, |[of_sent, _]| of_sent.take());
         for _ in 0..local.passes.unwrap_or(classifier.epochs()) {
             let gradient = classifier.loss_gradient(local.shard, &masked(&weights, &mask, |_| true), &mut rng);
             let mut both = [&weights[..n], &mask[..]].concat();
@@ -147,6 +148,9 @@ impl FedPub {
             for (range, _) in tensors.iter().filter(|(_, has_mask)| *has_mask) {
                 mask[range.clone()].copy_from_slice(&both[n..][range.clone()]);
             }
+        }
+        if let Some([of_sent, _]) = local.moments {
+            of_sent.set(moments);
         }
         (weights, mask)
     }

@@ -29,11 +29,7 @@ pub struct FineTuned {
 
 impl Method for FineTuned {
     fn train(&self, local: &Local<'_>) -> Learned {
-        Learned::sent(
-            local
-                .classifier()
-                .train(local.shard, local.parameters, &mut local.rng()),
-        )
+        Learned::sent(local.train(local.parameters))
     }
 
     fn own(&self, local: &Local<'_>) -> Vec<f32> {

@@ -20,10 +20,6 @@ pub struct Global {}
 
 impl Method for Global {
     fn train(&self, local: &Local<'_>) -> Learned {
-        Learned::sent(
-            local
-                .classifier()
-                .train(local.shard, local.parameters, &mut local.rng()),
-        )
+        Learned::sent(local.train(local.parameters))
     }
 }

@@ -5,8 +5,9 @@ use crate::classifier::{Classifier, Course, Shard};
 use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::ClientId;
-use folkmoot_learning::Batch;
+use folkmoot_learning::{Batch, Moments};
 use folkmoot_parts::{Rules, kind};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -216,12 +217,14 @@ pub struct Local<'a> {
     pub passes: Option<u32>,
     /// Streams of this client in this round.
     pub streams: &'a dyn Fn(Purpose) -> SimRng,
+    /// What optimisers keep of rounds before, where they do: the one of what is sent, and the one of what is kept.
+    pub moments: Option<&'a [Cell<Moments>; 2]>,
 }
 
 /// The stream of a plain training, as every strategy in rounds has it.
 pub(super) const LOCAL: Purpose = Purpose(*b"rd-local");
 
-impl Local<'_> {
+impl<'a> Local<'a> {
     /// The network and how it is trained.
     pub fn classifier(&self) -> &Classifier {
         &self.common.classifier
@@ -233,17 +236,32 @@ impl Local<'_> {
     }
 
     /// A plain course, of as many passes as this client makes.
-    pub fn course(&self) -> Course<'static> {
+    pub fn course(&self) -> Course<'a> {
         Course {
             epochs: self.passes,
+            moments: self.moments.map(|[of_sent, _]| of_sent),
             ..Course::default()
+        }
+    }
+
+    /// The same for a second model, one that the client keeps.
+    pub fn own_course(&self) -> Course<'a> {
+        Course {
+            moments: self.moments.map(|[_, of_own]| of_own),
+            ..self.course()
         }
     }
 
     /// A plain training from a whole model.
     pub fn train(&self, model: &[f32]) -> Vec<f32> {
+        self.train_along(model, &self.course())
+    }
+
+    /// Training from a whole model along a course.
+    pub fn train_along(&self, model: &[f32], course: &Course<'_>) -> Vec<f32> {
         self.classifier()
-            .train_passes(self.shard, model, self.passes, &mut self.rng())
+            .train_along(self.shard, model, course, &mut self.rng())
+            .0
     }
 
     /// Whether there is anything to learn from.

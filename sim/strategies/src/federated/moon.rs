@@ -50,9 +50,7 @@ impl Method for Moon {
             contrast: local.kept.filter(|_| self.weight > 0.0).map(contrast),
             ..local.course()
         };
-        let (sent, _) = local
-            .classifier()
-            .train_along(local.shard, local.parameters, &course, &mut local.rng());
+        let sent = local.train_along(local.parameters, &course);
         Learned {
             kept: local.learns().then(|| sent.clone()),
             sent,

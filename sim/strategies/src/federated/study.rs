@@ -1,6 +1,6 @@
 //! What federated methods are worth: the server's model where there is one, and each client's own on its own items.
 
-use super::{Federated, Kept, Local, N_HITS, N_ITEMS};
+use super::{Federated, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
 use crate::rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
@@ -99,8 +99,9 @@ impl RoundStudy<Federated> for Own {
                 shard,
                 parameters: of_server.as_deref().unwrap_or(end.parameters),
                 passes: None,
-                kept: end.kept(client).map(|Kept(kept)| &kept[..]),
+                kept: end.kept(client).and_then(|kept| kept.numbers.as_deref()),
                 streams: &streams,
+                moments: None,
             });
             Cow::Owned(model)
         };

@@ -292,7 +292,7 @@ fn fed_pub_averages_among_those_who_answer_alike() {
 
 #[test]
 fn what_does_not_go_with_models_of_clients_is_refused() {
-    let (dataset, partition) = data();
+    let (dataset, partition) = unlike::data(MIN_SIZE);
     let graphs =
         params("FedGta()", "epochs: 1", "rounds: 1").prepare(&Source::new(&dataset, &partition, Streams::new(SEED)));
     let said = graphs.err().unwrap().to_string();
