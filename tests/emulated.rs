@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 16] = [
+const CARDS: [(&str, &[&str]); 17] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -59,6 +59,16 @@ const CARDS: [(&str, &[&str]); 16] = [
             "strategy.protocol.rounds=3",
             "dataset.n_nodes=120",
             "strategy.between=Peers",
+        ],
+    ),
+    (
+        "ada-fgl/small",
+        &[
+            "strategy.protocol.rounds=2",
+            "dataset.n_nodes=60",
+            "partition.n_clients=3",
+            "strategy.personal.epochs=3",
+            "strategy.personal.branch=Mixed",
         ],
     ),
     (

@@ -282,7 +282,15 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ),
         (
             "sim/subgraphs",
-            &["engine", "graphs", "learning", "metrics", "parts", "strategies"],
+            &[
+                "draws",
+                "engine",
+                "graphs",
+                "learning",
+                "metrics",
+                "parts",
+                "strategies",
+            ],
         ),
         ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (

@@ -11,6 +11,8 @@ macro_rules! cards {
 
 /// Name and text of every shipped card, in the order of `folkmoot list`.
 pub const CARDS: &[(&str, &str)] = cards![
+    "ada-fgl/planetoid",
+    "ada-fgl/small",
     "karate",
     "deep-walk/edge-response",
     "deep-walk/edge-response-blogcatalog",

@@ -200,7 +200,7 @@ mod tests {
             (&*term.words, &of[..]),
             (
                 "Test accuracy",
-                &["FedAvg", "Scaffold", "Federated", "FedGcn", "GwLdp"][..]
+                &["FedAvg", "Scaffold", "Federated", "FedGcn", "AdaFgl", "GwLdp"][..]
             )
         );
         let stale = Column {

@@ -147,6 +147,12 @@ fn stopping_changes_nothing_of_rounds() {
         &[&structured[..], &COMING_AND_GOING[..]].concat(),
         false,
     );
+    let second = [
+        "strategy.protocol.rounds=4",
+        "strategy.personal.epochs=3",
+        "dataset.n_nodes=120",
+    ];
+    stopping_changes_nothing("ada-fgl/small", &[&second[..], &COMING_AND_GOING[..]].concat(), false);
     let few = ["dataset.n_nodes=120", "strategy.protocol.rounds=4"];
     for way in [
         "strategy.upload=Rows",

@@ -43,6 +43,7 @@ pub use ifca::Ifca;
 pub use local_only::LocalOnly;
 pub use method::{Answers, Common, Learned, Local, Method};
 pub use moon::Moon;
+pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 
 use method::models_of;
 
@@ -244,6 +245,12 @@ pub struct OwnModel(#[serde(with = "shared")] pub Arc<[f32]>);
 const N_HITS: usize = 0;
 const N_ITEMS: usize = 1;
 
+impl AsRef<Classifier> for Federated {
+    fn as_ref(&self) -> &Classifier {
+        &self.common.classifier
+    }
+}
+
 impl Victim for Federated {
     fn classifier(&self) -> &Classifier {
         &self.common.classifier
@@ -326,23 +333,27 @@ impl RoundStrategy for Federated {
             moments: self.keeps_moments.then_some(&moments),
         };
         let Learned { sent, kept } = self.method.train(&local);
+        // An update with a number that is not finite is refused, and is to leave no trace.
+        let after = self.keeps_moments.then(|| moments.each_ref().map(Cell::take));
+        let after = after.filter(|both| both.iter().all(OptimiserMoments::is_finite));
+        let after = after.or(before);
         let n_rounds = task.round().0 + 1;
         let is_due = n_rounds >= self.rounds || n_rounds.is_multiple_of(self.evaluate_every);
         let counts = is_due.then(|| {
+            // An answer may be trained, too: with a copy.
+            for (moments, after) in moments.iter().zip(after.iter().flatten()) {
+                moments.set(after.clone());
+            }
             let own = self.method.own(&Local {
                 kept: kept.as_deref().or(local.kept),
-                moments: None,
                 ..local
             });
             self.common.classifier.hits(task.shard, &own)
         });
-        // An update with a number that is not finite is refused, and is to leave no trace.
-        let moments = self.keeps_moments.then(|| moments.map(Cell::into_inner));
-        let moments = moments.filter(|both| both.iter().all(OptimiserMoments::is_finite));
-        let is_kept = kept.is_some() || moments.is_some();
+        let is_kept = kept.is_some() || after.is_some();
         let kept = is_kept.then(|| Kept {
-            numbers: kept.or_else(|| task.kept.and_then(|kept| kept.numbers.clone())),
-            moments: moments.or(before),
+            numbers: kept.or_else(|| local.kept.map(<[f32]>::to_vec)),
+            moments: after,
         });
         Trained {
             kept,

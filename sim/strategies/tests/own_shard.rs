@@ -19,7 +19,7 @@ use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gossip, gw_ldp, ppgm, scaffold};
-use folkmoot_subgraphs::fed_gcn;
+use folkmoot_subgraphs::{ada_fgl, fed_gcn};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -329,6 +329,14 @@ fn in_fed_gcn() {
             ("(between: Peers, protocol: (rounds: 2))", up),
             ("(protocol: (rounds: 2, secure: Pairwise()))", masked),
         ],
+    );
+}
+
+#[test]
+fn in_ada_fgl() {
+    holds::<ada_fgl::Params>(
+        data::parts,
+        &[("(personal: (epochs: 2), protocol: (rounds: 2))", &["update"][..])],
     );
 }
 

@@ -1,10 +1,12 @@
 //! Methods for one graph that is cut among clients: each holds some nodes, and what lies between the nodes of two is lost to both
 //! unless they speak of it.
 //!
+//! - [`ada_fgl`]: each client makes a network for its own graph of what the common model says of it, after federated averaging.
 //! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated averaging.
 //!
 //! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom.
 
+pub mod ada_fgl;
 mod cut;
 pub mod fed_gcn;
 

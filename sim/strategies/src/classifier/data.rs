@@ -1,6 +1,6 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
-use super::{Encoder, Inputs, Scale, Split, Target};
+use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
 use crate::inference::{Scaling, Table};
 use crate::settings;
 use folkmoot_draws::{Purpose, Streams, shuffle};
@@ -133,7 +133,6 @@ impl Shard {
                 batch, labels, masks, ..
             } => Some(Nodes {
                 matrix: batch.csr(),
-                features: batch.rows(),
                 labels,
                 masks,
             }),
@@ -156,25 +155,6 @@ impl Shard {
     /// Nodes that take part in a pass over the training items.
     pub(super) fn n_train_nodes(&self) -> usize {
         self.n_train_nodes as usize
-    }
-}
-
-/// Nodes of one graph, with the edges between them.
-#[derive(Clone, Copy)]
-pub struct Nodes<'a> {
-    /// What the encoder propagates with ([`Encoder::matrix`]): an entry for each edge, in both directions, and one for each node if it has such.
-    pub matrix: &'a Csr,
-    /// What each brings: a row for each.
-    pub features: &'a [f32],
-    /// The class of each; of those without a class any.
-    pub labels: &'a [u32],
-    pub(crate) masks: &'a [Vec<bool>; 3],
-}
-
-impl<'a> Nodes<'a> {
-    /// Whether each is in this part.
-    pub fn are_in(&self, part: Part) -> &'a [bool] {
-        &self.masks[part as usize]
     }
 }
 

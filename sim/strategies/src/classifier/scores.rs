@@ -94,7 +94,7 @@ impl Classifier {
     }
 
     /// Writes down what the last model is worth, beside the class that most training items have.
-    pub(crate) fn conclude(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
+    pub fn conclude(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
         Score::conclude(&self.evaluate(held, parameters), sheet);
         if let Some(accuracy) = held.majority_accuracy(Part::Test, self.network().n_classes()) {
             sheet.reference("test_accuracy", "majority_class", accuracy);

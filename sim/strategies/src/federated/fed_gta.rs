@@ -2,7 +2,7 @@
 
 use super::method::{cosine, has_own_models, models_of};
 use super::{Answers, Common, Learned, Local, Method, Params};
-use crate::classifier::Nodes;
+use crate::classifier::{Nodes, Part};
 use crate::rounds::{Rule, Updates};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_parts::{Rules, part};
@@ -72,31 +72,11 @@ impl FedGta {
 
     /// What labels come to when they are passed along the edges: shape `(n_nodes, n_classes)`.
     fn passed(&self, nodes: &Nodes<'_>, mut first: Vec<f64>, n_classes: usize) -> Vec<f64> {
-        for node in (0..nodes.labels.len()).filter(|node| nodes.is_trained_on[*node]) {
+        let trained = nodes.are_in(Part::Train);
+        for node in (0..nodes.labels.len()).filter(|node| trained[*node]) {
             one_hot(&mut first[node * n_classes..][..n_classes], nodes.labels[node]);
         }
-        let n = nodes.labels.len();
-        let scale: Vec<f64> = (0..n).map(|node| 1.0 / (1.0 + degree(nodes, node)).sqrt()).collect();
-        let a = self.neighbours;
-        let mut now = first.clone();
-        for _ in 0..self.steps {
-            let mut next = vec![0.0; now.len()];
-            for node in 0..n {
-                let to = &mut next[node * n_classes..][..n_classes];
-                for near in neighbours(nodes, node).chain([node]) {
-                    let weight = scale[node] * scale[near];
-                    let from = &now[near * n_classes..][..n_classes];
-                    to.iter_mut().zip(from).for_each(|(to, from)| *to += weight * from);
-                }
-                let start = &first[node * n_classes..][..n_classes];
-                let again = if nodes.is_trained_on[node] { 1.0 } else { 0.0 };
-                for (to, start) in to.iter_mut().zip(start) {
-                    *to = a * *to + (1.0 - a + again) * start;
-                }
-            }
-            now = next;
-        }
-        now
+        nodes.pass_labels(&first, nodes.are_in(Part::Train), self.neighbours, self.steps)
     }
 
     /// What the server is told: the moments, and the confidence last.
@@ -105,7 +85,7 @@ impl FedGta {
         let sharp = |temperature: f64| {
             let mut rows = passed.clone();
             for (node, row) in rows.chunks_exact_mut(n_classes).enumerate() {
-                match nodes.is_trained_on[node] {
+                match nodes.are_in(Part::Train)[node] {
                     true => one_hot(row, nodes.labels[node]),
                     false => softmax(row, temperature),
                 }
@@ -148,18 +128,6 @@ fn power(x: f64, order: i32) -> f64 {
 }
 
 /// The nodes that share an edge with one, each once.
-fn neighbours<'a>(nodes: &'a Nodes<'_>, node: usize) -> impl Iterator<Item = usize> + 'a {
-    let columns = &nodes.matrix.columns()[nodes.matrix.range(node)];
-    columns
-        .iter()
-        .map(|near| *near as usize)
-        .filter(move |near| *near != node)
-}
-
-fn degree(nodes: &Nodes<'_>, node: usize) -> f64 {
-    neighbours(nodes, node).count() as f64
-}
-
 fn one_hot(row: &mut [f64], class: u32) {
     row.fill(0.0);
     row[class as usize] = 1.0;
@@ -178,7 +146,7 @@ fn confidence(nodes: &Nodes<'_>, rows: &[f64], n_classes: usize) -> f64 {
     let most = n_classes as f64 / std::f64::consts::E;
     let of_row = |(node, row): (usize, &[f64])| {
         let entropy: f64 = row.iter().map(|p| p * libm::log(p + 1e-8)).sum();
-        degree(nodes, node) * (most + entropy)
+        nodes.degree(node) as f64 * (most + entropy)
     };
     rows.chunks_exact(n_classes)
         .enumerate()
@@ -280,7 +248,7 @@ mod tests {
         let nodes = Nodes {
             matrix: &matrix,
             labels: &[0; 3],
-            is_trained_on: &[false; 3],
+            masks: &[const { Vec::new() }; 3],
         };
         let of = |row: [f64; 2]| confidence(&nodes, &[row, [0.5; 2], [0.5; 2]].concat(), 2);
         near(&[of([0.5, 0.5]), of([1.0, 0.0])], &[0.085224, 1.471518]);
@@ -290,10 +258,11 @@ mod tests {
     #[test]
     fn labels_are_passed_as_by_hand() {
         let matrix = Csr::from_arcs(2, &[(0, 1), (1, 0)], None).unwrap();
+        let masks = [vec![true, false], Vec::new(), Vec::new()];
         let nodes = Nodes {
             matrix: &matrix,
             labels: &[0, 0],
-            is_trained_on: &[true, false],
+            masks: &masks,
         };
         let method = fed_gta(Moments::Both);
         near(&method.passed(&nodes, vec![0.5; 4], 2), &[1.875, 0.125, 0.625, 0.375]);

@@ -15,7 +15,8 @@ const TUNING: Purpose = Purpose(*b"fd-tunes");
 /// | `model`  | downlink  | weights                                 | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 ///
-/// What is trained in the end comes from the last model and is kept from the server, so the server's model is federated averaging's.
+/// What is trained in the end comes from the last model and is kept from the server, so the server's model is federated averaging's. With `epochs: 1` and
+/// `optimiser_state: Kept` it is what programs score that look at a client's model when it has trained.
 #[part(
     name = "FineTuned",
     about = "federated averaging, then some epochs of each client by itself, as a control"
@@ -35,7 +36,7 @@ impl Method for FineTuned {
     fn own(&self, local: &Local<'_>) -> Vec<f32> {
         let course = Course {
             epochs: Some(self.epochs),
-            ..Course::default()
+            ..local.course()
         };
         let mut rng = (local.streams)(TUNING);
         let tuned = local

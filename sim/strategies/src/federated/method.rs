@@ -217,7 +217,8 @@ pub struct Local<'a> {
     pub passes: Option<u32>,
     /// Streams of this client in this round.
     pub streams: &'a dyn Fn(Purpose) -> SimRng,
-    /// What optimisers keep of rounds before, where they do: the one of what is sent, and the one of what is kept.
+    /// What optimisers keep of rounds before, where they do: the one of what is sent, and the one of what is kept. What an answer is trained with
+    /// is a copy.
     pub moments: Option<&'a [Cell<Moments>; 2]>,
 }
 

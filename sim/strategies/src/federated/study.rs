@@ -7,10 +7,11 @@ use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
-/// Of every method.
-pub(super) const TERMS: &[Term] = &[
+/// Of every method, and of whoever gives each client a model of its own.
+pub const TERMS: &[Term] = &[
     share(
         "cohort_accuracy",
         "Accuracy of those who train",
@@ -94,14 +95,17 @@ impl RoundStudy<Federated> for Own {
         let own = |client: ClientId, shard: &Shard| {
             let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
             let of_server = task.own_model(end.collected, client);
+            let kept = end.kept(client);
+            let moments = kept.and_then(|kept| kept.moments.clone());
+            let moments = moments.map(|both| both.map(Cell::new));
             let model = task.method.own(&Local {
                 common: &task.common,
                 shard,
                 parameters: of_server.as_deref().unwrap_or(end.parameters),
                 passes: None,
-                kept: end.kept(client).and_then(|kept| kept.numbers.as_deref()),
+                kept: kept.and_then(|kept| kept.numbers.as_deref()),
                 streams: &streams,
-                moments: None,
+                moments: moments.as_ref(),
             });
             Cow::Owned(model)
         };
@@ -112,7 +116,7 @@ impl RoundStudy<Federated> for Own {
 }
 
 /// Writes down how clients fare with the models that they answer with.
-fn conclude(rows: &[ClientScoreRow], sheet: &mut Sheet) {
+pub fn conclude(rows: &[ClientScoreRow], sheet: &mut Sheet) {
     let accuracies: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
     let losses: Vec<f64> = rows.iter().filter_map(|row| row.loss).collect();
     if accuracies.is_empty() {

@@ -1,0 +1,126 @@
+//! AdaFGL: federated averaging, and then each client by itself makes a network for its own graph of what the common model says of it.
+//!
+//! X. Li, Z. Wu, W. Zhang, H. Sun, R.-H. Li, G. Wang. AdaFGL: A New Paradigm for Federated Node Classification with Topology Heterogeneity. ICDE 2024.
+//! <https://arxiv.org/abs/2401.11750>
+//!
+//! | exchange | direction | payload                                 | bytes            |
+//! |----------|-----------|-----------------------------------------|------------------|
+//! | `model`  | downlink  | weights                                 | 4 × n_params     |
+//! | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
+//!
+//! **The first step** is federated averaging, to the bit, of whatever `protocol` says.
+//!
+//! **The second** sends nothing. Let `P` be what the last common model says of a client's nodes, a softmax over its logits. Nodes of which it says alike are joined: `M_uv = 1` where
+//! the cosine of the softmax of `P_u` and that of `P_v` is more than `alike`. The client's edges `A` and these are weighed, `Ã = α A + (1 − α) M`, and features are passed along them: `X`, `Â X`, … ,
+//! `Â^steps X` with `Â = D^-1/2 (Ã + I) D^-1/2`, side by side, are what one looks at besides the features alone.
+//!
+//! How much labels say of neighbours' labels is measured by hiding half of the training nodes and passing the labels of the others along the edges (ten times, half of what
+//! comes and half of what was): the share of the hidden ones that are told rightly, `homophily`. Then, by `branch`,
+//!
+//! - **alike**, a perceptron of two layers on the passed features learns training labels and not to be far from `P` (mean squared error over all nodes and classes); the answer is the mean of
+//!   the softmax of its logits and that of `P`;
+//! - **unlike**, three perceptrons of three layers learn the labels: one on the features alone, one on the passed ones, and one, on these too, whose outputs `Z` are told to
+//!   nodes like and unlike: of `R = β M + (1 − β) cos(softmax Z)` what lies above its mean is scaled to up to 1, what lies below to down to −1, each node is wholly its own, and with
+//!   `R⁺`, `R⁻` what a rectifier with a slope that learns makes of `R` and `−R`, the logits are `(softmax(R⁺ Z) − softmax(R⁻ Z) + Z) / 2`. The answer is the mean of three softmaxes.
+//!
+//! **Deviations from the authors' code.** Scores are those of the last pass, where it takes the one that is best for the validation nodes. A client none of whose training nodes can be hidden is told to be
+//! unlike its neighbours. The greatest number of `R` gets its whole gradient at the first place that has it.
+
+mod likeness;
+mod personal;
+mod relations;
+mod settings;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use settings::{Branch, Params, Personal};
+
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::{Broken, Chosen};
+use folkmoot_strategies::classifier::{self, Classifier, Handed};
+use folkmoot_strategies::federated::{self, Facts, Federated};
+use folkmoot_strategies::rounds::{self, Rounds};
+use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
+use std::sync::Arc;
+
+impl Params {
+    /// These settings as whoever runs cards takes them.
+    pub fn runs(self) -> Box<dyn Runs> {
+        runs(self)
+    }
+
+    /// The first step by itself.
+    fn first(&self) -> federated::Params {
+        federated::Params {
+            method: Chosen::default(),
+            model: self.model.clone(),
+            training: self.training.clone(),
+            inputs: self.inputs,
+            split: self.split,
+            protocol: self.protocol.clone(),
+            optimiser_state: self.optimiser_state,
+            attacks: Vec::new(),
+        }
+    }
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Rounds<Federated>;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.protocol.rounds)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        self.training.doubts()
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &[
+            "test_own_accuracy",
+            "test_own_worst_tenth",
+            "test_accuracy",
+            "payload_bytes",
+        ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
+    fn terms() -> Vec<Term> {
+        [rounds::TERMS, classifier::TERMS, federated::OWN_TERMS, study::TERMS].concat()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let facts = self.first().facts(source)?;
+        if facts.data.classifies_graphs {
+            let why = "AdaFGL tells apart nodes of one graph at each client, and this set has classes of graphs; take another data set or another strategy";
+            return Err(StrategyError(why.to_owned()));
+        }
+        Ok(facts)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        self.first().strategy(facts)
+    }
+
+    fn share(
+        &self,
+        rounds: &Rounds<Federated>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+        // The second step is made where answers are looked at, which needs everybody's nodes.
+        let classifier: &Classifier = rounds.task().as_ref();
+        let held = classifier.share(self.split, &source.of_all())?;
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(&held))),
+            study: Box::new(rounds::Watched(study::Second {
+                personal: self.personal.clone(),
+                held,
+            })),
+        })
+    }
+}

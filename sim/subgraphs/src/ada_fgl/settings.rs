@@ -1,0 +1,79 @@
+//! The settings of AdaFGL, as cards write them.
+
+use folkmoot_parts::part;
+use folkmoot_strategies::classifier::{Inputs, Model, Split, Training};
+use folkmoot_strategies::federated::OptimiserState;
+use folkmoot_strategies::rounds::Protocol;
+
+/// The parameters of AdaFGL.
+#[part(
+    name = "AdaFgl",
+    about = "federated averaging, then a network of each client's own for its graph, by what the common model says of it (ICDE 2024)"
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// The network that all train.
+    pub model: Model,
+    /// A client's training in one round.
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// How rounds go.
+    pub protocol: Protocol,
+    /// What becomes of a client's optimiser between its rounds.
+    pub optimiser_state: OptimiserState,
+    /// What each client makes of the common model by itself.
+    pub personal: Personal,
+}
+
+/// The second step, which each client makes by itself when the last round is over; it takes no virtual time.
+#[part]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Personal {
+    /// Which network a client makes.
+    pub branch: Branch,
+    /// Passes over all nodes; with 0 it answers with what its networks say before they learn.
+    #[part(default = 200, in = 0..=100_000)]
+    pub epochs: u32,
+    /// Adam's rate.
+    #[part(default = 0.01, above = 0, f32)]
+    pub rate: f64,
+    /// Times the weight, added to its gradient.
+    #[part(default = 0.0005, at_least = 0, f32)]
+    pub weight_decay: f64,
+    /// The width of the perceptrons.
+    #[part(default = 64, in = 1..=4096)]
+    pub hidden: u32,
+    /// The probability that a number within a perceptron is dropped in a pass.
+    #[part(default = 0.5, in = 0..1)]
+    pub dropout: f64,
+    /// How often features are passed along edges.
+    #[part(default = 3, in = 0..=16)]
+    pub steps: u32,
+    /// Alpha: the weight of the client's edges, beside which those that likeness makes have `1 − alpha`.
+    #[part(default = 0.05, in = 0..=1, f32)]
+    pub alpha: f64,
+    /// Beta: how much nodes of which the common model says alike are alike among those unlike their neighbours, beside which what is learned counts `1 − beta`.
+    #[part(default = 0.2, in = 0..=1, f32)]
+    pub beta: f64,
+    /// A cosine above which two nodes are alike.
+    #[part(default = 0.999, in = 0..=1, f32)]
+    pub alike: f64,
+}
+
+/// Which network a client makes.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Branch {
+    /// The one for nodes that are like their neighbours where `homophily` is at least so much, else the other, as in the authors' code.
+    #[default]
+    Chosen {
+        /// The share of hidden labels that are told rightly.
+        #[part(default = 0.9, in = 0..=1)]
+        at: f64,
+    },
+    /// Both, whose answers count by `homophily` and the rest, as in OpenFGL.
+    Mixed,
+}

@@ -1,0 +1,125 @@
+//! What AdaFGL's two steps are worth: the common model, and what each client makes of it.
+
+use super::Personal;
+use super::likeness::softmax;
+use super::personal::{Second as Made, second};
+use folkmoot_draws::Purpose;
+use folkmoot_engine::prelude::*;
+use folkmoot_metrics::{ClientScoreRow, Spread};
+use folkmoot_strategies::classifier::{Accuracy, Held, Nodes, Part};
+use folkmoot_strategies::federated::{Federated, conclude_own};
+use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+const SECOND: Purpose = Purpose(*b"ada-2nd ");
+const LI: &str = "Li et al., ICDE 2024";
+
+/// Of the second step.
+pub(super) const TERMS: &[Term] = &[
+    Term::new(
+        "homophily",
+        "Labels told by neighbours",
+        Unit::Number,
+        "Share of a client's hidden training labels that the others tell when they are passed along its edges, the mean over clients.",
+        LI,
+    )
+    .from(0.0)
+    .up_to(1.0),
+    Term::new(
+        "alike_degree",
+        "Nodes alike",
+        Unit::Number,
+        "Nodes of its client that a node is joined to because the common model says alike of both, the mean over all nodes.",
+        LI,
+    )
+    .from(0.0),
+    Term::new(
+        "own_gain",
+        "Gain by the second step",
+        Unit::Number,
+        "Accuracy of a client's own answers less that of the common model on the same items, the mean over clients.",
+        "",
+    )
+    .higher(),
+];
+
+/// Scores of both steps.
+pub(super) struct Second {
+    pub(super) personal: Personal,
+    pub(super) held: Arc<Held>,
+}
+
+impl RoundStudy<Federated> for Second {
+    fn after_round(&self, task: &Federated, round: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Accuracy(Arc::clone(&self.held)).after_round(task, round, parameters, sheet);
+    }
+
+    fn reads_clients(&self, _: &Federated) -> bool {
+        false
+    }
+
+    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
+        if end.is_dry() {
+            return;
+        }
+        let (classifier, round) = (end.task.as_ref(), Round(end.n_rounds()));
+        let held: &Held = &self.held;
+        classifier.conclude(held, end.parameters, sheet);
+        let shards: Vec<_> = (0..).zip(held.shards()).collect();
+        let made = shards.into_par_iter().map(|(client, shard)| {
+            let nodes = shard.nodes().filter(|nodes| !nodes.labels.is_empty())?;
+            let logits = classifier.logits(shard, end.parameters);
+            let mut rng = end.run.streams.party(SECOND, Party::Client(ClientId(client)), round);
+            let made = second(&nodes, shard.node_features(), &logits, &self.personal, &mut rng);
+            let n_classes = logits.len() / nodes.labels.len();
+            let own = row(client, &nodes, &made.shares, n_classes);
+            let common = row(client, &nodes, &softmax(&logits, n_classes), n_classes);
+            Some((nodes.labels.len(), made, own.zip(common)))
+        });
+        let made: Vec<Option<(usize, Made, _)>> = made.collect();
+        let made: Vec<(usize, Made, _)> = made.into_iter().flatten().collect();
+        let homophily: Vec<f64> = made.iter().map(|(_, made, _)| made.homophily).collect();
+        let n_nodes: usize = made.iter().map(|(n, ..)| n).sum();
+        if n_nodes > 0 {
+            let n_alike: usize = made.iter().map(|(_, made, _)| made.n_alike).sum();
+            sheet.number("homophily", Spread::of(&homophily).mean);
+            sheet.number("alike_degree", n_alike as f64 / n_nodes as f64);
+        }
+        let scored: Vec<(ClientScoreRow, ClientScoreRow)> = made.into_iter().filter_map(|(.., rows)| rows).collect();
+        let gains: Vec<f64> = scored
+            .iter()
+            .map(|(own, common)| own.accuracy - common.accuracy)
+            .collect();
+        let rows: Vec<ClientScoreRow> = scored.into_iter().map(|(own, _)| own).collect();
+        if !gains.is_empty() {
+            sheet.number("own_gain", Spread::of(&gains).mean);
+        }
+        conclude_own(&rows, sheet);
+        sheet.client_scores(rows);
+    }
+}
+
+/// How a client fares on its test nodes with these shares of classes, of shape `(n_nodes, n_classes)`; `None` without any.
+fn row(client: u32, nodes: &Nodes<'_>, shares: &[f32], n_classes: usize) -> Option<ClientScoreRow> {
+    let tested = nodes.are_in(Part::Test);
+    let (mut items, mut hits) = (0, 0);
+    let mut loss = 0.0;
+    for (node, answer) in shares
+        .chunks_exact(n_classes)
+        .enumerate()
+        .filter(|(node, _)| tested[*node])
+    {
+        let class = nodes.labels[node] as usize;
+        let most = (1..n_classes).fold(0, |most, class| if answer[class] > answer[most] { class } else { most });
+        items += 1;
+        hits += u64::from(most == class);
+        loss -= libm::log(f64::from(answer[class]).max(1e-30));
+    }
+    (items > 0).then(|| ClientScoreRow {
+        client,
+        items,
+        accuracy: hits as f64 / items as f64,
+        loss: Some(loss / items as f64).filter(|loss| loss.is_finite()),
+    })
+}
