@@ -33,6 +33,8 @@ pub const SHIPPED: &[(&str, &str, &str)] = &[
     shipped!("gw-ldp"),
     shipped!("methods"),
     shipped!("ppgm"),
+    shipped!("subgraphs"),
+    shipped!("users"),
 ];
 
 /// All claims of one paper.

@@ -140,7 +140,7 @@ pub enum DatasetSpec {
         /// Keep only the largest component.
         largest_component: bool,
     },
-    /// A gnn-benchmark archive.
+    /// A gnn-benchmark archive, or a zip file with one in it.
     Npz {
         /// The file, relative to a data folder or absolute.
         #[part(required)]

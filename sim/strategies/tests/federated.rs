@@ -5,6 +5,7 @@
 mod own_models;
 #[path = "federated/state.rs"]
 mod state;
+#[path = "unlike/clients.rs"]
 mod unlike;
 
 use folkmoot_draws::{Purpose, Streams};

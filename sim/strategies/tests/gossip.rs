@@ -1,6 +1,7 @@
 //! Learning without a server as a run: the identities that define its methods, how fast topologies mix, and that nobody waits for ever.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "unlike/clients.rs"]
 mod unlike;
 
 use folkmoot_draws::{Purpose, Streams};

@@ -1,6 +1,7 @@
 //! SCAFFOLD as a run: its message table, its identities, and what becomes of control variates when messages are late or lost.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "unlike/clients.rs"]
 mod unlike;
 
 use folkmoot_draws::{Purpose, Streams};

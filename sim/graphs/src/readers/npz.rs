@@ -2,7 +2,7 @@
 //!
 //! Members `adj_indices`, `adj_indptr`, `adj_shape` are required; `adj_data` (absent: all weights 1), `attr_*`, `labels`
 //! (negative: unlabelled) and `train_mask`, `val_mask`, `test_mask` are optional, all others ignored. Numbers may be of any
-//! integer or float type, bool for masks; pickled objects are not read.
+//! integer or float type, bool for masks; pickled objects are not read. A zip file with one such archive in it and nothing else is read as that.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -57,7 +57,7 @@ struct Members {
 }
 
 fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
-    let members = open(bytes, LIMITS)?;
+    let members = open(unwrapped(bytes, LIMITS)?, LIMITS)?;
     let adjacency = members.sparse("adj")?.ok_or_else(|| members.missing("adj_indptr"))?;
     let n_nodes = adjacency.n_rows;
     if n_nodes != adjacency.n_columns {
@@ -202,9 +202,36 @@ fn add_labels(dataset: &mut Dataset, classes: &[i64], n_nodes: u32) -> Result<()
     Ok(())
 }
 
+/// The one `.npz` archive that a zip file has in it, or the file as it is.
+fn unwrapped(bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, String> {
+    let mut archive = archive_of(&bytes[..])?;
+    let inner = match archive.len() {
+        1 => archive.by_index(0).ok(),
+        _ => None,
+    };
+    let Some(inner) = inner.filter(|file| file.name_raw().ends_with(b".npz")) else {
+        drop(archive);
+        return Ok(bytes);
+    };
+    let mut content = Vec::new();
+    let read = inner.take(limits.bytes + 1).read_to_end(&mut content);
+    read.map_err(|error| format!("the .npz archive in it is damaged or cut short ({error})"))?;
+    match content.len() as u64 > limits.bytes {
+        true => Err(format!(
+            "the .npz archive in it unpacks to more than {} bytes",
+            limits.bytes
+        )),
+        false => Ok(content),
+    }
+}
+
+fn archive_of<B: AsRef<[u8]>>(bytes: B) -> Result<ZipArchive<Cursor<B>>, String> {
+    ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a .npz archive ({error})"))
+}
+
 fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
     let mut left = limits;
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a .npz archive ({error})"))?;
+    let mut archive = archive_of(bytes)?;
     let mut members = Members {
         arrays: BTreeMap::new(),
         found: String::new(),

@@ -1,6 +1,6 @@
 //! What federated methods are worth: the server's model where there is one, and each client's own on its own items.
 
-use super::{Federated, Local, N_HITS, N_ITEMS};
+use super::{Federated, Local, N_HITS, N_ITEMS, OwnModel};
 use crate::classifier::{Held, Shard};
 use crate::rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
@@ -40,6 +40,14 @@ pub const TERMS: &[Term] = &[
         "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
     )
     .lower(),
+    Term::new(
+        "models_at_server",
+        "Models at the server",
+        Unit::Number,
+        "How many different models the server has for single clients: the number of clusters where these share one.",
+        "",
+    )
+    .from(0.0),
     Term::new(
         "own_loss",
         "Loss of own models",
@@ -90,6 +98,14 @@ impl RoundStudy<Federated> for Own {
                     items,
                 );
             }
+        }
+        let own = &end.collected.own;
+        if !own.is_empty() {
+            let mut models: Vec<&[f32]> = own.values().map(|OwnModel(model)| &model[..]).collect();
+            let order = |a: &&[f32], b: &&[f32]| a.iter().map(|x| x.to_bits()).cmp(b.iter().map(|x| x.to_bits()));
+            models.sort_by(order);
+            models.dedup_by(|a, b| order(a, b).is_eq());
+            sheet.number("models_at_server", models.len() as f64);
         }
         let round = Round(end.n_rounds());
         let own = |client: ClientId, shard: &Shard| {

@@ -99,6 +99,31 @@ fn hand_written_archive_reads_as_it_was_meant() {
     assert_eq!((part.graph().n_nodes(), part.node_ids), (3, Some(vec![0, 1, 2])));
 }
 
+/// As the sets of Amazon and Coauthor are handed on: an archive in a zip file. One deeper is not looked for.
+#[test]
+fn an_archive_in_a_zip_file_is_read_as_that() {
+    let zipped = |name: &str, content: &[u8]| {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        writer
+            .start_file(name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        writer.write_all(content).unwrap();
+        writer.finish().unwrap().into_inner()
+    };
+    let plain = archive(&example());
+    let read = |bytes: Vec<u8>| parse("example", bytes).map(|dataset| dataset.fingerprint());
+    assert_eq!(read(zipped("example.npz", &plain)), read(plain.clone()));
+    assert!(read(zipped("example.bin", &plain)).is_err());
+    assert!(read(zipped("a.npz", &zipped("b.npz", &plain))).is_err());
+    assert!(read(zipped("a.npz", &plain[..plain.len() / 2])).is_err());
+    let least = Limits {
+        bytes: 100,
+        numbers: 1 << 10,
+    };
+    let refused = unwrapped(zipped("a.npz", &plain), least).unwrap_err();
+    assert!(refused.contains("more than 100 bytes"), "{refused}");
+}
+
 #[test]
 fn missing_and_odd_members_are_named() {
     let with = |name: &str, content: Option<Vec<u8>>| {
