@@ -357,12 +357,21 @@ impl RunKey {
             true => vec![scenario.seed()],
             false => scenario.seeds().to_vec(),
         };
-        let is_generated = check(&self.card, &source, registry)?.dataset().is_generated();
+        // Not every arm has all numbers that the sweep heads its table with.
+        let is_generated = check(&self.card, &alone(&source)?, registry)?.dataset().is_generated();
         Ok(Resolved {
             source,
             seeds,
             is_generated,
         })
+    }
+}
+
+/// A card without its sweep.
+fn alone(source: &Source) -> Result<Source, Problems> {
+    match source.value("sweep") {
+        Some(_) => apply(source, "sweep", "()"),
+        None => Ok(source.clone()),
     }
 }
 
@@ -383,11 +392,8 @@ impl Resolved {
     ///
     /// None that resolving did not find.
     pub fn scenario(&self, seed: u64, registry: &Registry) -> Result<Scenario, Problems> {
-        let mut source = apply(&self.source, "seed", &seed.to_string())?;
-        if source.value("sweep").is_some() {
-            source = apply(&source, "sweep", "()")?;
-        }
-        check(self.source.name(), &source, registry)
+        let source = apply(&self.source, "seed", &seed.to_string())?;
+        check(self.source.name(), &alone(&source)?, registry)
     }
 
     /// What the card says, whatever it is asked and whichever its seed, in sixteen digits: those of another card are others, and spaces,
