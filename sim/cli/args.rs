@@ -489,7 +489,7 @@ pub(crate) struct WriteArgs {
 
 #[derive(Args)]
 pub(crate) struct AuditArgs {
-    /// Whose claims: fedwalk, fgcl, gw-ldp, methods, ppgm, or a file of claims [default: all of these]
+    /// Whose claims: fedwalk, fgcl, gw-ldp, methods, ppgm, subgraphs, users, or a file of claims [default: all of these]
     #[arg(value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
     /// Judge by finished runs and sweeps in these folders alone; without it, by what is recorded, and what is not is run
