@@ -6,7 +6,7 @@ use crate::text::suggest;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::records::{AbsenceRow, ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow};
 use folkmoot_metrics::table::{Column, Row, TimingRow};
-use folkmoot_metrics::term::{PREFIXES, base, find};
+use folkmoot_metrics::term::{Answering, PREFIXES, base, find};
 use folkmoot_metrics::trace::{self, TRACE};
 use folkmoot_strategies::settings::Settings;
 
@@ -136,18 +136,29 @@ pub fn tables() -> Vec<(&'static str, Vec<Column>)> {
 
 /// What is wrong with the name of a score that is to be reached; `None` if one of the strategies may have it, or says nothing of its numbers.
 pub(crate) fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Option<String> {
-    let mut known = Vec::new();
+    let (mut known, mut wrong) = (Vec::new(), None);
     for glossary in of_all(strategies, registry)? {
-        if find(&glossary.terms, score).is_some() {
-            return None;
+        if let Some(term) = find(&glossary.terms, score) {
+            let Some(part) = missing_part(&term) else { return None };
+            wrong = Some(format!("is scored on parts of the data; name one: `{part}{score}`"));
         }
         known.extend(glossary.scores());
+    }
+    if wrong.is_some() {
+        return wrong;
     }
     let of = strategies.join(" or ");
     Some(match TERMS.iter().any(|term| term.name == score) {
         true => "is a total of the run, and no score of a round".to_owned(),
         false => format!("no run of {of} has a score `{score}`{}", near(score, &known)),
     })
+}
+
+/// The part of the data that the name of a model's score leaves out, if it does: a model is scored on parts, and what looks at all is called by itself.
+fn missing_part(term: &Term) -> Option<&'static str> {
+    let is_of_model = term.scored.is_some_and(|scored| scored.model != Answering::Probe);
+    let has_part = PREFIXES.iter().any(|(prefix, ..)| term.name.starts_with(prefix));
+    (is_of_model && !has_part).then_some("test_")
 }
 
 /// What strategies say of their numbers; `None` if one says nothing.
@@ -272,5 +283,9 @@ mod tests {
         assert!(says("test_rounds", &["FedAvg"]).is_some());
         let near = "no run of FedAvg has a score `test_acuracy`, did you mean `test_accuracy`?";
         assert_eq!(says("test_acuracy", &["FedAvg"]).unwrap(), near);
+        let bare = "is scored on parts of the data; name one: `test_accuracy`";
+        assert_eq!(says("accuracy", &["FedAvg"]).unwrap(), bare);
+        assert_eq!(says("test_cohort_accuracy", &["Federated"]), None);
+        assert!(says("cohort_accuracy", &["Federated"]).is_some());
     }
 }

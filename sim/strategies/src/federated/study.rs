@@ -19,7 +19,7 @@ pub const TERMS: &[Term] = &[
          clients, and never sent.",
     )
     .higher()
-    .scored(Answering::Own, Asked::All, Weighed::Items),
+    .scored(Answering::Trained, Asked::All, Weighed::Items),
     share(
         "own_accuracy",
         "Accuracy of own models",
