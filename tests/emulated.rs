@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Cards and what shortens them. FedWalk and DeepWalk keep skip-gram and the classifier of its vectors.
-const CARDS: [(&str, &[&str]); 17] = [
+const CARDS: [(&str, &[&str]); 18] = [
     (
         "karate",
         &["strategy.walks_per_node=2", SHORT_VECTORS, ONE_RATIO, ONE_SHUFFLE],
@@ -69,6 +69,16 @@ const CARDS: [(&str, &[&str]); 17] = [
             "partition.n_clients=3",
             "strategy.personal.epochs=3",
             "strategy.personal.branch=Mixed",
+        ],
+    ),
+    (
+        "fed-sage/small",
+        &[
+            "strategy.protocol.rounds=2",
+            "dataset.n_nodes=60",
+            "partition.n_clients=3",
+            "strategy.generator.epochs=20",
+            "strategy.generator.steps=1",
         ],
     ),
     (

@@ -35,6 +35,8 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-gcn/fed-graph",
     "fed-gcn/planetoid",
     "fed-gcn/small",
+    "fed-sage/planetoid",
+    "fed-sage/small",
     "federated/amazon-coauthor",
     "federated/clusters",
     "federated/communities",

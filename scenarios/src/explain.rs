@@ -323,8 +323,8 @@ mod tests {
         assert_eq!(found("strategy.FedWalk"), ["strategy FedWalk"]);
         assert_eq!(
             found("strategy.model.encoder.Gat").len(),
-            9,
-            "of AdaFgl, FedAvg, Federated, FedGcn, Fgcl, Gossip, GwLdp, Scaffold and WalkSgd"
+            10,
+            "of AdaFgl, FedAvg, Federated, FedGcn, FedSage, Fgcl, Gossip, GwLdp, Scaffold and WalkSgd"
         );
     }
 

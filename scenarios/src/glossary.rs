@@ -211,7 +211,15 @@ mod tests {
             (&*term.words, &of[..]),
             (
                 "Test accuracy",
-                &["FedAvg", "Scaffold", "Federated", "FedGcn", "AdaFgl", "GwLdp"][..]
+                &[
+                    "FedAvg",
+                    "Scaffold",
+                    "Federated",
+                    "FedGcn",
+                    "AdaFgl",
+                    "FedSage",
+                    "GwLdp"
+                ][..]
             )
         );
         let stale = Column {

@@ -16,7 +16,7 @@ use folkmoot_strategies::gw_ldp::Release;
 use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
 use folkmoot_strategies::settings::{Runs, Settings, runs};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
-use folkmoot_subgraphs::{ada_fgl, fed_gcn};
+use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage};
 use folkmoot_traces::{self as traces, Model, Whole};
 use folkmoot_users::edges::{self, EdgeRelease};
 use folkmoot_users::features::{self, FeatureRelease};
@@ -135,6 +135,7 @@ impl Registry {
         self.add_strategy(folkmoot_users::Params::runs)?;
         self.add_strategy(fed_gcn::Params::runs)?;
         self.add_strategy(ada_fgl::Params::runs)?;
+        self.add_strategy(fed_sage::Params::runs)?;
         self.add_strategy(folkmoot_users::walk_sgd::Params::runs)?;
         self.add_strategy(fgcl::Params::runs)?;
         self.add_strategy(gw_ldp::Params::runs)?;

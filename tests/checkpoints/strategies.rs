@@ -153,6 +153,18 @@ fn stopping_changes_nothing_of_rounds() {
         "dataset.n_nodes=120",
     ];
     stopping_changes_nothing("ada-fgl/small", &[&second[..], &COMING_AND_GOING[..]].concat(), false);
+    let generators = [
+        "strategy.protocol.rounds=4",
+        "strategy.generator.epochs=3",
+        "strategy.generator.steps=3",
+        "dataset.n_nodes=120",
+    ];
+    stopping_changes_nothing("fed-sage/small", &generators, false);
+    stopping_changes_nothing(
+        "fed-sage/small",
+        &[&generators[..], &COMING_AND_GOING[..]].concat(),
+        false,
+    );
     let few = ["dataset.n_nodes=120", "strategy.protocol.rounds=4"];
     for way in [
         "strategy.upload=Rows",

@@ -41,6 +41,7 @@ mod coding_tests;
 mod exchange;
 #[cfg(test)]
 mod exchange_tests;
+mod job;
 pub mod message;
 mod private;
 #[cfg(test)]
@@ -61,7 +62,8 @@ mod terms;
 mod tests;
 
 pub use client::Client;
-pub use exchange::{Gathered, Heard, Says};
+pub use exchange::{Gathered, Heard, Preparation, Says};
+pub use job::{Done, Work};
 pub use message::Extra;
 pub use private::{HiddenItems, NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
@@ -72,14 +74,12 @@ pub use study::{RoundEnd, RoundStudy, Watched};
 pub use task::{Task, Trained};
 pub use terms::TERMS;
 
-use coding::{Learned, Sent};
 use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::Value;
 use message::{Down, Peer, Up};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What is trained in rounds: made of settings and public facts, as any [`Strategy`].
@@ -153,6 +153,17 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         _kept: Option<&Self::Kept>,
         _heard: Heard<Self::Told>,
     ) -> Says<Self::Told, Self::Kept> {
+        Says::ready()
+    }
+
+    /// Operations that it takes a client to find out what it says on hearing this: its device takes this over its speed, and
+    /// [`prepare`](Self::prepare) says it. What it hears meanwhile waits. Default: 0, and [`tell`](Self::tell) says it at once.
+    fn effort(&self, _shard: Self::Shard<'_>, _kept: Option<&Self::Kept>, _heard: &Heard<Self::Told>) -> f64 {
+        0.0
+    }
+
+    /// As [`tell`](Self::tell), where it takes [`effort`](Self::effort). Pure: on any thread, once or more often. Default: that it needs nothing.
+    fn prepare(&self, _preparation: Preparation<'_, '_, Self>) -> Says<Self::Told, Self::Kept> {
         Says::ready()
     }
 
@@ -386,46 +397,15 @@ impl<R: RoundStrategy> Rounds<R> {
     }
 }
 
-/// A client's training, as data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(bound = "O: State, K: State + Sync")]
-pub struct Work<O, K> {
-    order: O,
-    model: Sent,
-    #[serde(with = "shared")]
-    kept: Option<Arc<K>>,
-    /// What codecs have left out of earlier updates, where that is kept.
-    #[serde(with = "shared")]
-    memory: Arc<[f32]>,
-}
-
-/// What comes of it: [`Trained`], with the model as it is sent.
-#[derive(Debug)]
-pub struct Done<E, K> {
-    learned: Learned,
-    extra: Option<E>,
-    receipt: Receipt,
-    left: Left<K>,
-    counts: Vec<u64>,
-}
-
-/// What a client keeps once an update is sent.
-#[derive(Debug, Serialize, Deserialize)]
-struct Left<K> {
-    kept: Option<K>,
-    /// What codecs have left out of updates; nothing where that is not kept.
-    memory: Vec<f32>,
-}
-
 impl<R: RoundStrategy> Strategy for Rounds<R> {
     type Down = Down<R::Order, R::Told>;
     type Up = Up<R::Extra, R::Told>;
     type Peer = Peer<R::Told>;
     type Shard<'a> = R::Shard<'a>;
-    type Work = Work<R::Order, R::Kept>;
-    type Done = Done<R::Extra, R::Kept>;
+    type Work = Work<R::Order, R::Kept, R::Told>;
+    type Done = Done<R::Extra, R::Kept, R::Told>;
     type Server = Server<R::Collected, R::Told>;
-    type Client = Client<R::Extra, R::Kept>;
+    type Client = Client<R::Extra, R::Kept, R::Told>;
     type Sight = ();
 
     const COUNTERS: &'static [&'static str] = R::COUNTERS;
@@ -505,31 +485,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     }
 
     fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
-        let shard = shard.expect("clients train");
-        let model = self.open_model(&work.model);
-        let mut trained = self.task.train(Task {
-            kept: work.kept.as_deref(),
-            passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
-            hidden_items: self.protocol.private.items(),
-            ..Task::new(shard, &work.order, &model, cx)
-        });
-        let n_update = self.task.n_update();
-        assert!(
-            trained.parameters.len() == n_update || trained.parameters.len() == model.len(),
-            "a trained model has the parameters it came with, or those of an update"
-        );
-        trained.parameters.truncate(n_update);
-        let mut memory = work.memory.to_vec();
-        Done {
-            learned: self.learned(&model, trained.parameters, &mut memory, cx),
-            extra: trained.extra,
-            receipt: trained.receipt,
-            left: Left {
-                kept: trained.kept,
-                memory,
-            },
-            counts: trained.counts,
-        }
+        self.work(shard.expect("clients train"), work, cx)
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

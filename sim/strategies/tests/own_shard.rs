@@ -19,7 +19,7 @@ use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
 use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gossip, gw_ldp, ppgm, scaffold};
-use folkmoot_subgraphs::{ada_fgl, fed_gcn};
+use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -337,6 +337,20 @@ fn in_ada_fgl() {
     holds::<ada_fgl::Params>(
         data::parts,
         &[("(personal: (epochs: 2), protocol: (rounds: 2))", &["update"][..])],
+    );
+}
+
+#[test]
+fn in_fed_sage() {
+    let small = "(generator: Trained(encoder_hidden: 3, latent: 3, first_width: 4, second_width: 4, epochs: 2, steps: 2), protocol: (rounds: 2))";
+    let alone = "(generator: Trained(encoder_hidden: 3, latent: 3, first_width: 4, second_width: 4, epochs: 2, steps: 0), protocol: (rounds: 2))";
+    holds::<fed_sage::Params>(
+        data::parts,
+        &[
+            ("(protocol: (rounds: 2))", &["update"][..]),
+            (small, &["generator"]),
+            (alone, &["update"]),
+        ],
     );
 }
 

@@ -3,11 +3,13 @@
 //!
 //! - [`ada_fgl`]: each client makes a network for its own graph of what the common model says of it, after federated averaging.
 //! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated averaging.
+//! - [`fed_sage`]: clients make up neighbours that are missing before federated averaging, or do not.
 //!
 //! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom.
 
 pub mod ada_fgl;
 mod cut;
 pub mod fed_gcn;
+pub mod fed_sage;
 
 pub use cut::{Cut, Part};

@@ -1,12 +1,14 @@
 //! The client's side of rounds.
 
 use super::coding::{Learned, Sent};
-use super::exchange::Heard;
+use super::exchange::{Heard, Says};
+use super::job::{Done, Left, Trained, Training, Work};
 use super::message::{Down, Extra, Packed, Peer, Up, first_not_finite};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{COUNTERS, Done, Left, PARTIAL, RoundStrategy, Rounds, WEIGHTS, Work};
+use super::{COUNTERS, PARTIAL, RoundStrategy, Rounds, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 const KEYS: Purpose = Purpose(*b"rd-keys ");
@@ -16,14 +18,16 @@ const SENT: Channel = Channel::new(WEIGHTS, Purpose(*b"rd-sent "));
 
 /// A client's state: what it keeps, and in secure rounds its session.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(bound = "E: State, K: State + Sync")]
-pub struct Client<E, K = ()> {
+#[serde(bound = "E: State, K: State + Sync, T: State")]
+pub struct Client<E, K = (), T = ()> {
     session: Option<Box<Session<E, K>>>,
     #[serde(with = "shared")]
     kept: Option<Arc<K>>,
     /// What a codec that feeds back has left out of what was sent; nothing at first.
     #[serde(with = "shared")]
     memory: Arc<[f32]>,
+    /// In an exchange, what it has heard while it prepares what it says to what it heard before; without work under way none.
+    waiting: Option<VecDeque<Heard<T>>>,
 }
 
 /// What a client keeps during a secure round.
@@ -53,12 +57,13 @@ struct Waiting<E, K> {
     left: Left<K>,
 }
 
-impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
+impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     pub(super) fn new() -> Self {
         Client {
             session: None,
             kept: None,
             memory: Arc::default(),
+            waiting: None,
         }
     }
 
@@ -67,7 +72,7 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         self.kept.as_deref()
     }
 
-    pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
+    pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
@@ -109,12 +114,13 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
                     self.keep::<R>(left);
                 }
             }
-            ClientEvent::Done(done) => {
+            ClientEvent::Done(Done::Prepared(says)) => self.prepared(rounds, shard, says, cx),
+            ClientEvent::Done(Done::Trained(done)) => {
                 for (place, n) in done.counts.iter().enumerate() {
                     cx.count(COUNTERS.len() + place, *n);
                 }
                 if !rounds.is_secure() {
-                    let left = send_plain(rounds, shard, done, cx);
+                    let left = send_plain(rounds, shard, *done, cx);
                     self.keep::<R>(Some(left));
                 } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     // Of a round that it has left for another, nothing can be sent any more.
@@ -145,15 +151,49 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         }
     }
 
-    /// A client's part of the exchange, which takes no time on its device.
-    fn exchange<R: RoundStrategy<Extra = E, Kept = K>>(
+    /// A client's part of the exchange: it says at once what takes no effort, and prepares what does; one thing after the other.
+    fn exchange<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
-        heard: Heard<R::Told>,
+        heard: Heard<T>,
         cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.push_back(heard);
+            return;
+        }
+        let effort = rounds.task.effort(shard, self.kept.as_deref(), &heard);
+        if effort > 0.0 {
+            self.waiting = Some(VecDeque::new());
+            let kept = self.kept.clone();
+            cx.compute(Work::Preparation { heard, kept }, effort);
+            return;
+        }
         let says = rounds.task.tell(shard, self.kept.as_deref(), heard);
+        self.say(rounds, says, cx);
+    }
+
+    /// Says what was prepared, and goes on to what was heard meanwhile.
+    fn prepared<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        shard: R::Shard<'_>,
+        says: Says<T, K>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
+    ) {
+        self.say(rounds, says, cx);
+        for heard in self.waiting.take().into_iter().flatten() {
+            self.exchange(rounds, shard, heard, cx);
+        }
+    }
+
+    fn say<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+        &mut self,
+        rounds: &Rounds<R>,
+        says: Says<T, K>,
+        cx: &mut ClientContext<'_, Rounds<R>>,
+    ) {
         if let Some(kept) = says.kept {
             self.kept = Some(Arc::new(kept));
         }
@@ -171,7 +211,7 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
     }
 
     /// Begins to train from a model that was sent.
-    fn train<R: RoundStrategy<Extra = E, Kept = K>>(
+    fn train<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
@@ -181,7 +221,7 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
         if rounds.is_secure() {
             self.session = Some(Session::begin(None, cx));
         }
-        let work = Work {
+        let work = Training {
             order,
             model,
             kept: self.kept.clone().filter(|_| R::READS_KEPT),
@@ -192,10 +232,10 @@ impl<E: Extra, K: State + Sync + Clone> Client<E, K> {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };
-        cx.compute(work, cost);
+        cx.compute(Work::Training(work), cost);
     }
 
-    fn keep<R: RoundStrategy<Extra = E, Kept = K>>(&mut self, left: Option<Left<K>>) {
+    fn keep<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(&mut self, left: Option<Left<K>>) {
         let Some(Left { kept, memory }) = left else {
             return;
         };
@@ -222,7 +262,7 @@ fn charge_update<R: RoundStrategy>(rounds: &Rounds<R>, cx: &mut ClientContext<'_
 fn send_plain<R: RoundStrategy>(
     rounds: &Rounds<R>,
     shard: R::Shard<'_>,
-    done: Done<R::Extra, R::Kept>,
+    done: Trained<R::Extra, R::Kept>,
     cx: &mut ClientContext<'_, Rounds<R>>,
 ) -> Left<R::Kept> {
     cx.settle(done.receipt);

@@ -12,6 +12,9 @@
 //! the task names, and gathers again; when nobody has told it anything more, the round ends. A client that hears of it later keeps what it has,
 //! which may be nothing: what it trains on then is the task's to say.
 //!
+//! What a client says takes no time on its device, or as much as the task's [`effort`](super::RoundStrategy::effort) on hearing what it heard: then it is work like a
+//! training, and what the client hears meanwhile waits until it has said what comes of that.
+//!
 //! Under secure aggregation the statistics of the clients are added up first, masked as an update is, and the server answers knowing the sums;
 //! without it a task that exchanges is asked for no statistics.
 
@@ -21,7 +24,7 @@ use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// What a client hears in an exchange.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Heard<T> {
     /// That it begins.
     Opening,
@@ -29,6 +32,39 @@ pub enum Heard<T> {
     Server(T),
     /// What another client tells.
     Client(ClientId, T),
+}
+
+/// A client's work in an exchange, for what it says then.
+pub struct Preparation<'s, 'a, R: RoundStrategy> {
+    /// All that it holds.
+    pub shard: R::Shard<'s>,
+    /// What it has kept.
+    pub kept: Option<&'a R::Kept>,
+    /// What it has heard.
+    pub heard: &'a Heard<R::Told>,
+    cx: &'a JobContext,
+}
+
+impl<'s, 'a, R: RoundStrategy> Preparation<'s, 'a, R> {
+    /// What a client that holds this has at hand, in the round of `cx`.
+    pub fn new(shard: R::Shard<'s>, kept: Option<&'a R::Kept>, heard: &'a Heard<R::Told>, cx: &'a JobContext) -> Self {
+        Preparation { shard, kept, heard, cx }
+    }
+
+    /// Every message is wanted, of the right size, and nothing that it holds.
+    pub fn dry_run(&self) -> bool {
+        self.cx.dry_run()
+    }
+
+    /// The stream of this client in an exchange for `purpose`, whatever it has heard before.
+    pub fn rng(&self, purpose: Purpose) -> SimRng {
+        self.cx.round_rng(purpose)
+    }
+
+    /// The stream of a single `item` of an exchange, whichever client works on it.
+    pub fn item_rng(&self, purpose: Purpose, item: u32) -> SimRng {
+        self.cx.item_rng(purpose, item)
+    }
 }
 
 /// What a client says then.

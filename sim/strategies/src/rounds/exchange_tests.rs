@@ -4,6 +4,7 @@ use super::tests::{firsts, protocol, slow};
 use super::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
+use serde::{Deserialize, Serialize};
 
 /// Which way numbers go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,8 @@ enum Way {
 struct Ring {
     n_clients: u32,
     way: Way,
+    /// Operations that it takes a client to make something of what another says.
+    effort: f64,
 }
 
 /// A number.
@@ -88,6 +91,18 @@ impl RoundStrategy for Ring {
 
     fn exchanges(&self) -> bool {
         true
+    }
+
+    fn effort(&self, _: u32, _: Option<&Sum>, heard: &Heard<Number>) -> f64 {
+        match heard {
+            Heard::Opening => 0.0,
+            Heard::Server(_) | Heard::Client(..) => self.effort,
+        }
+    }
+
+    fn prepare(&self, preparation: Preparation<'_, '_, Self>) -> Says<Number, Sum> {
+        assert!(!preparation.dry_run());
+        self.tell(preparation.shard, preparation.kept, preparation.heard.clone())
     }
 
     fn tell(&self, client: u32, kept: Option<&Sum>, heard: Heard<Number>) -> Says<Number, Sum> {
@@ -178,9 +193,14 @@ impl RoundStudy<Ring> for Watch {
 }
 
 fn play(way: Way, protocol: Protocol, world: &World) -> Result<Outcome, RunError> {
+    play_with(0.0, way, protocol, world)
+}
+
+fn play_with(effort: f64, way: Way, protocol: Protocol, world: &World) -> Result<Outcome, RunError> {
     let n_clients = 5;
+    let ring = Ring { n_clients, way, effort };
     let system = System {
-        strategy: &Rounds::new(Ring { n_clients, way }, protocol).unwrap(),
+        strategy: &Rounds::new(ring, protocol).unwrap(),
         shards: &Numbers(n_clients),
         study: &Watched(Watch),
     };
@@ -276,7 +296,36 @@ fn an_exchange_needs_a_round_before_training() {
     let task = || Ring {
         n_clients: 3,
         way: Way::Server,
+        effort: 0.0,
     };
     let error = Rounds::new(task(), protocol(1)).err().unwrap().to_string();
     assert!(error.starts_with("protocol.rounds: must be at least 2"), "{error}");
+}
+
+/// An effort changes when things are said and nothing of what is said: who hears two at a time works on one after the other.
+#[test]
+fn what_takes_effort_is_work_of_a_device_one_thing_after_the_other() {
+    for (way, seconds) in [(Way::Server, 3.0), (Way::Peers, 6.0)] {
+        let at_once = play(way, protocol(3), &slow()).unwrap();
+        let worked = play_with(3.0, way, protocol(3), &slow()).unwrap();
+        assert_eq!(firsts(&worked), firsts(&at_once), "{way:?}");
+        assert_eq!(sent(&worked, "number"), sent(&at_once, "number"));
+        assert_eq!(sent(&worked, "ready"), (5, 0));
+        let later = worked.rounds[0].virtual_s - at_once.rounds[0].virtual_s;
+        assert!((later - seconds).abs() < 1e-6, "{later} s later, {way:?}");
+    }
+}
+
+/// Whoever has a deadline before it is done trains on what it has.
+#[test]
+fn work_that_lasts_beyond_the_deadline_is_not_waited_for() {
+    let hurried = World {
+        deadline: Some(SimSpan::from_secs(2.0)),
+        ..slow()
+    };
+    let error = play_with(3.0, Way::Server, protocol(3), &hurried)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("raise the deadline"), "{error}");
 }

@@ -7,6 +7,7 @@ use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_parts::Chosen;
 use folkmoot_privacy::NoisyCounts;
+use serde::{Deserialize, Serialize};
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
 #[derive(Clone, Default)]

@@ -1,0 +1,113 @@
+//! What clients work on: their training, and what they prepare in an exchange.
+
+use super::coding::{Learned, Sent};
+use super::exchange::{Heard, Preparation, Says};
+use super::{PARTIAL, RoundStrategy, Rounds, Task};
+use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A client's work, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "O: State, K: State + Sync, T: State")]
+pub enum Work<O, K, T> {
+    /// Its training in a round.
+    Training(Training<O, K>),
+    /// What it says in an exchange on hearing this, where that takes effort.
+    Preparation {
+        /// What it heard.
+        heard: Heard<T>,
+        /// What it has kept.
+        #[serde(with = "shared")]
+        kept: Option<Arc<K>>,
+    },
+}
+
+/// A client's training, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "O: State, K: State + Sync")]
+pub struct Training<O, K> {
+    pub(super) order: O,
+    pub(super) model: Sent,
+    #[serde(with = "shared")]
+    pub(super) kept: Option<Arc<K>>,
+    /// What codecs have left out of earlier updates, where that is kept.
+    #[serde(with = "shared")]
+    pub(super) memory: Arc<[f32]>,
+}
+
+/// What comes of work.
+#[derive(Debug)]
+pub enum Done<E, K, T> {
+    /// Of a training.
+    Trained(Box<Trained<E, K>>),
+    /// Of what was prepared in an exchange.
+    Prepared(Says<T, K>),
+}
+
+/// What comes of a training: [`rounds::Trained`](super::Trained), with the model as it is sent.
+#[derive(Debug)]
+pub struct Trained<E, K> {
+    pub(super) learned: Learned,
+    pub(super) extra: Option<E>,
+    pub(super) receipt: Receipt,
+    pub(super) left: Left<K>,
+    pub(super) counts: Vec<u64>,
+}
+
+/// What a client keeps once an update is sent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Left<K> {
+    pub(super) kept: Option<K>,
+    /// What codecs have left out of updates; nothing where that is not kept.
+    pub(super) memory: Vec<f32>,
+}
+
+impl<R: RoundStrategy> Rounds<R> {
+    /// A client's work.
+    pub(super) fn work(
+        &self,
+        shard: R::Shard<'_>,
+        work: &Work<R::Order, R::Kept, R::Told>,
+        cx: &JobContext,
+    ) -> Done<R::Extra, R::Kept, R::Told> {
+        match work {
+            Work::Training(training) => Done::Trained(Box::new(self.train(shard, training, cx))),
+            Work::Preparation { heard, kept } => {
+                Done::Prepared(self.task.prepare(Preparation::new(shard, kept.as_deref(), heard, cx)))
+            }
+        }
+    }
+
+    fn train(
+        &self,
+        shard: R::Shard<'_>,
+        training: &Training<R::Order, R::Kept>,
+        cx: &JobContext,
+    ) -> Trained<R::Extra, R::Kept> {
+        let model = self.open_model(&training.model);
+        let mut trained = self.task.train(Task {
+            kept: training.kept.as_deref(),
+            passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
+            hidden_items: self.protocol.private.items(),
+            ..Task::new(shard, &training.order, &model, cx)
+        });
+        let n_update = self.task.n_update();
+        assert!(
+            trained.parameters.len() == n_update || trained.parameters.len() == model.len(),
+            "a trained model has the parameters it came with, or those of an update"
+        );
+        trained.parameters.truncate(n_update);
+        let mut memory = training.memory.to_vec();
+        Trained {
+            learned: self.learned(&model, trained.parameters, &mut memory, cx),
+            extra: trained.extra,
+            receipt: trained.receipt,
+            left: Left {
+                kept: trained.kept,
+                memory,
+            },
+            counts: trained.counts,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! FedSage and FedSage+: federated averaging of GraphSAGE on the pieces of a cut graph, as they are or mended by neighbours that clients make up.
+//!
+//! K. Zhang, C. Yang, X. Li, L. Sun, S. M. Yiu. Subgraph Federated Learning with Missing Neighbor Generation. NeurIPS 2021. <https://arxiv.org/abs/2106.13430>
+//!
+//! Edges between nodes of two clients are lost. With `generator: Off` this is FedSage, to the bit federated averaging of the cut graph. With `Trained` it is FedSage+: before any
+//! training each client learns to make up neighbours for its nodes (NeighGen), by itself and then with the others, and trains on its graph filled with them.
+//!
+//! **By itself**, in a job of `epochs` steps: a client hides `hidden_portion` of its validation nodes from itself. Of each node that is left it knows how many hidden neighbours `c_v` it has
+//! and what these bring. On the graph that is left, an encoder (`D^-1 (A + I)`, two layers) embeds nodes; a linear layer and a rectifier say how many neighbours a node lacks; three layers and a tanh make the
+//! features of `num_pred` neighbours of an embedding and noise. As many of them as the whole part of the count says are joined to the node, and a second such network says classes on that mended graph. The loss, over
+//! training nodes, is `a` times the smooth L1 of counts, `b` times `Feat`, and `c` times the cross entropy; `Feat` is the mean over nodes, `num_pred` and features, of the squared error of each joined neighbour to
+//! the nearest hidden one, 0 where none is hidden.
+//!
+//! **With the others**, `steps` times, only what makes features learns, by `1/N` of the loss at its client and of `b Feat` at all others: client `j` compares what the generator of `i` makes of
+//! its embeddings, of `c_v` neighbours for each node, with drawn neighbours of drawn nodes of its own. Then a client joins neighbours to its nodes, but the hidden ones, in its whole graph.
+//!
+//! With `N` clients, `g` numbers of what makes features, `l` those of an embedding and `t_i` training nodes of client `i`:
+//!
+//! | exchange | direction | payload | bytes |
+//! |---|---|---|---|
+//! | `opening`, `ready` | downlink, uplink | nothing | 0 |
+//! | `generator`, by each client, each step | uplink | whose, which step, its numbers, embeddings and counts of its training nodes | 8 + 4 (g + t_i (l + 1)) |
+//! | | downlink, to each of the others | the same | the same |
+//! | | uplink, by each of these | whose, which step, the gradient of `b/N Feat` by its numbers | 8 + 4 g |
+//! | | downlink, to whose it is | whose, which step, the sum of the gradients, in the order of the clients | 8 + 4 g |
+//! | `model`, `update` | | as in federated averaging | |
+//!
+//! So a step sends `2N + 2N(N − 1)` messages of a generator's size: on Cora, as the authors set it, of 61 MB, 79 times the GraphSAGE of 64 numbers a layer that it serves. Who has no training node sends
+//! no generator, and who has no edge an empty gradient. In a dry run all this is counted and nothing of it made.
+//!
+//! **What it gives away.** Nothing of it is protected, and the ledger of privacy charges every message without limit. All clients see embeddings and how many of a node's neighbours were hidden; gradients are those of a
+//! squared error to raw features, which can be told from them where few nodes take part; a generator is made to say what neighbours bring.
+//!
+//! **Deviations from the authors' code**, in which one process reads everybody's features; messages are those of FederatedScope. Labels stand at their nodes, where the authors' are shifted once nodes are hidden. Both phases have one split,
+//! so that no generator sees the label of a node that tests. Every client has an optimiser of its own. Clients read all neighbours and not five drawn ones. A client whose own loss and whose neighbours' say nothing stays as it is, where weight decay
+//! alone would move it. Who never got through the exchange, because it was away, trains on its cut graph.
+
+mod data;
+mod exchange;
+mod impaired;
+mod losses;
+mod maker;
+mod settings;
+mod study;
+#[cfg(test)]
+mod tests;
+mod told;
+
+pub use data::Piece;
+pub use exchange::Kept;
+pub use settings::{Generator, Params};
+pub use told::Told;
+
+use crate::Cut;
+use folkmoot_engine::prelude::*;
+use folkmoot_parts::Broken;
+use folkmoot_strategies::classifier::{self, Classifier, Encoder, Facts, Shard};
+use folkmoot_strategies::rounds::{self, Gathered, Heard, Preparation, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
+use maker::Networks;
+use settings::Plan;
+use std::sync::Arc;
+
+impl Params {
+    /// These settings as whoever runs cards takes them.
+    pub fn runs(self) -> Box<dyn Runs> {
+        runs(self)
+    }
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Rounds<FedSage>;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.protocol.rounds)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        self.training.doubts()
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &[
+            "test_accuracy",
+            "test_whole_accuracy",
+            "generator_bytes",
+            "payload_bytes",
+        ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
+    fn terms() -> Vec<Term> {
+        [rounds::TERMS, classifier::TERMS, study::TERMS].concat()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Cut::new(source)?;
+        Facts::new(self.inputs, source)
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<FedSage>, StrategyError> {
+        let plan = self.generator.plan(facts.n_features, facts.n_classes, facts.n_clients);
+        let task = FedSage {
+            makers: plan.map(|plan| Makers {
+                networks: Networks::new(&plan),
+                plan,
+            }),
+            classifier: Classifier::new(&self.model, &self.training, facts),
+            encoder: self.model.encoder,
+        };
+        Rounds::new(task, self.protocol.clone())
+    }
+
+    fn share(&self, rounds: &Rounds<FedSage>, source: &Source<'_>) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
+        // Who tests on the whole graph is known from what all hold.
+        let source = &source.of_all();
+        let task = rounds.task();
+        let held = task.classifier.share(self.split, source)?;
+        let (owners, graph) = (Cut::new(source)?, source.dataset.graph());
+        let is_cut = |v: &u32, u: &u32| owners.owners()[*v as usize] != owners.owners()[*u as usize];
+        let cut_of = |v: u32| {
+            graph
+                .neighbours(v)
+                .iter()
+                .filter(move |u| v < **u && is_cut(&v, u))
+                .count() as u64
+        };
+        let piece = |(client, shard): (u32, &Shard)| Piece {
+            client: ClientId(client),
+            shard: shard.clone(),
+        };
+        let pieces = Arc::new((0..).zip(held.shards()).map(piece).collect::<Vec<Piece>>());
+        let study = study::Worth {
+            pieces: Arc::clone(&pieces),
+            sizes: source.sizes(),
+            whole: data::Whole::new(&task.classifier, source, held.shards())?,
+            cut_edges: (0..graph.n_nodes() as u32).map(cut_of).sum(),
+        };
+        Ok(Shared {
+            shards: Box::new(data::Handed {
+                pieces,
+                sizes: source.sizes(),
+            }),
+            study: Box::new(rounds::Watched(study)),
+        })
+    }
+}
+
+/// What FedSage trains: a classifier of nodes, on what clients hold and have made up.
+pub struct FedSage {
+    makers: Option<Makers>,
+    classifier: Classifier,
+    encoder: Encoder,
+}
+
+/// How generators learn, and their networks.
+struct Makers {
+    plan: Plan,
+    networks: Networks,
+}
+
+impl AsRef<Classifier> for FedSage {
+    fn as_ref(&self) -> &Classifier {
+        &self.classifier
+    }
+}
+
+impl RoundStrategy for FedSage {
+    type Shard<'a> = &'a Piece;
+    type Order = ();
+    type Extra = ();
+    type Told = Told;
+    type Collected = ();
+    type Kept = Kept;
+
+    const READS_KEPT: bool = true;
+
+    fn n_parameters(&self) -> usize {
+        self.classifier.network().layout().len()
+    }
+
+    fn n_trainable(&self) -> usize {
+        self.classifier.network().layout().n_trainable()
+    }
+
+    fn shapes(&self) -> Vec<[usize; 2]> {
+        self.classifier.network().layout().shapes()
+    }
+
+    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
+        self.classifier.network().layout().initialise(rng)
+    }
+
+    fn n_samples(&self, piece: &Piece) -> u32 {
+        piece.shard.n_train() as u32
+    }
+
+    /// That of its nodes; those that it has made up cost nothing, since a dry run knows nothing of them.
+    fn cost(&self, piece: &Piece) -> f64 {
+        self.classifier.cost(&piece.shard)
+    }
+
+    fn passes(&self) -> u32 {
+        self.classifier.epochs()
+    }
+
+    fn order(&self, _: Round, (): &()) {}
+
+    fn exchanges(&self) -> bool {
+        self.makers.is_some()
+    }
+
+    fn effort(&self, piece: &Piece, _: Option<&Kept>, heard: &Heard<Told>) -> f64 {
+        // Whoever has no nodes answers all the same.
+        exchange::effort(self, piece, heard).max(1.0)
+    }
+
+    fn prepare(&self, preparation: Preparation<'_, '_, Self>) -> Says<Told, Kept> {
+        exchange::prepare(self, &preparation)
+    }
+
+    fn answer(&self, (): &mut (), gathered: Gathered<Told>) -> Result<Vec<(ClientId, Told)>, StrategyError> {
+        let answers = self.makers.as_ref().map(|makers| exchange::answer(makers, gathered));
+        Ok(answers.unwrap_or_default())
+    }
+
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+        let parameters = match task.dry_run() {
+            true => task.parameters.to_vec(),
+            false => {
+                let filled = task.kept.and_then(Kept::filled);
+                let known = filled.map_or(&task.shard.shard, |filled| filled.known(self, task.shard));
+                self.classifier
+                    .train_passes(known, task.parameters, task.passes, &mut task.rng())
+            }
+        };
+        Trained::model(parameters)
+    }
+}

@@ -1,0 +1,167 @@
+//! The settings of FedSage and FedSage+, as cards write them.
+
+use folkmoot_learning::{Adam, Decay, Optimiser};
+use folkmoot_parts::{Rules, part};
+use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
+use folkmoot_strategies::rounds::{Protocol, Secure, Weighting};
+
+/// The parameters of FedSage.
+#[part(
+    name = "FedSage",
+    about = "federated averaging of GraphSAGE on the pieces of a cut graph, as they are or mended by generated neighbours (NeurIPS 2021)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Whether clients make up neighbours for their nodes before they train.
+    pub generator: Generator,
+    /// The network that all train.
+    #[part(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
+    pub model: Model,
+    /// A client's training in one round.
+    #[part(default = Training { optimiser: LocalOptimiser::Adam, rate: 0.001, batch_size: Some(32), ..Training::default() })]
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests, in both phases. A generator hides nodes that validate.
+    #[part(default = Split::Shares { train: 0.6, validation: 0.2 })]
+    pub split: Split,
+    /// How rounds go. With a generator the first trains no classifier.
+    #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
+    pub protocol: Protocol,
+}
+
+/// Whether clients make up neighbours for their nodes before they train.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Generator {
+    /// They do not: FedSage, which is federated averaging on the cut graph.
+    #[default]
+    Off,
+    /// Each trains a generator of missing neighbours (NeighGen), by itself and then by what it makes of its rows at other clients, and fills its graph: FedSage+.
+    Trained {
+        /// The share of the validation nodes that a client hides from itself, to learn what is missing.
+        #[part(default = 0.5, in = 0..=1)]
+        hidden_portion: f64,
+        /// The most neighbours that are made for a node. With 0 none is, and nothing is exchanged.
+        #[part(default = 5, in = 0..=64)]
+        num_pred: u32,
+        /// The width of the first layers of the encoder and of the classifier that the generator learns with.
+        #[part(default = 32, in = 1..=4_096)]
+        encoder_hidden: u32,
+        /// Numbers of a node's embedding.
+        #[part(default = 128, in = 1..=4_096)]
+        latent: u32,
+        /// The width of the first layer that makes features of an embedding.
+        #[part(default = 256, in = 1..=65_536)]
+        first_width: u32,
+        /// The width of the second.
+        #[part(default = 2_048, in = 1..=65_536)]
+        second_width: u32,
+        /// The standard deviation of the noise that is added to an embedding before features are made of it.
+        #[part(default = 1.0, at_least = 0, f32)]
+        noise: f64,
+        /// The weight of the loss of counts.
+        #[part(default = 1.0, at_least = 0, f32)]
+        a: f64,
+        /// The weight of the loss of features, at the client and at others.
+        #[part(default = 1.0, at_least = 0, f32)]
+        b: f64,
+        /// The weight of the loss of classes on the mended graph.
+        #[part(default = 1.0, at_least = 0, f32)]
+        c: f64,
+        /// Steps over all training nodes that a client makes by itself.
+        #[part(default = 20, in = 0..=100_000)]
+        epochs: u32,
+        /// Steps with the other clients after that, each of which sends a generator to all of them and a gradient back; with 0 a generator knows its own client alone.
+        #[part(default = 20, in = 0..=100_000)]
+        steps: u32,
+        /// Adam's rate.
+        #[part(default = 0.001, above = 0, f32)]
+        rate: f64,
+        /// Times the weight, added to its gradient.
+        #[part(default = 0.0001, at_least = 0, f32)]
+        weight_decay: f64,
+        /// The probability that a hidden number is dropped in a step.
+        #[part(default = 0.5, in = 0..1)]
+        dropout: f64,
+    },
+}
+
+impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let has_generator = matches!(self.generator, Generator::Trained { num_pred: 1.., .. });
+        let rule = "must be Off with a generator, whose gradients the server adds up one by one; or set generator: Off";
+        let is_plain = self.protocol.secure == Secure::Off;
+        rules.require(!has_generator || is_plain, "protocol.secure", rule.to_owned());
+        let rule = "must read edges, which Mlp does not, where a generator makes neighbours; or set generator: Off";
+        let reads_edges = self.model.encoder != Encoder::Mlp;
+        rules.require(!has_generator || reads_edges, "model.encoder", rule.to_owned());
+    }
+}
+
+/// What generators do, by settings and facts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) hidden_portion: f64,
+    pub(super) n_made: usize,
+    pub(super) encoder_hidden: usize,
+    pub(super) latent: usize,
+    pub(super) widths: [usize; 2],
+    pub(super) noise: f32,
+    /// Of counts, features and classes.
+    pub(super) weights: [f32; 3],
+    pub(super) epochs: u32,
+    pub(super) steps: u32,
+    pub(super) optimiser: Optimiser,
+    pub(super) dropout: f32,
+    pub(super) n_features: usize,
+    pub(super) n_classes: usize,
+    pub(super) n_clients: u32,
+}
+
+impl Generator {
+    /// For so many features, classes and clients; `None` where no neighbour is ever made.
+    pub(super) fn plan(&self, n_features: u32, n_classes: u32, n_clients: u32) -> Option<Plan> {
+        match *self {
+            Generator::Off | Generator::Trained { num_pred: 0, .. } => None,
+            Generator::Trained {
+                hidden_portion,
+                num_pred,
+                encoder_hidden,
+                latent,
+                first_width,
+                second_width,
+                noise,
+                a,
+                b,
+                c,
+                epochs,
+                steps,
+                rate,
+                weight_decay,
+                dropout,
+            } => Some(Plan {
+                hidden_portion,
+                n_made: num_pred as usize,
+                encoder_hidden: encoder_hidden as usize,
+                latent: latent as usize,
+                widths: [first_width as usize, second_width as usize],
+                noise: noise as f32,
+                weights: [a as f32, b as f32, c as f32],
+                epochs,
+                steps,
+                optimiser: Optimiser::Adam(Adam {
+                    rate: rate as f32,
+                    decay: Decay::L2(weight_decay as f32),
+                    ..Adam::default()
+                }),
+                dropout: dropout as f32,
+                n_features: n_features as usize,
+                n_classes: n_classes as usize,
+                n_clients,
+            }),
+        }
+    }
+}
