@@ -296,6 +296,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         (
             "sim/users",
             &[
+                "codecs",
                 "draws",
                 "engine",
                 "graphs",

@@ -1,5 +1,6 @@
 //! The standard figures of one run.
 
+mod carried;
 mod clients;
 mod online;
 mod scores;
@@ -48,6 +49,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(participation(run));
     figures.extend(scores::availability(run));
     figures.extend(online::online(run));
+    figures.extend(carried::carried(run));
     figures.extend(fate(run));
     figures.extend(clients::clients(run));
     figures.extend(clients::fairness(run));

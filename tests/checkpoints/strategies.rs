@@ -44,6 +44,17 @@ fn stopping_changes_nothing_of_gossip() {
     stopping_changes_nothing("gossip/small", &rough(&others), false);
     stopping_changes_nothing("gossip/small", &rough(&["strategy.method=Pairwise()"]), false);
     stopping_changes_nothing("gossip/small", &rough(&["strategy.method=Dpsgd"]), true);
+    // What a codec has left out waits at its client.
+    for method in ["Averaging", "Pairwise()"] {
+        let method = format!("strategy.method={method}");
+        let packed = [
+            "strategy.codec=TopK(share: 0.1)",
+            "strategy.mixing=0.1",
+            method.as_str(),
+        ];
+        let settings = [&rough(&[])[..], &packed].concat();
+        stopping_changes_nothing("gossip/small", &settings, method.contains("Pairwise"));
+    }
 }
 
 #[test]
@@ -82,6 +93,8 @@ fn stopping_changes_nothing_of_walks() {
     };
     stopping_changes_nothing("walk-sgd/small", &rough(&["strategy.noise=()"]), false);
     stopping_changes_nothing("walk-sgd/small", &rough(&["strategy.jumps=(prob: 0.5)"]), true);
+    let packed = ["strategy.jumps=(prob: 0.5)", "strategy.codec=Qsgd(levels: 15)"];
+    stopping_changes_nothing("walk-sgd/small", &rough(&packed), false);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What a training gives away, asked by attackers from above: parts that a card names in a strategy's `attacks`.
 //!
-//! An [`Attack`] looks at the last model, at what clients hold so that its guesses can be scored, and writes numbers down. It sends
+//! An [`Attack`] looks at the last [`Models`], at what clients hold so that its guesses can be scored, and writes numbers down. It sends
 //! nothing and changes nothing: a run with attacks goes the way of the run without. What an attacker reaches is a lower bound of what is
 //! given away, and stands beside what the same attacker reaches where nothing is given away.
 //!
+//! - **Whose model.** Where there is one model for all, it is asked. Where each client answers with one of its own, a card may say that those are
+//!   asked (`attacked: Clients`): about an item, or a pair of nodes, the model of the client that holds it, as whoever uses that client's
+//!   answers, or gets hold of its model, can. Those who read what the server was sent ask no model.
 //! - **Signs are fixed.** An area below one half is worse than a coin, and says so.
 //! - **Shadow models** are trained by the strategy itself: the whole run again, in the same world, on other training items, under a seed of
 //!   its own. So whatever the strategy does to protect its clients, it does to the shadows too. Scores that would end the run (`stop`) are
@@ -77,17 +80,36 @@ struct Data {
     divided: Vec<Parts>,
 }
 
-/// The training of a shadow model on other data: what clients hold, and the seed.
-type Train<'a> = dyn Fn(&Arc<Held>, u64) -> Result<Vec<f32>, StrategyError> + Sync + 'a;
+/// The models that are asked.
+#[derive(Clone, Debug)]
+pub enum Models {
+    /// One, about everything.
+    One(Vec<f32>),
+    /// One for each client, about what it holds.
+    OfClients(Vec<Vec<f32>>),
+}
+
+impl Models {
+    /// That which is asked about what a client holds.
+    pub fn of(&self, client: usize) -> &[f32] {
+        match self {
+            Models::One(model) => model,
+            Models::OfClients(models) => &models[client],
+        }
+    }
+}
+
+/// The training of shadow models on other data: what clients hold, and the seed.
+type Train<'a> = dyn Fn(&Arc<Held>, u64) -> Result<Models, StrategyError> + Sync + 'a;
 
 /// What an attack is made on.
 pub struct Target<'a> {
     /// The network, and how it is trained.
     pub classifier: &'a Classifier,
-    /// The last model of the server.
-    pub last: &'a [f32],
-    /// The model before the first round.
-    pub first: &'a [f32],
+    /// The models that are asked when the run is over.
+    pub last: &'a Models,
+    /// A model that nobody has trained.
+    pub first: &'a Models,
     /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
     pub seen: &'a [Seen],
     data: &'a Data,
@@ -120,11 +142,11 @@ impl Target<'_> {
         Source::new(&self.data.dataset, &self.data.partition, self.data.streams)
     }
 
-    /// What a model says of all labelled items of clients that hold `held`: clients in their order, items ascending.
-    fn asked(&self, held: &Held, model: &[f32]) -> Vec<Asked> {
+    /// What models say of all labelled items of clients that hold `held`: clients in their order, items ascending.
+    fn asked(&self, held: &Held, models: &Models) -> Vec<Asked> {
         let of_client = |(client, shard)| {
             let items = self.partition().shard(client);
-            self.classifier.asked(shard, items, model)
+            self.classifier.asked(shard, items, models.of(client))
         };
         let all: Vec<Vec<Asked>> = held.shards().par_iter().enumerate().map(of_client).collect();
         all.into_iter().flatten().collect()

@@ -47,14 +47,15 @@ pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 
 use method::models_of;
 
-use crate::attacks::{self, Attack, Victim};
-use crate::classifier::{self, Classifier, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Mean, Protocol, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates};
+use crate::attacks::{self, Attack, Models, Victim};
+use crate::classifier::{self, Classifier, Held, Inputs, Model, Shard, Split, Training};
+use crate::rounds::{self, Mean, Protocol, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Moments as OptimiserMoments;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -85,8 +86,22 @@ pub struct Params {
     pub protocol: Protocol,
     /// What becomes of a client's optimiser between its rounds.
     pub optimiser_state: OptimiserState,
-    /// Who asks, when the run is over, what the server's model has given away; a method without one is not attacked.
+    /// Who asks, when the run is over, what the training has given away.
     pub attacks: Vec<Chosen<dyn Attack>>,
+    /// Whose model they ask.
+    pub attacked: Attacked,
+}
+
+/// Whose model attackers ask.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attacked {
+    /// The server's one model. A method without one is not attacked, and says so.
+    #[default]
+    Server,
+    /// About what a client holds, the model that this client answers with: one that it keeps, or that the server has for it. Shadows are models
+    /// of clients, too. Attacks on what the server is sent ask no model, and are refused.
+    Clients,
 }
 
 /// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most authors' programs hold an optimiser for each
@@ -108,6 +123,14 @@ impl Params {
         let is_read = ["method", "protocol.rule", "protocol.server"];
         if !is_read.iter().any(|field| rules.is_broken(field)) {
             self.method.rules(self, rules);
+        }
+        for (i, attack) in self.attacks.iter().enumerate() {
+            let field = format!("attacks.{i}");
+            if self.attacked == Attacked::Clients && !rules.is_broken(&field) {
+                let rule =
+                    "reads what the server was sent and asks no client's model; set attacked: Server, or leave it out";
+                rules.require(attack.n_rounds() == 0, &field, rule);
+            }
         }
     }
 }
@@ -133,7 +156,14 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        self.training.doubts()
+        let mut doubts = self.training.doubts();
+        if self.attacked == Attacked::Clients && self.attacks.is_empty() {
+            doubts.push(Broken {
+                path: "attacked".to_owned(),
+                rule: "has no effect where nobody attacks; leave it out, or name attacks".to_owned(),
+            });
+        }
+        doubts
     }
 
     fn headline() -> &'static [&'static str] {
@@ -172,6 +202,7 @@ impl Settings for Params {
             keeps_moments: self.optimiser_state == OptimiserState::Kept,
             rounds: self.protocol.rounds,
             evaluate_every: self.protocol.evaluate_every,
+            attacked: self.attacked,
         };
         let refused = |why| StrategyError(format!("method: {why}"));
         task.method.check(&task.common).map_err(refused)?;
@@ -205,6 +236,7 @@ pub struct Federated {
     keeps_moments: bool,
     rounds: u32,
     evaluate_every: u32,
+    attacked: Attacked,
 }
 
 impl Federated {
@@ -258,6 +290,29 @@ impl Victim for Federated {
 
     fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
         self.method.global(parameters).map(Cow::Owned)
+    }
+
+    fn asked(&self, end: &RoundEnd<'_, Federated>, held: &Held) -> Option<Models> {
+        let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
+        match self.attacked {
+            Attacked::Server => self.method.global(end.parameters).map(Models::One),
+            Attacked::Clients => Some(Models::OfClients(
+                held.shards().par_iter().enumerate().map(own).collect(),
+            )),
+        }
+    }
+
+    fn untrained(&self, end: &RoundEnd<'_, Federated>) -> Option<Models> {
+        let first = self.method.global(&end.first_model());
+        match self.attacked {
+            Attacked::Server => first,
+            Attacked::Clients => first.or_else(|| Some(self.common.start())),
+        }
+        .map(Models::One)
+    }
+
+    fn asks_clients(&self) -> bool {
+        self.attacked == Attacked::Clients
     }
 }
 

@@ -11,6 +11,7 @@
 //! |----------|--------------------|--------------------------------------------|--------------|
 //! | `model`  | peer, to neighbours | weights, dense `f32`                      | 4 × n_params |
 //! | `answer` | peer, `Pairwise`   | weights, dense `f32`                       | 4 × n_params |
+//! | `packed_model`, `packed_answer` | peer, with a `codec` | what it makes of the weights that learn, then the others as `f32` | its encoding + 4 × n_others |
 //! | `report` | uplink             | nothing that counts: it is for measurement | 0            |
 //!
 //! So in a round of `Averaging` or `Dpsgd` every link of the topology carries a model each way, and in one of `Pairwise` each client
@@ -27,14 +28,21 @@
 //!   is heard later than that should have taken.
 //! - **Models.** All begin with one model, which everybody draws from the public fact `start_seed`; or each with one of its own. Running
 //!   statistics of batch normalisation are averaged like weights. A model with a number that is not finite is refused as if it were missing.
+//! - **Codecs.** A client packs its model once for all its neighbours and counts itself as they read it, `x_i ← x_i + mixing sum_j W_ij (d_j − d_i)`
+//!   with `d` what is read of a model: what a codec takes away from one side it takes away from both, and the mean of all models stays (DeepSqueeze: H. Tang, X.
+//!   Lian, S. Qiu, L. Yuan, C. Zhang, T. Zhang, J. Liu, 2019, <https://arxiv.org/abs/1907.07346>). What a codec that feeds back leaves out each client keeps in one
+//!   memory, whoever it sends to, and adds to the next model. A codec that leaves numbers out and does not feed back is refused. Averaging hides nothing
+//!   from a neighbour, so there is no secure sum here that a codec could break.
 //! - **What is measured** is every client's own model on the test items of all clients, and the mean of all models, which nobody holds.
 //!
 //! Deviations from the papers: in `Pairwise` a client that meets trains first, its clock runs from the end of one meeting to the next,
 //! and each moves by half of the difference of the two models as they were sent, so that their sum stays although either may have met
 //! others in between; a lost answer moves the one alone. A card's `cohort` and `deadline` mean nothing here. Not modelled: push-sum over
-//! directed links, compression.
+//! directed links; copies of neighbours' models that only
+//! differences are sent of (CHOCO), which one lost message would part for good.
 
 mod client;
+mod coding;
 mod message;
 mod mixing;
 mod server;
@@ -44,16 +52,17 @@ mod topology;
 
 pub use client::Client;
 pub use message::{Peer, Up};
-pub use mixing::{Weights, contraction, mixed};
+pub use mixing::{Weights, contraction, drawn_near, mixed};
 pub use server::Server;
 pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
 
 use crate::classifier::{self, Classifier, Course, Handed, Inputs, Model, Shard, Split, Training};
 use crate::settings::{Settings, Shared, Source, split_of};
+use folkmoot_codecs::Codec;
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::{Broken, Chosen, part};
+use folkmoot_parts::{Broken, Chosen, Rules, part};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use study::Watch;
@@ -65,7 +74,8 @@ const LOCAL: Purpose = Purpose(*b"go-local");
 /// The parameters of [`Gossip`].
 #[part(
     name = "Gossip",
-    about = "learning without a server: models averaged among neighbours (gossip, D-PSGD)"
+    about = "learning without a server: models averaged among neighbours (gossip, D-PSGD)",
+    rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -75,6 +85,11 @@ pub struct Params {
     pub topology: Chosen<dyn Topology>,
     /// How much each model counts in a mean; without effect in `Pairwise`, where two meet.
     pub weights: Weights,
+    /// How models are sent to neighbours: as they are, or packed.
+    pub codec: Chosen<dyn Codec>,
+    /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what a codec that leaves numbers out sends in bursts.
+    #[part(default = 1.0, above = 0, at_most = 1)]
+    pub mixing: f64,
     /// The network.
     pub model: Model,
     /// A client's training in one round.
@@ -116,6 +131,16 @@ pub enum Method {
         #[part(default = 1.0, in = 0..=1e9, unit = "s")]
         pause_s: f64,
     },
+}
+
+impl Params {
+    fn rules(&self, rules: &mut Rules) {
+        if !rules.is_broken("codec") {
+            let is_sound = self.codec.suits_models() || self.codec.feeds_back();
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number, or keep what it leaves out for later (feedback: true): neighbours have nothing else of a model";
+            rules.require(is_sound, "codec", rule);
+        }
+    }
 }
 
 impl Method {
@@ -170,6 +195,15 @@ impl Settings for Params {
                 rule: format!(
                     "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
                     self.training.epochs
+                ),
+            });
+        }
+        if !self.codec.suits_models() && self.mixing > 0.5 {
+            doubts.push(Broken {
+                path: "mixing".to_owned(),
+                rule: format!(
+                    "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
+                    self.mixing
                 ),
             });
         }

@@ -1,6 +1,9 @@
 //! Attacks on whole runs: what they find where a model has learned its items by heart, and where there is nothing to find.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "attacks/own.rs"]
+mod own;
+
 use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;

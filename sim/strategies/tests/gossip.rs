@@ -1,6 +1,8 @@
 //! Learning without a server as a run: the identities that define its methods, how fast topologies mix, and that nobody waits for ever.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "gossip/codecs.rs"]
+mod codecs;
 #[path = "unlike/clients.rs"]
 mod unlike;
 
@@ -182,7 +184,7 @@ fn a_ring_mixes_at_the_rate_of_its_second_eigenvalue() {
             .all(|pair| pair[1] <= pair[0] * second * (1.0 + 1e-5))
     );
     let graph = prepared(&ring).strategy.graph(0);
-    assert!((contraction(ring.weights, &[graph]) - second).abs() < 1e-9);
+    assert!((contraction(ring.weights, 1.0, &[graph]) - second).abs() < 1e-9);
 }
 
 /// FedAvg's model after so many rounds, all clients counting alike.

@@ -306,6 +306,9 @@ fn in_gossip() {
     // A neighbour has smaller graphs to train on, and is heard before client 0 has said anything.
     let graphs = [(ring, nothing), (d_psgd, model), (pairs, model), (changing, model)];
     holds::<gossip::Params>(data::graphs, &graphs);
+    let packed: &[&str] = &["packed_model"];
+    let few = "(topology: Complete(), method: Dpsgd, codec: TopK(share: 0.5), mixing: 0.5, rounds: 3)";
+    holds::<gossip::Params>(data::graphs, &[(few, packed)]);
     // As the first models of all are one, a round of D-PSGD goes by before anybody learns of others.
     holds::<gossip::Params>(
         data::parts,

@@ -61,6 +61,7 @@ impl Params {
             protocol: self.protocol.clone(),
             optimiser_state: self.optimiser_state,
             attacks: Vec::new(),
+            attacked: federated::Attacked::default(),
         }
     }
 }

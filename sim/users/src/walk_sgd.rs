@@ -6,6 +6,7 @@
 //! | exchange | direction | payload                                                        | bytes            |
 //! |----------|-----------|----------------------------------------------------------------|------------------|
 //! | `token`  | peer      | step, which token and hops of its jump, then the weights in `f32` | 4 × n_params + 8 |
+//! | `packed_token` | peer, with a `codec` | the same, with the weights that learn as it packs them, then the others in `f32` | its encoding + 4 × n_others + 8 |
 //! | `report` | uplink    | nothing that counts: it is for measurement                     | 0                |
 //!
 //! - **A step** is one gradient over all training items of the client that holds the token, clipped and under noise where `noise` says so. The gradient counts
@@ -13,6 +14,8 @@
 //! - **Where it goes** says [`Chain`]; staying is a step on the same client's items and no message. With [`Jumps`] it leaves for good: a jump of r hops is r messages.
 //!   Jumps change what is visited in the long run, which the weights of gradients then do not make up for.
 //! - **Several walks** share nothing: each token has its own model. What is scored is the mean of the models as they were last reported.
+//! - **Codecs.** A model is packed when it is handed on after a step; in a jump, and another way round a client that is away, it goes on as it came, so that nothing is lost
+//!   twice. What noise has made safe stays so however it is packed. A model with a number that is not finite cannot be packed, and its walk ends.
 //! - **Too many visits.** A client that has given so many gradients adds noise alone, hands the token on, or ends the walk ([`Then`]).
 //! - **Nodes that leave.** A token for a client that is away comes back to its sender after `timeout_s`, who draws another way; one whose holder leaves while
 //!   it computes, and does not come back, is lost: nobody else has it. The run ends when every token has made its steps, has been ended or is lost.
@@ -26,6 +29,7 @@ mod message;
 mod params;
 mod study;
 pub mod theory;
+mod token;
 
 pub use chain::{Chain, Importance, Jumps, any_neighbour};
 pub use message::{Peer, Seen, Up};
@@ -38,9 +42,11 @@ use folkmoot_metrics::term::{Answering, Scored};
 use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
 use folkmoot_strategies::classifier::{self, Classifier, Handed, Shard, Training};
+use folkmoot_strategies::packed::Sent;
 use folkmoot_strategies::settings::{Settings, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use token::Token;
 
 const START: Purpose = Purpose(*b"wk-start");
 const LINKS: Purpose = Purpose(*b"wk-links");
@@ -193,16 +199,6 @@ pub struct WalkSgd {
     noise: Option<Gaussian>,
 }
 
-/// A token as it travels: which, its steps so far, hops left of its jump, and its model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Token {
-    id: u32,
-    step: u32,
-    jump: u32,
-    #[serde(with = "shared")]
-    model: Arc<[f32]>,
-}
-
 /// A step, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Work(Token);
@@ -292,11 +288,6 @@ impl WalkSgd {
         cx.compute(Work(token), self.classifier.step_cost(shard));
     }
 
-    fn pass(&self, to: u32, token: Token, cx: &mut ClientContext<'_, Self>) {
-        let message = Peer::Token(token.step, token.id << 16 | token.jump, token.model);
-        cx.send_peer(ClientId(to), message);
-    }
-
     /// The model after a step with a client's gradient, or what it adds instead; none if the walk ends here.
     fn stepped(
         &self,
@@ -304,13 +295,13 @@ impl WalkSgd {
         token: &Token,
         mut gradient: Vec<f32>,
         cx: &mut ClientContext<'_, Self>,
-    ) -> Result<Option<Arc<[f32]>>, StrategyError> {
+    ) -> Result<Option<Sent>, StrategyError> {
         let spent = self.params.visits.filter(|visits| client.given >= visits.most);
         let noisy = match spent.map(|visits| visits.then) {
             Some(Then::Stop) => return Ok(None),
             Some(Then::Nothing) => {
                 cx.count(counter::IDLE, 1);
-                return Ok(Some(Arc::clone(&token.model)));
+                return Ok(Some(token.model.clone()));
             }
             Some(Then::Noise) => {
                 cx.count(counter::IDLE, 1);
@@ -352,13 +343,13 @@ impl WalkSgd {
         let share = self.stationary[cx.me().0 as usize];
         let weight = if self.params.weigh { 1.0 / (n * share) } else { 1.0 };
         let by = self.params.rate * weight;
-        let mut model = token.model.to_vec();
+        let mut model = self.opened(&token.model).to_vec();
         // What does not learn has no gradient and stays.
         model
             .iter_mut()
             .zip(noisy)
             .for_each(|(w, g)| *w = (f64::from(*w) - by * g) as f32);
-        Ok(Some(model.into()))
+        Ok(Some(Sent::Plain(model.into())))
     }
 
     fn report(&self, token: &Token, is_over: bool, cx: &mut ClientContext<'_, Self>) {
@@ -366,7 +357,7 @@ impl WalkSgd {
             id: token.id,
             step: token.step,
             is_over,
-            model: Arc::clone(&token.model),
+            model: self.opened(&token.model),
         };
         cx.send(Up::Report(Counted { content, bytes: 0 }));
     }
@@ -504,19 +495,13 @@ impl Strategy for WalkSgd {
                             id,
                             step: 0,
                             jump: 0,
-                            model,
+                            model: Sent::Plain(model),
                         };
                         self.receive(shard, client, token, true, cx);
                     }
                 }
             }
-            ClientEvent::Peer {
-                message: Peer::Token(step, walk_and_jump, model),
-                ..
-            } => {
-                let (id, jump) = (walk_and_jump >> 16, walk_and_jump & 0xffff);
-                self.receive(shard, client, Token { id, step, jump, model }, true, cx);
-            }
+            ClientEvent::Peer { message, .. } => self.receive(shard, client, Token::of(message), true, cx),
             ClientEvent::Done(Done(token, gradient)) => {
                 let step = token.step + 1;
                 // What is sent from here on counts for the round that it brings to an end.
@@ -529,20 +514,11 @@ impl Strategy for WalkSgd {
                     }
                 }
             }
-            ClientEvent::UndeliveredPeer {
-                message: Peer::Token(step, walk_and_jump, model),
-                ..
-            } => {
+            ClientEvent::UndeliveredPeer { message, .. } => {
                 // Whoever was to have it is away: another way is drawn, and a jump goes on from here.
                 cx.count(counter::REDIRECTED, 1);
                 let to = any_neighbour(&self.graph, cx.me().0, &mut cx.rng(NEXT));
-                let token = Token {
-                    id: walk_and_jump >> 16,
-                    step,
-                    jump: walk_and_jump & 0xffff,
-                    model,
-                };
-                self.pass(to, token, cx);
+                self.pass(to, Token::of(message), cx);
             }
             ClientEvent::Message(message) => match message {},
             ClientEvent::Undelivered { .. } | ClientEvent::Timer(_) => {}
@@ -555,7 +531,10 @@ impl Strategy for WalkSgd {
         let n_trainable = self.classifier.network().layout().n_trainable();
         let gradient = match cx.dry_run() || shard.n_train() == 0 {
             true => vec![0.0; n_trainable],
-            false => self.classifier.loss_gradient(shard, &token.model, &mut cx.rng(LOCAL)),
+            false => {
+                let model = self.opened(&token.model);
+                self.classifier.loss_gradient(shard, &model, &mut cx.rng(LOCAL))
+            }
         };
         Done(token.clone(), gradient)
     }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 /// a member above 1.645, where 5 % of the others would be: the one-sided test. Means and deviations of both sides are each from their
 /// own models.
 ///
-/// Beside each, `@other_model`, stands the same attack on the first shadow model in place of the server's: what it finds of the members
+/// Beside each, `@other_model`, stands the same attack on the first shadow in place of the model that is asked: what it finds of the members
 /// is nothing but chance. The items are the pool of `LossThreshold`; shadows are trained most like the target where half of it trains,
 /// as with `split: Shares(train: 0.5, validation: 0)`.
 ///
@@ -100,14 +100,14 @@ impl LikelihoodRatio {
             let held = target
                 .classifier
                 .share_divided(target.data.split, &halved, &target.source())?;
-            let model = (target.train)(&held, stream(SEEDS, number).next_u64())?;
+            let models = (target.train)(&held, stream(SEEDS, number).next_u64())?;
             let trained = halved.iter().flat_map(|[train, _, other]| {
                 let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
                 all.extend(other.iter().map(|item| (*item, false)));
                 all.sort_unstable();
                 all.into_iter().map(|(_, trained)| trained)
             });
-            let asked = target.asked(&held, &model);
+            let asked = target.asked(&held, &models);
             Ok(Shadow {
                 trained: trained.collect(),
                 signals: asked.iter().zip(pool).map(signal).collect(),

@@ -1,7 +1,7 @@
 //! Links by the likeness of answers.
 
 use super::numbers::{Guesses, count};
-use super::{Attack, Target, taught_links};
+use super::{Attack, Models, Target, taught_links};
 use crate::classifier::{Classifier, Facts, Held, NodeRows, Shard};
 use crate::settings::Source;
 use folkmoot_draws::{draw_first, index};
@@ -83,8 +83,8 @@ impl Attack for LinkStealing {
         let dataset = Arc::new(without_edges(target.dataset())?);
         let source = Source::new(&dataset, &target.data.partition, target.data.streams);
         let held = target.classifier.share(target.data.split, &source)?;
-        let model = (target.train)(&held, target.data.streams.seed())?;
-        self.write(target, (&held, &model), &pairs, Some("no_graph"), sheet);
+        let models = (target.train)(&held, target.data.streams.seed())?;
+        self.write(target, (&held, &models), &pairs, Some("no_graph"), sheet);
         Ok(())
     }
 }
@@ -100,19 +100,20 @@ impl LinkStealing {
     fn write(
         &self,
         target: &Target<'_>,
-        (held, model): (&Held, &[f32]),
+        (held, models): (&Held, &Models),
         pairs: &[Pairs],
         label: Option<&str>,
         sheet: &mut Sheet,
     ) {
-        let answers = |shard: &Shard| -> Answers {
+        let answers = |(client, shard): (usize, &Shard)| -> Answers {
+            let model = models.of(client);
             let rows = target.classifier.node_rows(shard, model, NodeRows::Probabilities);
             let rows = rows
                 .iter()
                 .flat_map(|rows| rows.values.chunks_exact(rows.width as usize));
             rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect()
         };
-        let answers: Vec<Answers> = held.shards().iter().map(answers).collect();
+        let answers: Vec<Answers> = held.shards().iter().enumerate().map(answers).collect();
         write_guesses(&answers, pairs, label, sheet);
         if self.known > 0.0 {
             let rng = target.data.streams.party(TAUGHT, Party::Server, Round(0));

@@ -6,12 +6,12 @@ use crate::classifier::Asked;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
 
-/// Whose loss is small was trained on: whoever may ask the last model of the server guesses for each labelled item whether it trained.
+/// Whose loss is small was trained on: whoever may ask the last model guesses for each labelled item whether it trained.
 ///
 /// The score of an item is the cross entropy of its class, negated; the attacker says *member* below the mean loss of the items that train.
 /// Nobody trains on the items that validate and test, which are the others. In a set of nodes all edges that a client knows stay, whether
 /// or not their ends train. Written down are `loss_membership_auc`, `loss_membership_found`, `loss_membership_advantage` and
-/// `loss_membership_others`; beside them, `@untrained`, the same of the model before the first round.
+/// `loss_membership_others`; beside them, `@untrained`, the same of a model that nobody has trained.
 ///
 /// S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning: Analyzing the Connection to Overfitting. CSF 2018,
 /// adversary 2 and its experiment's bound.
@@ -26,8 +26,8 @@ impl Attack for LossThreshold {
         let pool = target.pool();
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("loss_membership_others", &is_member, sheet);
-        for (model, label) in [(target.last, None), (target.first, Some("untrained"))] {
-            let asked = target.asked(target.held(), model);
+        for (models, label) in [(target.last, None), (target.first, Some("untrained"))] {
+            let asked = target.asked(target.held(), models);
             let scores: Vec<f64> = asked.iter().zip(&pool).map(score).collect();
             let of_members = || scores.iter().zip(&is_member).filter(|(_, is_member)| **is_member);
             let bound = of_members().map(|(score, _)| score).sum::<f64>() / of_members().count() as f64;

@@ -1,6 +1,6 @@
 //! Attacks beside a study: what they are given, and how shadow models are trained.
 
-use super::{Attack, Data, Target};
+use super::{Attack, Data, Models, Target};
 use crate::classifier::{Classifier, Facts, Handed, Held, Shard, Split};
 use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy, Rounds, Watched};
 use crate::settings::{Shared, Source};
@@ -17,6 +17,22 @@ pub(crate) trait Victim: RoundStrategy + for<'a> RoundStrategy<Shard<'a> = &'a S
     /// The server's classifier of its parameters, if it has a whole one. Default: these are one.
     fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
         Some(Cow::Borrowed(parameters))
+    }
+
+    /// The models that are asked when a run is over, of clients that hold `held`. Default: the server's.
+    fn asked(&self, end: &RoundEnd<'_, Self>, _held: &Held) -> Option<Models> {
+        self.model(end.parameters).map(|model| Models::One(model.into_owned()))
+    }
+
+    /// A model that nobody has trained. Default: the server's before the first round.
+    fn untrained(&self, end: &RoundEnd<'_, Self>) -> Option<Models> {
+        let first = end.first_model();
+        self.model(&first).map(|model| Models::One(model.into_owned()))
+    }
+
+    /// Whether [`asked`](Self::asked) looks at what clients have kept. Default: no.
+    fn asks_clients(&self) -> bool {
+        false
     }
 }
 
@@ -75,7 +91,7 @@ impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
     }
 
     fn reads_clients(&self, task: &R) -> bool {
-        self.inner.reads_clients(task)
+        self.inner.reads_clients(task) || task.asks_clients()
     }
 
     fn at_end(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
@@ -83,9 +99,12 @@ impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
         if end.is_dry() {
             return;
         }
-        let first = end.first_model();
-        let (Some(first), Some(last)) = (end.task.model(&first), end.task.model(end.parameters)) else {
-            sheet.warn("nobody was attacked: the server has no whole model that can be asked");
+        let models = (end.task.untrained(end), end.task.asked(end, &self.data.held));
+        let (Some(first), Some(last)) = models else {
+            sheet.warn(
+                "nobody was attacked: the server has no whole model that can be asked; with strategy.attacked: Clients those are \
+                 asked that clients answer with",
+            );
             return;
         };
         let (rounds, world) = (end.run.strategy, end.run.setup.world);
@@ -105,8 +124,8 @@ impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
     }
 }
 
-/// The last model of a whole run of the same strategy in the same world on what `held` says.
-fn train<R: Victim>(rounds: &Rounds<R>, world: &World, held: &Arc<Held>, seed: u64) -> Result<Vec<f32>, StrategyError> {
+/// The last models of a whole run of the same strategy in the same world on what `held` says.
+fn train<R: Victim>(rounds: &Rounds<R>, world: &World, held: &Arc<Held>, seed: u64) -> Result<Models, StrategyError> {
     let last = Arc::new(Mutex::new(None));
     let system = System {
         strategy: rounds,
@@ -124,11 +143,11 @@ fn train<R: Victim>(rounds: &Rounds<R>, world: &World, held: &Arc<Held>, seed: u
         .ok_or_else(|| StrategyError("a shadow model could not be trained: its run has no end".to_owned()))
 }
 
-/// Keeps the last model of a run, and scores models only where that may end the run.
+/// Keeps the last models of a run, and scores the server's only where that may end the run.
 struct Shadow {
     scores: bool,
     held: Arc<Held>,
-    last: Arc<Mutex<Option<Vec<f32>>>>,
+    last: Arc<Mutex<Option<Models>>>,
 }
 
 impl<R: Victim> RoundStudy<R> for Shadow {
@@ -138,12 +157,12 @@ impl<R: Victim> RoundStudy<R> for Shadow {
         }
     }
 
-    fn reads_clients(&self, _: &R) -> bool {
-        false
+    fn reads_clients(&self, task: &R) -> bool {
+        task.asks_clients()
     }
 
     fn at_end(&self, end: &RoundEnd<'_, R>, _: &mut Sheet) {
-        let model = end.task.model(end.parameters).map(Cow::into_owned);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = model;
+        let models = end.task.asked(end, &self.held);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = models;
     }
 }

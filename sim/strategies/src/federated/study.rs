@@ -107,28 +107,30 @@ impl RoundStudy<Federated> for Own {
             models.dedup_by(|a, b| order(a, b).is_eq());
             sheet.number("models_at_server", models.len() as f64);
         }
-        let round = Round(end.n_rounds());
-        let own = |client: ClientId, shard: &Shard| {
-            let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
-            let of_server = task.own_model(end.collected, client);
-            let kept = end.kept(client);
-            let moments = kept.and_then(|kept| kept.moments.clone());
-            let moments = moments.map(|both| both.map(Cell::new));
-            let model = task.method.own(&Local {
-                common: &task.common,
-                shard,
-                parameters: of_server.as_deref().unwrap_or(end.parameters),
-                passes: None,
-                kept: kept.and_then(|kept| kept.numbers.as_deref()),
-                streams: &streams,
-                moments: moments.as_ref(),
-            });
-            Cow::Owned(model)
-        };
-        let rows = classifier.client_scores(&self.0, own);
+        let rows = classifier.client_scores(&self.0, |client, shard| Cow::Owned(own_model(end, client, shard)));
         conclude(&rows, sheet);
         sheet.client_scores(rows);
     }
+}
+
+/// The model that a client answers with when a run is over.
+pub(super) fn own_model(end: &RoundEnd<'_, Federated>, client: ClientId, shard: &Shard) -> Vec<f32> {
+    let task = end.task;
+    let round = Round(end.n_rounds());
+    let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
+    let of_server = task.own_model(end.collected, client);
+    let kept = end.kept(client);
+    let moments = kept.and_then(|kept| kept.moments.clone());
+    let moments = moments.map(|both| both.map(Cell::new));
+    task.method.own(&Local {
+        common: &task.common,
+        shard,
+        parameters: of_server.as_deref().unwrap_or(end.parameters),
+        passes: None,
+        kept: kept.and_then(|kept| kept.numbers.as_deref()),
+        streams: &streams,
+        moments: moments.as_ref(),
+    })
 }
 
 /// Writes down how clients fare with the models that they answer with.

@@ -1,7 +1,8 @@
 //! A client's side: training, models of its neighbours, and the mean of them.
 
+use super::coding::Said;
 use super::message::{Peer, Up};
-use super::mixing::mixed;
+use super::mixing::{drawn_near, mixed};
 use super::{Done, Gossip, Method, Work, counter};
 use crate::classifier::Shard;
 use folkmoot_draws::{exponential, index};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 const PICK: Purpose = Purpose(*b"go-pick ");
 const CLOCK: Purpose = Purpose(*b"go-clock");
+const PACKED: Purpose = Purpose(*b"go-pack ");
 /// Models are sent as they are, so that nothing is drawn.
 const SENT: Channel = Channel::new(0, Purpose(*b"go-sent "));
 
@@ -38,13 +40,15 @@ struct Parcel {
     model: Arc<[f32]>,
 }
 
-/// How many models have come along a link to this client.
+/// What has come along a link to this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Carried {
     /// From whom.
     pub(super) from: u32,
-    /// How many.
+    /// How many models.
     pub(super) models: u64,
+    /// How many bytes they had.
+    pub(super) bytes: u64,
 }
 
 /// A client's state.
@@ -59,9 +63,14 @@ pub struct Client {
     /// Where its training began; in `Pairwise`, the model may move meanwhile.
     #[serde(with = "shared")]
     start: Arc<[f32]>,
-    /// What training has made of it; while it waits, the model that it has sent.
+    /// What training has made of it.
     #[serde(with = "shared")]
     trained: Arc<[f32]>,
+    /// What its neighbours make of the model that it has sent them last.
+    #[serde(with = "shared")]
+    said: Arc<[f32]>,
+    /// What a codec that feeds back has left out of what it has sent; nothing at first.
+    memory: Vec<f32>,
     inbox: Vec<Parcel>,
     /// The latest round that a neighbour was heard in.
     newest: u32,
@@ -90,6 +99,8 @@ impl Client {
             round: 0,
             start: Arc::clone(&model),
             trained: Arc::clone(&model),
+            said: Arc::clone(&model),
+            memory: Vec::new(),
             model,
             inbox: Vec::new(),
             newest: 0,
@@ -146,7 +157,7 @@ impl Client {
         match gossip.method() {
             Method::Averaging => self.train(gossip, shard, cx),
             Method::Dpsgd => {
-                self.broadcast(cx);
+                self.broadcast(gossip, cx);
                 self.train(gossip, shard, cx);
             }
             Method::Pairwise { pause_s } => {
@@ -209,17 +220,18 @@ impl Client {
             Method::Averaging => {
                 self.model = Arc::clone(&self.trained);
                 self.enter(gossip, self.round, cx);
-                self.broadcast(cx);
+                self.broadcast(gossip, cx);
             }
             Method::Dpsgd => {}
             Method::Pairwise { .. } => {
                 // What others brought meanwhile stays, and what was learned comes on top.
                 self.model = moved(&self.model, &self.trained, &self.start, 1.0);
-                self.trained = Arc::clone(&self.model);
                 if !self.peers.is_empty() {
                     let (partner, _) = self.peers[index(&mut cx.rng(PICK), self.peers.len())];
-                    let sent = cx.unprotected(SENT, Arc::clone(&self.model));
-                    cx.send_peer(ClientId(partner), Peer::Model(sent));
+                    if let Some(said) = self.say(gossip, 1, cx) {
+                        self.said = said.heard;
+                        cx.send_peer(ClientId(partner), Peer::model(said.sent));
+                    }
                 }
             }
         }
@@ -230,13 +242,28 @@ impl Client {
     }
 
     /// Sends its model to all neighbours of this round: one release, whoever hears it.
-    fn broadcast(&mut self, cx: &mut Context<'_>) {
+    fn broadcast(&mut self, gossip: &Gossip, cx: &mut Context<'_>) {
+        self.said = Arc::clone(&self.model);
         if self.peers.is_empty() {
             return;
         }
-        let model = cx.unprotected(SENT, Arc::clone(&self.model));
-        for (neighbour, _) in &self.peers {
-            cx.send_peer(ClientId(*neighbour), Peer::Model(Arc::clone(&model)));
+        if let Some(said) = self.say(gossip, self.peers.len(), cx) {
+            self.said = said.heard;
+            for (neighbour, _) in &self.peers {
+                cx.send_peer(ClientId(*neighbour), Peer::model(said.sent.clone()));
+            }
+        }
+    }
+
+    /// Its model as it is sent to so many; one that cannot be is refused by each.
+    fn say(&mut self, gossip: &Gossip, n_receivers: usize, cx: &mut Context<'_>) -> Option<Said> {
+        let said = gossip.say(&self.model, &mut self.memory, &mut cx.rng(PACKED));
+        match said {
+            Some(said) => Some(cx.unprotected(SENT, said)),
+            None => {
+                cx.count(counter::REFUSED, n_receivers as u64);
+                None
+            }
         }
     }
 
@@ -263,12 +290,12 @@ impl Client {
     /// A model has come.
     fn hear(&mut self, gossip: &Gossip, shard: &Shard, (from, message): (ClientId, Peer), cx: &mut Context<'_>) {
         let round = cx.event_round().0;
-        let (Peer::Model(model) | Peer::Answer(model)) = &message;
-        self.note(from);
+        let model = gossip.model_in(&message).into_owned();
+        self.note(from, message.encoded_len() as u64);
         if model.iter().any(|x| !x.is_finite()) {
             cx.count(counter::REFUSED, 1);
         } else if gossip.method().is_pairwise() {
-            self.meet(gossip, shard, (from, message), cx);
+            self.meet(gossip, shard, (from, &model, message.is_answer()), cx);
         } else {
             self.newest = self.newest.max(round);
             match round < self.round || self.phase == Phase::Over {
@@ -276,7 +303,7 @@ impl Client {
                 false => self.inbox.push(Parcel {
                     round,
                     from: from.0,
-                    model: Arc::clone(model),
+                    model,
                 }),
             }
             if self.phase == Phase::Waiting && self.has_all(gossip) {
@@ -287,24 +314,28 @@ impl Client {
     }
 
     /// Two clients meet: each moves half of the way to what the other was, so that their sum stays, whatever has happened to either since.
-    fn meet(&mut self, gossip: &Gossip, shard: &Shard, (from, message): (ClientId, Peer), cx: &mut Context<'_>) {
-        match message {
-            Peer::Model(theirs) => {
-                let sent = cx.unprotected(SENT, Arc::clone(&self.model));
-                cx.send_peer(from, Peer::Answer(sent));
-                if !cx.dry_run() {
-                    self.model = moved(&self.model, &theirs, &self.model, 0.5);
-                }
+    fn meet(
+        &mut self,
+        gossip: &Gossip,
+        shard: &Shard,
+        (from, theirs, is_answer): (ClientId, &[f32], bool),
+        cx: &mut Context<'_>,
+    ) {
+        let share = 0.5 * gossip.params().mixing;
+        if is_answer {
+            let is_awaited = self.phase == Phase::Waiting && cx.event_round().0 == self.round;
+            if !is_awaited {
+                return cx.count(counter::LATE, 1);
             }
-            Peer::Answer(theirs) => {
-                let is_awaited = self.phase == Phase::Waiting && cx.event_round().0 == self.round;
-                if !is_awaited {
-                    return cx.count(counter::LATE, 1);
-                }
-                if !cx.dry_run() {
-                    self.model = moved(&self.model, &theirs, &self.trained, 0.5);
-                }
-                self.end(gossip, shard, cx);
+            if !cx.dry_run() {
+                self.model = moved(&self.model, theirs, &self.said, share);
+            }
+            return self.end(gossip, shard, cx);
+        }
+        if let Some(said) = self.say(gossip, 1, cx) {
+            cx.send_peer(from, Peer::answer(said.sent));
+            if !cx.dry_run() {
+                self.model = moved(&self.model, theirs, &said.heard, share);
             }
         }
     }
@@ -328,16 +359,14 @@ impl Client {
         }
     }
 
-    fn note(&mut self, from: ClientId) {
-        match self.carried.binary_search_by_key(&from.0, |carried| carried.from) {
-            Ok(at) => self.carried[at].models += 1,
-            Err(at) => self.carried.insert(
-                at,
-                Carried {
-                    from: from.0,
-                    models: 1,
-                },
-            ),
+    /// Counts a model that has come.
+    fn note(&mut self, ClientId(from): ClientId, bytes: u64) {
+        match self.carried.binary_search_by_key(&from, |carried| carried.from) {
+            Ok(at) => {
+                self.carried[at].models += 1;
+                self.carried[at].bytes += bytes;
+            }
+            Err(at) => self.carried.insert(at, Carried { from, models: 1, bytes }),
         }
     }
 
@@ -360,7 +389,10 @@ impl Client {
                     came.push((*from, self.peers[at].1, model));
                 }
             }
-            let mean: Arc<[f32]> = mixed(cx.me().0, &self.model, &came).into();
+            let mean: Arc<[f32]> = match gossip.is_direct() {
+                true => mixed(cx.me().0, &self.model, &came).into(),
+                false => drawn_near(&self.model, &self.said, &came, gossip.params().mixing).into(),
+            };
             self.model = match gossip.method() {
                 Method::Dpsgd => moved(&mean, &self.trained, &self.start, 1.0),
                 _ => mean,

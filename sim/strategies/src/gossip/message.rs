@@ -1,5 +1,6 @@
 //! What travels without a server, and what whoever measures is shown.
 
+use crate::packed::Packed;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use std::sync::Arc;
@@ -11,6 +12,10 @@ messages! {
         0, "gossip", "model" => Model(weights: Arc<[f32]>),
         /// `Pairwise`: the model of whoever was sent one, as it was when that came.
         1, "gossip", "answer" => Answer(weights: Arc<[f32]>),
+        /// Its model as `codec` packs it; numbers that do not learn are behind it, as they are.
+        3, "gossip", "packed_model" => PackedModel(weights: Packed),
+        /// `Pairwise`: the answer, packed so.
+        4, "gossip", "packed_answer" => PackedAnswer(weights: Packed),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What models without a server are worth: every client's own on all test items, and the mean that nobody holds.
 
+use super::client::Carried;
 use super::mixing::contraction;
 use super::{Client, Gossip, Method};
 use crate::classifier::{Held, Part};
@@ -80,6 +81,17 @@ fn broken(models: &[&[f32]]) -> usize {
     models.iter().filter(is_broken).count()
 }
 
+/// How many times larger models would be as they are, where a codec packs them.
+fn compression(end: &End<'_, Gossip>, sheet: &mut Sheet) {
+    let plain = 4 * end.strategy.classifier().network().layout().len() as u64;
+    let packed = |kind: Kind| matches!(kind.name, "packed_model" | "packed_answer");
+    let rows = end.ledger.rows().filter(|(kind, ..)| packed(*kind));
+    let (sent, bytes) = rows.fold((0, 0), |(sent, bytes), (.., cell)| {
+        (sent + cell.sent, bytes + cell.payload_bytes)
+    });
+    sheet.number_if("compression", (bytes > 0).then(|| (sent * plain) as f64 / bytes as f64));
+}
+
 impl Study<Gossip> for Watch {
     fn after_round(&self, ended: &Ended<'_, Gossip>, sheet: &mut Sheet) {
         let gossip = ended.strategy;
@@ -123,9 +135,13 @@ impl Study<Gossip> for Watch {
                     .collect(),
                 false => vec![gossip.graph(0)],
             };
-            sheet.number("spectral_gap", 1.0 - contraction(gossip.params.weights, &graphs));
+            sheet.number(
+                "spectral_gap",
+                1.0 - contraction(gossip.params.weights, gossip.params.mixing, &graphs),
+            );
         }
         self.links(end, sheet);
+        compression(end, sheet);
         let n_unfinished = end.clients.iter().filter(|(_, client)| !client.is_over()).count();
         let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
         if n_unfinished > 0 && (end.rounds.len() as u32 >= gossip.rounds() || !may_stop) {
@@ -171,8 +187,14 @@ impl Study<Gossip> for Watch {
         let n_clients = f64::from(setup.n_clients);
         match (kind.name, gossip.method()) {
             ("report", _) => Some(n_clients),
-            ("model", Method::Averaging | Method::Dpsgd) => Some(gossip.graph(round.0).n_arcs() as f64),
-            ("model" | "answer", Method::Pairwise { .. }) if !gossip.params.topology.changes() => Some(n_clients),
+            ("model" | "packed_model", Method::Averaging | Method::Dpsgd) => {
+                Some(gossip.graph(round.0).n_arcs() as f64)
+            }
+            ("model" | "answer" | "packed_model" | "packed_answer", Method::Pairwise { .. })
+                if !gossip.params.topology.changes() =>
+            {
+                Some(n_clients)
+            }
             _ => None,
         }
     }
@@ -181,21 +203,19 @@ impl Study<Gossip> for Watch {
 impl Watch {
     /// Writes down what links carried: the least and the most of those that carried any, and each where the card asks for it.
     fn links(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
-        let bytes = 4 * end.strategy.classifier().network().layout().len() as u64;
         let carried = end.clients.iter().flat_map(|(to, client)| {
-            let row = move |carried: &super::client::Carried| (carried.from, to.0, carried.models);
+            let row = move |carried: &Carried| (carried.from, to.0, carried.models, carried.bytes);
             client.carried().iter().map(row)
         });
-        let mut rows: Vec<(u32, u32, u64)> = carried.collect();
+        let mut rows: Vec<(u32, u32, u64, u64)> = carried.collect();
         rows.sort_unstable();
-        let most = rows.iter().map(|(.., models)| *models).max();
-        let least = rows.iter().map(|(.., models)| *models).min();
-        sheet.number_if("link_bytes_most", most.map(|models| (models * bytes) as f64));
-        sheet.number_if("link_bytes_least", least.map(|models| (models * bytes) as f64));
+        let bytes = || rows.iter().map(|(.., bytes)| *bytes);
+        sheet.number_if("link_bytes_most", bytes().max().map(|bytes| bytes as f64));
+        sheet.number_if("link_bytes_least", bytes().min().map(|bytes| bytes as f64));
         if end.strategy.params.keep_links {
             let mut table = "from,to,models,payload_bytes\n".to_owned();
-            for (from, to, models) in rows {
-                let _ = writeln!(table, "{from},{to},{models},{}", models * bytes);
+            for (from, to, models, bytes) in rows {
+                let _ = writeln!(table, "{from},{to},{models},{bytes}");
             }
             sheet.artifact("links.csv", table.into_bytes());
         }

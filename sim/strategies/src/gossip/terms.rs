@@ -58,6 +58,15 @@ pub(super) const TERMS: &[Term] = &[
         "Bytes of payload that arrived along the link that carried least of those that carried any, one way.",
         "",
     ),
+    Term::new(
+        "compression",
+        "Compression of models",
+        Unit::Number,
+        "How many times larger models would be as they are, without the codec that packs them.",
+        "",
+    )
+    .from(0.0)
+    .higher(),
     count(
         "missing_models",
         "Missing models",

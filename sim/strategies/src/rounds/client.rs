@@ -1,11 +1,12 @@
 //! The client's side of rounds.
 
-use super::coding::{Learned, Sent};
+use super::coding::Learned;
 use super::exchange::{Heard, Says};
 use super::job::{Done, Left, Trained, Training, Work};
-use super::message::{Down, Extra, Packed, Peer, Up, first_not_finite};
+use super::message::{Down, Extra, Peer, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
 use super::{COUNTERS, PARTIAL, RoundStrategy, Rounds, WEIGHTS};
+use crate::packed::{Packed, Sent, first_not_finite};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -4,23 +4,14 @@
 //! buffered aggregation their change, else themselves. The server adds a change to the model that it has, whatever its clients made of the
 //! packed one.
 
-use super::message::{Packed, Weights, first_not_finite};
+use super::message::Weights;
 use super::private::cut;
 use super::{RoundStrategy, Rounds};
-use folkmoot_codecs::{Damaged, Shape, feedback, n_values, remember};
+use crate::packed::{Packed, Packing, Sent, first_not_finite};
+use folkmoot_codecs::{Codec, Damaged, n_values, remember};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// A model as it was sent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Sent {
-    /// As it is.
-    Plain(#[serde(with = "shared")] Arc<[f32]>),
-    /// As `protocol.down` packs it.
-    Packed(#[serde(with = "shared")] Arc<[u8]>),
-}
 
 /// What a client has learned, as it is sent.
 #[derive(Debug)]
@@ -34,10 +25,10 @@ pub(super) enum Learned {
 }
 
 impl<R: RoundStrategy> Rounds<R> {
-    fn shapes(&self) -> Vec<Shape> {
+    fn packing<'a>(&self, codec: &'a dyn Codec) -> Packing<'a> {
         let shapes = self.task.shapes();
         assert_eq!(n_values(&shapes), self.task.n_trainable(), "shapes hold what learns");
-        shapes
+        Packing::new(codec, shapes)
     }
 
     /// How many of a model's numbers come back: all but those that statistics have fixed.
@@ -47,11 +38,7 @@ impl<R: RoundStrategy> Rounds<R> {
 
     /// A model as it is sent down.
     pub(super) fn pack_model(&self, model: &[f32], rng: &mut SimRng) -> Packed {
-        let (learning, others) = model.split_at(self.task.n_trainable());
-        let mut bytes = Vec::new();
-        self.protocol.down.encode(learning, &self.shapes(), rng, &mut bytes);
-        bytes.extend(others.iter().flat_map(|x| x.to_le_bytes()));
-        Packed(bytes.into())
+        self.packing(&*self.protocol.down).pack(model, None, rng)
     }
 
     /// The model that a client makes of what it was sent.
@@ -60,11 +47,8 @@ impl<R: RoundStrategy> Rounds<R> {
             Sent::Plain(model) => Arc::clone(model),
             Sent::Packed(bytes) => {
                 let n_others = self.task.n_parameters() - self.task.n_trainable();
-                let (packed, others) = bytes.split_at(bytes.len() - 4 * n_others);
-                let learning = self.protocol.down.decode(packed, &self.shapes());
-                let mut model = learning.expect("what the server has packed can be read");
-                model.extend(floats(others));
-                model.into()
+                let model = self.packing(&*self.protocol.down).open(bytes, n_others);
+                model.expect("what the server has packed can be read").into()
             }
         }
     }
@@ -98,17 +82,12 @@ impl<R: RoundStrategy> Rounds<R> {
         if let Some(index) = first_not_finite(&after) {
             return Learned::Broken(index as u32, after[index].to_bits());
         }
-        let others = after.split_off(n);
         if self.is_secure() {
+            let others = after.split_off(n);
             return Learned::Weights(self.common_part(before, after, others, memory, cx.round()).into());
         }
-        let (shapes, mut rng, mut bytes) = (self.shapes(), cx.round_rng(PACKED), Vec::new());
-        match codec.feeds_back() {
-            true => feedback(codec, &after, memory, &shapes, &mut rng, &mut bytes),
-            false => codec.encode(&after, &shapes, &mut rng, &mut bytes),
-        }
-        bytes.extend(others.iter().flat_map(|x| x.to_le_bytes()));
-        Learned::Packed(Packed(bytes.into()))
+        let memory = codec.feeds_back().then_some(memory);
+        Learned::Packed(self.packing(codec).pack(&after, memory, &mut cx.round_rng(PACKED)))
     }
 
     /// Of a change, the numbers that all clients of a round send, each added to the model that the client was sent, and behind them those that do
@@ -152,23 +131,15 @@ impl<R: RoundStrategy> Rounds<R> {
 
     /// What the server makes of a packed update: a model, or in buffered aggregation the change of one.
     pub(super) fn open_update(&self, packed: &Packed, model: &[f32]) -> Result<Vec<f32>, Damaged> {
-        let n = self.task.n_trainable();
-        let n_others = 4 * (self.task.n_update() - n);
-        let at = packed.0.len().checked_sub(n_others).ok_or(Damaged::TooShort)?;
-        let (packed, others) = packed.0.split_at(at);
-        let mut values = self.protocol.up.decode(packed, &self.shapes())?;
+        let n_others = self.task.n_update() - self.task.n_trainable();
+        let mut values = self.packing(&*self.protocol.up).open(&packed.0, n_others)?;
         if !self.sends_changes() {
-            values.iter_mut().zip(model).for_each(|(x, before)| *x += before);
+            let learning = &mut values[..self.task.n_trainable()];
+            learning.iter_mut().zip(model).for_each(|(x, before)| *x += before);
         }
-        values.extend(floats(others));
         Ok(values)
     }
 }
 
 /// Of a client in a round.
 const PACKED: Purpose = Purpose(*b"rd-pack ");
-
-fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
-    let (words, _) = bytes.as_chunks();
-    words.iter().map(|word| f32::from_le_bytes(*word))
-}

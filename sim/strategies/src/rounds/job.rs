@@ -1,8 +1,9 @@
 //! What clients work on: their training, and what they prepare in an exchange.
 
-use super::coding::{Learned, Sent};
+use super::coding::Learned;
 use super::exchange::{Heard, Preparation, Says};
 use super::{PARTIAL, RoundStrategy, Rounds, Task};
+use crate::packed::Sent;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

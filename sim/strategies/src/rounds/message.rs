@@ -3,27 +3,10 @@
 //! The round of a model, and so of the answer to it, stands in the header.
 
 use super::secure::{PublicKeys, Roster, Sealed, Unmasking};
+use crate::packed::{Packed, first_not_finite};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use std::sync::Arc;
-
-/// What a codec has made of numbers.
-#[derive(Clone, Debug)]
-pub struct Packed(pub(super) Arc<[u8]>);
-
-impl Payload for Packed {
-    fn encoded_len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
-
-    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        Ok(Packed(reader.rest().into()))
-    }
-}
 
 /// What a client sends beside an update, in rounds that ask for it.
 pub trait Extra: Payload + State + Sync + Clone + 'static {
@@ -80,15 +63,6 @@ impl Payload for Weights {
     fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
         Ok(Vec::decode(reader)?.into())
     }
-}
-
-/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
-pub(super) fn first_not_finite(values: &[f32]) -> Option<usize> {
-    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
-    if is_sound {
-        return None;
-    }
-    values.iter().position(|x| !x.is_finite())
 }
 
 const PHASE: &str = "rounds";

@@ -2,6 +2,7 @@
 
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
+use folkmoot_strategies::packed::Packed;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ messages! {
     pub enum Peer {
         /// The model on its walk: its steps so far, which walk it is (the higher half) with the hops that are left of a jump (the lower), and the weights.
         0, "walk", "token" => Token(step: u32, walk_and_jump: u32, weights: Arc<[f32]>),
+        /// The same, with the weights as `codec` packs them; those that do not learn are behind them, as they are.
+        2, "walk", "packed_token" => PackedToken(step: u32, walk_and_jump: u32, weights: Packed),
     }
 }
 

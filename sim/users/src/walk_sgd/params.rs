@@ -1,6 +1,7 @@
 //! The settings of a [`WalkSgd`](super::WalkSgd), as a card writes them.
 
 use super::{Chain, Jumps};
+use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_strategies::classifier::{Inputs, Model, Split};
 use folkmoot_strategies::gossip::Topology;
@@ -23,6 +24,8 @@ pub struct Params {
     /// Count a gradient `1 / (n π_v)`, so that on average all clients count alike; otherwise 1.
     #[part(default = true)]
     pub weigh: bool,
+    /// How a model is handed on: as it is, or packed.
+    pub codec: Chosen<dyn Codec>,
     /// Walks.
     #[part(default = 1, in = 1..=65_535)]
     pub tokens: u32,
@@ -94,6 +97,12 @@ impl Params {
         let adds_noise = self.visits.is_some_and(|visits| visits.then == Then::Noise);
         let rule = "must not be Noise without noise, which there is none to add of; set noise: (), or then: Nothing";
         rules.require(!adds_noise || self.noise.is_some(), "visits.then", rule);
+        if !rules.is_broken("codec") {
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: who gets a model has none before";
+            rules.require(self.codec.suits_models(), "codec", rule);
+            let rule = "must be without feedback: what was left out of a model when it was handed on does not belong to the one that comes back, which others have changed";
+            rules.require(!self.codec.feeds_back(), "codec", rule);
+        }
     }
 
     /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.

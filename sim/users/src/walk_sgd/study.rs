@@ -59,7 +59,16 @@ pub(super) const TERMS: &[Term] = &[
         "",
     ),
     Term::new("idle_visits", "Idle visits", Unit::Count, "Steps of clients that had given all their gradients.", ""),
-    Term::new("stopped_tokens", "Walks ended early", Unit::Count, "Walks that a client has ended which had given all its gradients.", "").lower(),
+    Term::new("stopped_tokens", "Walks ended early", Unit::Count, "Walks that a client has ended which had given all its gradients, or whose model no codec could pack, since it had diverged.", "").lower(),
+    Term::new(
+        "compression",
+        "Compression of models",
+        Unit::Number,
+        "How many times larger models would be as they are, without the codec that packs them; what travels beside them counts as packed.",
+        "",
+    )
+    .from(0.0)
+    .higher(),
     Term::new("lost_tokens", "Walks lost", Unit::Count, "Walks whose holder left before it handed them on.", "").lower(),
 ];
 
@@ -112,6 +121,16 @@ impl Watch {
     }
 }
 
+/// How many times larger tokens would be as they are, where a codec packs them.
+fn compression(end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
+    let plain = 4 * end.strategy.classifier.network().layout().len() as u64 + 8;
+    let rows = end.ledger.rows().filter(|(kind, ..)| kind.name == "packed_token");
+    let (sent, bytes) = rows.fold((0, 0), |(sent, bytes), (.., cell)| {
+        (sent + cell.sent, bytes + cell.payload_bytes)
+    });
+    sheet.number_if("compression", (bytes > 0).then(|| (sent * plain) as f64 / bytes as f64));
+}
+
 impl Study<WalkSgd> for Watch {
     fn after_round(&self, ended: &Ended<'_, WalkSgd>, sheet: &mut Sheet) {
         if ended.setup.dry_run {
@@ -139,6 +158,7 @@ impl Study<WalkSgd> for Watch {
         }
         self.visits(end, sheet);
         self.theory(end, sheet);
+        compression(end, sheet);
         if end.setup.dry_run {
             return;
         }

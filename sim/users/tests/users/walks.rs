@@ -90,6 +90,96 @@ fn a_hop_is_the_weights_and_eight_bytes() {
     assert_eq!(sum, 1000);
 }
 
+fn packed(outcome: &Outcome) -> (u64, u64) {
+    let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "packed_token");
+    rows.fold((0, 0), |(sent, bytes), (.., cell)| {
+        (sent + cell.sent, bytes + cell.payload_bytes)
+    })
+}
+
+/// A hop is what the encoding has and eight bytes; walks go where they went, as neither codec nor its draws have a part in that.
+#[test]
+fn a_packed_hop_has_the_size_of_its_encoding_and_the_identity_changes_nothing() {
+    let base = "steps: 300, chain: MaxDegree, topology: Ring(), tokens: 2, jumps: (prob: 0.2)";
+    let (plain, identity) = (play(base), play(&format!("{base}, codec: Plain()")));
+    assert_eq!(
+        format!("{:?} {:?}", plain.summary, plain.ledger),
+        format!("{:?} {:?}", identity.summary, identity.ledger)
+    );
+    let (sent, ..) = tokens(&plain);
+    for codec in ["Half()", "Bfloat()", "Uniform(bits: 5)", "Qsgd(levels: 31, bucket: 16)"] {
+        let text = format!("{base}, codec: {codec}");
+        let params = params(&text);
+        let (dataset, partition) = data(1);
+        let prepared = params
+            .prepare(&Source::new(&dataset, &partition, Streams::new(7)))
+            .unwrap();
+        let layout = prepared.strategy.classifier().network().layout();
+        let n_others = (layout.len() - layout.n_trainable()) as u64;
+        let encoded = params.codec.encoded_len(&layout.shapes()).unwrap() + 4 * n_others;
+        let outcome = play(&text);
+        assert_eq!(packed(&outcome), (sent, sent * (encoded + 8)), "{codec}");
+        assert_eq!(tokens(&outcome), (0, 0, 0), "{codec}");
+        let ratio = (4 * layout.len() as u64 + 8) as f64 / (encoded + 8) as f64;
+        assert!((number(&outcome, "compression") - ratio).abs() < 1e-12, "{codec}");
+        let visits = |outcome: &Outcome| outcome.artifacts[0].bytes.clone();
+        assert_eq!(visits(&outcome), visits(&plain), "{codec}");
+    }
+}
+
+/// Where no step changes a model, jumps and stays hand it on as it came: it is rounded once a step and no more, and a model whose numbers halves hold
+/// arrives as it left.
+#[test]
+fn a_model_in_a_jump_is_not_packed_again() {
+    let base = "steps: 2, report_every: 2, rate: 1e-30, topology: Complete(), codec: Half()";
+    let still = |more: &str| play(&format!("{base}{more}"));
+    // One hop, or one of many hops: the same rounding.
+    let (hop, jump) = (still(""), still(", jumps: (prob: 1, most: 9)"));
+    assert!(packed(&jump).0 > packed(&hop).0);
+    assert_eq!(
+        number(&hop, "test_loss").to_bits(),
+        number(&jump, "test_loss").to_bits()
+    );
+    // With draws, a second packing would have drawn again; the control is that draws of one packing differ from event to event.
+    let noisy = |more: &str| {
+        let text =
+            format!("steps: 2, report_every: 2, rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}");
+        number(&play(&text), "test_loss")
+    };
+    assert_eq!(
+        noisy("").to_bits(),
+        noisy(", jumps: (prob: 1, most: 9)").to_bits(),
+        "what was packed once goes on as it is"
+    );
+}
+
+/// Fewer bytes, and about as good a model.
+#[test]
+fn a_packed_walk_learns() {
+    let base = "steps: 1500, report_every: 500, rate: 0.05, topology: SmallWorld(), tokens: 2";
+    let (plain, half) = (
+        play(base),
+        play(&format!("{base}, codec: Uniform(bits: 8, rounding: Stochastic)")),
+    );
+    let bytes = packed(&half).1 as f64 / tokens(&plain).2 as f64;
+    assert!(number(&half, "test_accuracy") > 0.6, "{:?}", half.summary);
+    assert!(bytes < 0.4, "{bytes}");
+}
+
+/// What no codec packs ends its walk and says so; who has nothing to keep what is left out in, and who has no model before, are refused.
+#[test]
+fn codecs_are_refused_where_they_are_not_sound() {
+    let outcome = play("steps: 40, report_every: 20, rate: 1e30, topology: Complete(), codec: Half()");
+    assert_eq!(number(&outcome, "stopped_tokens"), 1.0, "{:?}", outcome.summary);
+    assert!(outcome.warnings.iter().any(|warning| warning.contains("not finite")));
+    let refused = |text: &str| {
+        let settings = Registry::shipped().settings::<Params>(text);
+        settings.unwrap_err().to_string()
+    };
+    assert!(refused("(codec: TopK())").contains("codec: must be Plain, Half"));
+    assert!(refused("(codec: Uniform(feedback: true))").contains("codec: must be without feedback"));
+}
+
 /// Long walks visit clients as the chain says, and short ones a model that learns.
 #[test]
 fn walks_visit_as_their_chain_says_and_learn() {
@@ -226,9 +316,21 @@ fn nodes_that_leave_hold_nobody_up() {
 
 #[test]
 fn threads_windows_and_encoding_change_no_walk() {
+    for codec in [
+        "Plain()",
+        "Qsgd(levels: 15)",
+        "Uniform(rounding: Stochastic, symbols: Range)",
+    ] {
+        does_not_depend_on_how_it_is_run(codec);
+    }
+}
+
+fn does_not_depend_on_how_it_is_run(codec: &str) {
     let print = |options| {
         let outcome = play_in(
-            "steps: 200, report_every: 50, tokens: 3, noise: (), jumps: (), topology: SmallWorld()",
+            &format!(
+                "steps: 200, report_every: 50, tokens: 3, noise: (), jumps: (), topology: SmallWorld(), codec: {codec}"
+            ),
             &World::ideal(),
             options,
         );
@@ -261,7 +363,7 @@ impl Study<WalkSgd> for Ear {
     fn overhear(&self, heard: &Heard<'_, WalkSgd>) {
         let party = if heard.arrives { heard.to } else { heard.from };
         if let (Party::Client(ClientId(0)), Letter::Peer(message)) = (party, heard.letter) {
-            let Peer::Token(..) = message;
+            let (Peer::Token(..) | Peer::PackedToken(..)) = message;
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
             self.0.lock().unwrap().push((!heard.arrives, bytes));
@@ -296,7 +398,7 @@ fn a_client_speaks_of_what_it_holds_and_has_heard() {
         .unwrap();
         ear.0.into_inner().unwrap()
     };
-    for more in ["rate: 0.05", "noise: ()", "jumps: ()"] {
+    for more in ["rate: 0.05", "noise: ()", "jumps: ()", "codec: Qsgd()"] {
         let (one, other) = (heard(1, more), heard(2, more));
         let first = one
             .iter()

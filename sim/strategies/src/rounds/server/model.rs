@@ -1,11 +1,12 @@
 //! The global model, and how updates move it.
 
 use super::super::exchange::Gathered;
-use super::super::message::{Down, Packed, Weights, first_not_finite};
+use super::super::message::{Down, Weights};
 use super::super::private::factor;
 use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
 use super::seen::Seen;
 use super::{EMPTY, REFUSED};
+use crate::packed::{Packed, first_not_finite};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

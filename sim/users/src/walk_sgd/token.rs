@@ -1,0 +1,70 @@
+//! A model on its way: how it is packed where it is handed on, and read where a step is made.
+
+use super::message::Peer;
+use super::{WalkSgd, counter};
+use folkmoot_engine::prelude::*;
+use folkmoot_strategies::packed::{Packed, Packing, Sent, first_not_finite};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const PACKED: Purpose = Purpose(*b"wk-pack ");
+
+/// A token: which, its steps so far, hops left of its jump, and its model as it came, or as a step has made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Token {
+    pub(super) id: u32,
+    pub(super) step: u32,
+    pub(super) jump: u32,
+    pub(super) model: Sent,
+}
+
+impl Token {
+    pub(super) fn of(message: Peer) -> Token {
+        let (step, walk_and_jump, model) = match message {
+            Peer::Token(step, walk_and_jump, model) => (step, walk_and_jump, Sent::Plain(model)),
+            Peer::PackedToken(step, walk_and_jump, Packed(bytes)) => (step, walk_and_jump, Sent::Packed(bytes)),
+        };
+        Token {
+            id: walk_and_jump >> 16,
+            step,
+            jump: walk_and_jump & 0xffff,
+            model,
+        }
+    }
+}
+
+impl WalkSgd {
+    fn packing(&self) -> Packing<'_> {
+        Packing::new(&*self.params.codec, self.classifier.network().layout().shapes())
+    }
+
+    /// The model of a token.
+    pub(super) fn opened(&self, model: &Sent) -> Arc<[f32]> {
+        match model {
+            Sent::Plain(model) => Arc::clone(model),
+            Sent::Packed(bytes) => {
+                let layout = self.classifier.network().layout();
+                let model = self.packing().open(bytes, layout.len() - layout.n_trainable());
+                model.expect("what a client has packed can be read").into()
+            }
+        }
+    }
+
+    /// Hands a token on; a model that came packed goes on as it came.
+    pub(super) fn pass(&self, to: u32, token: Token, cx: &mut ClientContext<'_, Self>) {
+        let walk_and_jump = token.id << 16 | token.jump;
+        let message = match token.model {
+            Sent::Packed(bytes) => Peer::PackedToken(token.step, walk_and_jump, Packed(bytes)),
+            Sent::Plain(model) if self.params.codec.is_plain() => Peer::Token(token.step, walk_and_jump, model),
+            Sent::Plain(ref model) if first_not_finite(model).is_some() => {
+                cx.count(counter::STOPPED, 1);
+                return self.report(&token, true, cx);
+            }
+            Sent::Plain(model) => {
+                let packed = self.packing().pack(&model, None, &mut cx.rng(PACKED));
+                Peer::PackedToken(token.step, walk_and_jump, packed)
+            }
+        };
+        cx.send_peer(ClientId(to), message);
+    }
+}
