@@ -72,10 +72,11 @@ fn members_are_found_where_clients_have_learned_their_items_by_heart() {
     );
 }
 
+/// So small a rate that no number moves: clients of methods with a public start all begin alike, shadows too, so that the least step would tell.
 #[test]
 fn no_member_is_found_where_clients_have_learned_nothing() {
     for (name, method) in methods() {
-        let bare = played(3, &nodes(false), &own(method, 1e-9, membership()), 1);
+        let bare = played(3, &nodes(false), &own(method, 1e-30, membership()), 1);
         for area in AREAS {
             let found = number(&bare, area);
             assert!((found - 0.5).abs() < 0.15, "{name}: {area} {found}");

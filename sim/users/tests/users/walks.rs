@@ -131,7 +131,7 @@ fn a_packed_hop_has_the_size_of_its_encoding_and_the_identity_changes_nothing() 
 /// arrives as it left.
 #[test]
 fn a_model_in_a_jump_is_not_packed_again() {
-    let base = "steps: 2, report_every: 2, rate: 1e-30, topology: Complete(), codec: Half()";
+    let base = "steps: 2, report_every: 2, tokens: 8, rate: 1e-30, topology: Complete(), codec: Half()";
     let still = |more: &str| play(&format!("{base}{more}"));
     // One hop, or one of many hops: the same rounding.
     let (hop, jump) = (still(""), still(", jumps: (prob: 1, most: 9)"));
@@ -142,8 +142,9 @@ fn a_model_in_a_jump_is_not_packed_again() {
     );
     // With draws, a second packing would have drawn again; the control is that draws of one packing differ from event to event.
     let noisy = |more: &str| {
-        let text =
-            format!("steps: 2, report_every: 2, rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}");
+        let text = format!(
+            "steps: 2, report_every: 2, tokens: 8, rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}"
+        );
         number(&play(&text), "test_loss")
     };
     assert_eq!(
