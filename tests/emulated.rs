@@ -223,6 +223,13 @@ fn an_emulated_haswell_gives_the_fingerprints_of_federated_methods() {
 }
 
 #[test]
+fn an_emulated_haswell_gives_the_fingerprints_of_methods_for_a_cut_graph() {
+    for system in ["fed-gcn/", "ada-fgl/", "fed-sage/"] {
+        an_emulated_haswell_verifies(system);
+    }
+}
+
+#[test]
 fn an_emulated_haswell_gives_the_fingerprints_of_federated_averaging() {
     an_emulated_haswell_verifies("fed-avg/");
     an_emulated_haswell_verifies("scaffold/");

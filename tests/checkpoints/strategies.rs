@@ -171,6 +171,7 @@ fn stopping_changes_nothing_of_rounds() {
         "strategy.generator.epochs=3",
         "strategy.generator.steps=3",
         "dataset.n_nodes=120",
+        "partition.n_clients=6",
     ];
     stopping_changes_nothing("fed-sage/small", &generators, false);
     stopping_changes_nothing(

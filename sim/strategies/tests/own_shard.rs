@@ -352,7 +352,7 @@ fn in_fed_sage() {
         &[
             ("(protocol: (rounds: 2))", &["update"][..]),
             (small, &["generator"]),
-            (alone, &["update"]),
+            (alone, &["ready", "update"]),
         ],
     );
 }
