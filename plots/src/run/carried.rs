@@ -47,13 +47,13 @@ pub(super) fn carried(run: &RunDir) -> Option<Figure> {
         },
         y: Axis {
             log_beyond: None,
-            ..Axis::amount("Sent in a second, all clients together", Unit::Bytes)
+            ..Axis::amount("Sent in a second", Unit::Bytes)
         },
         series,
     };
     let mut figure = figure("carried", "what links carried", Panel::Lines(lines));
     figure.notes.push(
-        "With headers. What was sent for a round, evenly over the time from the end of the one before to its own."
+        "All clients together, with headers. What was sent for a round, evenly over the time from the end of the one before to its own."
             .to_owned(),
     );
     Some(figure)
