@@ -139,7 +139,7 @@ pub(crate) fn no_score(score: &str, strategies: &[String], registry: &Registry) 
     let (mut known, mut wrong) = (Vec::new(), None);
     for glossary in of_all(strategies, registry)? {
         if let Some(term) = find(&glossary.terms, score) {
-            let Some(part) = missing_part(&term) else { return None };
+            let part = missing_part(&term)?;
             wrong = Some(format!("is scored on parts of the data; name one: `{part}{score}`"));
         }
         known.extend(glossary.scores());
