@@ -57,7 +57,7 @@ RUNS = [
     ["run", "federated/small", *STRUCTURED, *ROUGH],
     ["run", "federated/communities", "strategy.method=FedGta()", "strategy.protocol.rounds=10"],
     ["run", "ada-fgl/small", *ROUGH],
-    ["run", "fed-sage/small", "strategy.generator.steps=5", *ROUGH],
+    ["run", "fed-sage/small", "strategy.generator.steps=5", "cohort=Size(n: 3)", *ROUGH[1:]],
     ["run", "fed-gcn/small", *ROUGH],
     ["run", "fed-gcn/small", "strategy.between=Peers", "strategy.upload=Border"],
     ["run", "users/small", "strategy.features=MultiBitFeatures()", "strategy.edges=Blink(graph: Soft)"],
