@@ -1,7 +1,6 @@
-//! What a client makes of the common model's answers before it learns: which nodes are alike, features passed along old edges and new, and how far labels tell of
+//! What a client makes of the common model's answers before it learns: which nodes are alike, what features are passed along, old edges and new, and how far labels tell of
 //! neighbours' labels.
 
-use super::Personal;
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_learning::Csr;
 use folkmoot_strategies::classifier::{Nodes, Part};
@@ -60,7 +59,7 @@ pub(super) fn alike(shares: &[f32], n: usize, least: f64) -> Csr {
 }
 
 /// `D^-1/2 (Ã + I) D^-1/2` of edges and likeness, `Ã = α A + (1 − α) M`.
-fn weighed(nodes: &Nodes<'_>, alike: &Csr, alpha: f64) -> Csr {
+pub(super) fn weighed(nodes: &Nodes<'_>, alike: &Csr, alpha: f64) -> Csr {
     let n = nodes.labels.len();
     let mut entries: Vec<(u32, u32, f64)> = Vec::new();
     let mut sums = vec![1.0; n];
@@ -88,37 +87,6 @@ fn weighed(nodes: &Nodes<'_>, alike: &Csr, alpha: f64) -> Csr {
         .map(weight)
         .collect();
     Csr::from_entries(n as u32, n as u32, &entries).expect("rows and columns are nodes")
-}
-
-/// `X`, `Â X`, … , `Â^steps X` side by side: shape `(n_nodes, (steps + 1) · n_features)`.
-pub(super) fn passed(nodes: &Nodes<'_>, features: &[f32], alike: &Csr, personal: &Personal) -> Vec<f32> {
-    let n = nodes.labels.len();
-    let width = features.len() / n.max(1);
-    let matrix = weighed(nodes, alike, personal.alpha);
-    let n_blocks = personal.steps as usize + 1;
-    let mut all = vec![0.0; features.len() * n_blocks];
-    let mut now = features.to_vec();
-    for block in 0..n_blocks {
-        if block > 0 {
-            now = product(&matrix, &now, width);
-        }
-        for (row, from) in now.chunks_exact(width.max(1)).enumerate() {
-            all[(row * n_blocks + block) * width..][..width].copy_from_slice(from);
-        }
-    }
-    all
-}
-
-fn product(matrix: &Csr, rows: &[f32], width: usize) -> Vec<f32> {
-    let mut sums = vec![0.0; rows.len()];
-    for (row, sum) in sums.chunks_exact_mut(width.max(1)).enumerate() {
-        for at in matrix.range(row) {
-            let (weight, from) = (matrix.weights()[at], matrix.columns()[at] as usize);
-            let from = &rows[from * width..][..width];
-            sum.iter_mut().zip(from).for_each(|(sum, x)| *sum += weight * x);
-        }
-    }
-    sums
 }
 
 /// The share of hidden training nodes whose label the others' labels tell along the edges; 0 where none can be hidden.

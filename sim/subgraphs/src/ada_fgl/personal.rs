@@ -1,11 +1,11 @@
 //! The networks that a client makes for its own graph, and their training.
 
-use super::likeness::{alike, homophily, passed, softmax};
+use super::likeness::{alike, homophily, softmax, weighed};
 use super::relations::Relations;
 use super::{Branch, Personal};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::Linear;
-use folkmoot_learning::{Adam, Decay, Init, Layout, Moments, Optimiser, Parameter, Tape, Var};
+use folkmoot_learning::{Adam, Batch, Decay, Init, Layout, Moments, Optimiser, Parameter, Tape, Var};
 use folkmoot_strategies::classifier::{Nodes, Part};
 
 /// The slope of a rectifier below 0 before it learns.
@@ -13,38 +13,75 @@ const SLOPE: f32 = 0.25;
 
 /// Linear layers with a rectifier behind each but the last, whose slope learns.
 struct Perceptron {
+    passed: Passed,
     layers: Vec<Linear>,
     slope: Parameter,
 }
 
+/// A linear layer on `X, Â X, Â² X, …` side by side that makes none of them but `X`: `X W_0 + Â (X W_1 + Â (X W_2 + …))`, by which few features that are not 0 stay few.
+pub(super) struct Passed(Vec<Linear>);
+
+impl Passed {
+    /// One that looks at features that were passed along up to `steps` times; without any it is a layer like any other.
+    pub(super) fn new(layout: &mut Layout, name: &str, steps: u32, n_in: usize, n_out: usize) -> Passed {
+        let start = glorot((steps as usize + 1) * n_in, n_out);
+        let mut blocks: Vec<Linear> = (0..=steps)
+            .map(|step| Linear {
+                weight: layout.weight(format!("{name}0.weight{step}"), n_in, n_out, start),
+                bias: None,
+            })
+            .collect();
+        blocks[0].bias = Some(layout.weight(format!("{name}0.bias"), 1, n_out, Init::Zeros));
+        Passed(blocks)
+    }
+
+    pub(super) fn forward<'g>(&self, tape: &mut Tape<'g>, features: Var, weighed: &'g Batch) -> Var {
+        let (last, others) = self.0.split_last().expect("features are looked at as they are");
+        let so_far = last.forward(tape, features);
+        others.iter().rev().fold(so_far, |so_far, layer| {
+            let passed = tape.propagate(weighed.adjacency(), so_far);
+            let own = layer.forward(tape, features);
+            tape.add(passed, own)
+        })
+    }
+}
+
+/// Glorot's start for rectifiers.
+fn glorot(n_in: usize, n_out: usize) -> Init {
+    Init::Uniform((12.0 / (n_in + n_out) as f32).sqrt())
+}
+
 impl Perceptron {
-    fn new(layout: &mut Layout, name: &str, slope: Parameter, widths: &[usize]) -> Perceptron {
-        let layer = |(i, pair): (usize, &[usize])| {
-            let (n_in, n_out) = (pair[0], pair[1]);
-            // Glorot's start for rectifiers, and none for the bias.
-            let bound = (12.0 / (n_in + n_out) as f32).sqrt();
-            Linear {
-                weight: layout.weight(format!("{name}{i}.weight"), n_in, n_out, Init::Uniform(bound)),
-                bias: Some(layout.weight(format!("{name}{i}.bias"), 1, n_out, Init::Zeros)),
-            }
+    /// `widths` are those of features, of what is hidden, and of the answer.
+    fn new(layout: &mut Layout, name: &str, slope: Parameter, steps: u32, widths: &[usize]) -> Perceptron {
+        let passed = Passed::new(layout, name, steps, widths[0], widths[1]);
+        let layer = |(i, pair): (usize, &[usize])| Linear {
+            weight: layout.weight(format!("{name}{i}.weight"), pair[0], pair[1], glorot(pair[0], pair[1])),
+            bias: Some(layout.weight(format!("{name}{i}.bias"), 1, pair[1], Init::Zeros)),
         };
         Perceptron {
-            layers: widths.windows(2).enumerate().map(layer).collect(),
+            passed,
+            layers: (1..).zip(widths[1..].windows(2)).map(layer).collect(),
             slope,
         }
     }
 
-    fn forward(&self, tape: &mut Tape<'_>, x: Var, drops: &mut Option<(f32, &mut SimRng)>) -> Var {
-        let (last, hidden) = self.layers.split_last().expect("a perceptron has layers");
-        let rows = hidden.iter().fold(x, |rows, layer| {
-            let rows = layer.forward(tape, rows);
+    fn forward<'g>(
+        &self,
+        tape: &mut Tape<'g>,
+        features: Var,
+        weighed: &'g Batch,
+        drops: &mut Option<(f32, &mut SimRng)>,
+    ) -> Var {
+        let first = self.passed.forward(tape, features, weighed);
+        self.layers.iter().fold(first, |rows, layer| {
             let rows = rectified(tape, rows, self.slope);
-            match drops {
+            let rows = match drops {
                 Some((drop_prob, rng)) => tape.dropout(rows, *drop_prob, rng),
                 None => rows,
-            }
-        });
-        last.forward(tape, rows)
+            };
+            layer.forward(tape, rows)
+        })
     }
 }
 
@@ -74,8 +111,8 @@ struct Unlike {
 /// What a pass looks at.
 #[derive(Clone, Copy)]
 struct Sight<'g> {
-    features: &'g [f32],
-    passed: &'g [f32],
+    /// Features, and what they are passed along.
+    weighed: &'g Batch,
     relations: &'g Relations,
 }
 
@@ -83,21 +120,21 @@ impl Own {
     fn new(n_features: usize, n_classes: usize, personal: &Personal, parts: [bool; 2]) -> Own {
         let mut layout = Layout::new();
         let hidden = personal.hidden as usize;
-        let n_passed = n_features * (personal.steps as usize + 1);
+        let steps = personal.steps;
         let slope = |layout: &mut Layout, name: &str| layout.weight(name, 1, 1, Init::Constant(SLOPE));
         let [has_like, has_unlike] = parts;
         let like = has_like.then(|| {
             let slope = slope(&mut layout, "like.slope");
-            Perceptron::new(&mut layout, "like", slope, &[n_passed, hidden, n_classes])
+            Perceptron::new(&mut layout, "like", slope, steps, &[n_features, hidden, n_classes])
         });
         let unlike = has_unlike.then(|| {
             let [own, told] = ["unlike.slope", "told.slope"].map(|name| slope(&mut layout, name));
-            let mut three =
-                |name: &str, slope, n_in| Perceptron::new(&mut layout, name, slope, &[n_in, hidden, hidden, n_classes]);
+            let widths = [n_features, hidden, hidden, n_classes];
+            let mut three = |name: &str, slope, steps| Perceptron::new(&mut layout, name, slope, steps, &widths);
             Unlike {
-                on_passed: three("passed", own, n_passed),
-                on_features: three("features", own, n_features),
-                told: three("told", told, n_passed),
+                on_passed: three("passed", own, steps),
+                on_features: three("features", own, 0),
+                told: three("told", told, steps),
             }
         });
         Own {
@@ -115,17 +152,14 @@ impl Own {
         sight: Sight<'g>,
         mut drops: Option<(f32, &mut SimRng)>,
     ) -> (Option<Var>, Option<[Var; 3]>) {
-        let n = sight.relations.alike.n_rows();
-        let passed = tape.input(n, sight.passed.len() / n, sight.passed);
-        let like = self
-            .like
-            .as_ref()
-            .map(|network| network.forward(tape, passed, &mut drops));
+        let features = sight.weighed.features(tape);
+        let mut of =
+            |network: &Perceptron, tape: &mut Tape<'g>| network.forward(tape, features, sight.weighed, &mut drops);
+        let like = self.like.as_ref().map(|network| of(network, tape));
         let unlike = self.unlike.as_ref().map(|network| {
-            let on_passed = network.on_passed.forward(tape, passed, &mut drops);
-            let features = tape.input(n, sight.features.len() / n, sight.features);
-            let on_features = network.on_features.forward(tape, features, &mut drops);
-            let rows = network.told.forward(tape, passed, &mut drops);
+            let on_passed = of(&network.on_passed, tape);
+            let on_features = of(&network.on_features, tape);
+            let rows = of(&network.told, tape);
             [on_features, on_passed, self.told(tape, rows, sight, network.told.slope)]
         });
         (like, unlike)
@@ -175,7 +209,9 @@ pub(super) fn second(
     let homophily = homophily(nodes, n_classes, rng);
     let alike = alike(&common, n, personal.alike);
     let n_alike = alike.n_entries();
-    let passed = passed(nodes, features, &alike, personal);
+    let mut weighed_batch = Batch::new(features.len() / n);
+    weighed_batch.push(&weighed(nodes, &alike, personal.alpha), features);
+    weighed_batch.keep_nonzeros();
     let (parts, weight_of_like) = match personal.branch {
         Branch::Chosen { at } if homophily >= at => ([true, false], 1.0),
         Branch::Chosen { .. } => ([false, true], 0.0),
@@ -188,8 +224,7 @@ pub(super) fn second(
         n_classes,
     };
     let sight = Sight {
-        features,
-        passed: &passed,
+        weighed: &weighed_batch,
         relations: &relations,
     };
     let parameters = own.trained(nodes, sight, &common, personal, rng);

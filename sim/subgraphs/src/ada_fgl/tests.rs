@@ -1,11 +1,11 @@
-use super::likeness::{alike, homophily, passed, softmax};
-use super::personal::{Second, second};
+use super::likeness::{alike, homophily, softmax, weighed};
+use super::personal::{Passed, Second, second};
 use super::relations::Relations;
 use super::*;
 use folkmoot_draws::{Purpose, SimRng, Streams, normal};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
-use folkmoot_learning::{Csr, Tape};
+use folkmoot_learning::{Batch, Csr, Layout, Tape};
 use folkmoot_strategies::classifier::{Model, Nodes, Part, Split, Training};
 use folkmoot_strategies::rounds::Protocol;
 use folkmoot_strategies::settings::Prepared;
@@ -209,19 +209,31 @@ fn nodes_are_alike_of_which_the_same_is_said() {
     assert_eq!(alike(&common, 4, 1.0).n_entries(), 0, "no cosine is above 1");
 }
 
+/// Features that were passed along up to `steps` times, column by column as a layer whose weights are a unit matrix finds them: shape `(n_nodes, (steps + 1) · n_features)`.
+fn passed(nodes: &Nodes<'_>, features: &[f32], alike: &Csr, alpha: f64, steps: u32) -> Vec<f32> {
+    let n_features = features.len() / nodes.labels.len();
+    let n_all = (steps as usize + 1) * n_features;
+    let mut batch = Batch::new(n_features);
+    batch.push(&weighed(nodes, alike, alpha), features);
+    let mut layout = Layout::new();
+    let layer = Passed::new(&mut layout, "all", steps, n_features, n_all);
+    let mut unit = vec![0.0; layout.len()];
+    (0..n_all).for_each(|i| unit[i * n_all + i] = 1.0);
+    let mut tape = Tape::new();
+    tape.load(&layout, &unit);
+    let rows = batch.features(&mut tape);
+    let all = layer.forward(&mut tape, rows, &batch);
+    tape.value(all).to_vec()
+}
+
 /// With its own edges alone a client passes features by the normalised adjacency with loops: within a half of twelve, all joined, their mean.
 #[test]
 fn features_are_passed_along_edges_old_and_new() {
     with_nodes(
         |node| u32::from(node < 12),
         |nodes, features| {
-            let plain = Personal {
-                alpha: 1.0,
-                steps: 2,
-                ..Personal::default()
-            };
             let none = Csr::from_entries(24, 24, &[]).unwrap();
-            let all = passed(nodes, features, &none, &plain);
+            let all = passed(nodes, features, &none, 1.0, 2);
             for node in 0..24 {
                 assert_eq!(all[node * 9..][..3], features[node * 3..][..3]);
                 let half = if node < 12 { &features[..36] } else { &features[36..] };
@@ -233,8 +245,7 @@ fn features_are_passed_along_edges_old_and_new() {
             }
             // New edges alone: nodes 0 and 23, in halves of their own, are each other's only neighbours.
             let pair = Csr::from_entries(24, 24, &[(0, 23, 1.0), (23, 0, 1.0)]).unwrap();
-            let new = Personal { alpha: 0.0, ..plain };
-            let all = passed(nodes, features, &pair, &new);
+            let all = passed(nodes, features, &pair, 0.0, 2);
             let mean: Vec<f32> = (0..3).map(|c| (features[c] + features[69 + c]) / 2.0).collect();
             for (got, expected) in [&all[3..6], &all[23 * 9 + 3..][..3]]
                 .concat()
