@@ -7,9 +7,9 @@ use crate::privacy::{Prices, Spent};
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::study::Ended;
-use crate::world::{Presence, PresenceCursor, Rate};
+use crate::world::{Presence, PresenceCursor};
 use folkmoot_metrics::trace::What;
-use folkmoot_metrics::{Bytes, ClientId, DropReason, Party, Round, Sheet, SimTime};
+use folkmoot_metrics::{ClientId, DropReason, Party, Round, Sheet, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,19 @@ pub(crate) const SERVER_IS_HERE: &str = "the server is at the first rank, and it
 pub(crate) type Help<'a, 'scope> = Option<&'a Helpers<'a, 'scope>>;
 
 impl<S: Strategy> ServerPart<S> {
+    pub(crate) fn new(env: &Env<'_, S>, n_mechanisms: usize, state: Option<S::Server>) -> Self {
+        ServerPart {
+            core: Core::new(0, env.shares, 1, n_mechanisms),
+            state,
+            account: Account {
+                rates: env.world.network.access(Party::Server, env.ground.streams),
+                ..Account::default()
+            },
+            record: Record::default(),
+            sheet: Sheet::new(),
+        }
+    }
+
     /// Handles the events before `end`, at most `limit` of them.
     pub(crate) fn run_until<'scope>(
         &mut self,
@@ -73,9 +86,13 @@ impl<S: Strategy> ServerPart<S> {
                 (Party::Client(to), Letter::Down(message)) => ServerEvent::Undelivered { to, message, why },
                 _ => unreachable!("what the server sends goes down"),
             },
-            Content::Message(Envelope { letter, .. }) => {
+            Content::Message(envelope) => {
                 let from = Party::from_index(key.origin());
-                let delivered = self.core.deliver(env, (key, Party::Server, round), letter);
+                let way = (key, Party::Server, round);
+                let Some(Envelope { letter, .. }) = self.core.linked(env, &mut self.account, way, envelope) else {
+                    return;
+                };
+                let delivered = self.core.deliver(env, way, letter);
                 match (from, delivered) {
                     (Party::Client(from), Ok(Letter::Up(message))) => ServerEvent::Message { from, message },
                     (_, Ok(_)) => unreachable!("what reaches the server goes up"),
@@ -175,7 +192,7 @@ impl<S: Strategy> ClientPart<S> {
         let n = states.len();
         let mut accounts = vec![Account::default(); n];
         for (id, account) in env.shares.clients(part).zip(&mut accounts) {
-            account.rates = env.world.network.access(id, env.ground.streams);
+            account.rates = env.world.network.access(Party::Client(id), env.ground.streams);
         }
         let attendance = Attendance {
             cursor: PresenceCursor::default(),
@@ -439,24 +456,15 @@ impl<S: Strategy> ClientPart<S> {
                 (Party::Client(to), Letter::Peer(message)) => ClientEvent::UndeliveredPeer { to, message, note, why },
                 _ => unreachable!("what a client sends goes up or to a client"),
             },
-            Content::Message(mut envelope) => {
-                let size = envelope.letter.payload_len() + u64::from(env.world.header_bytes);
-                if !envelope.linked && account.rates.down != Rate::Unlimited {
-                    // First in, first out: it is through the access link after all that came to it earlier.
-                    account.down_free = account.rates.down.through(key.at.max(account.down_free), Bytes(size));
-                    envelope.linked = true;
-                    if account.down_free > key.at {
-                        let key = EventKey::new(account.down_free, key.origin(), key.seq());
-                        let content = Content::Message(envelope);
-                        self.core.schedule(key, Party::Client(me), Entry { round, content });
-                        return Ok(());
-                    }
-                }
+            Content::Message(envelope) => {
+                let way = (key, Party::Client(me), round);
+                let Some(envelope) = self.core.linked(env, account, way, envelope) else {
+                    return Ok(());
+                };
                 let from = Party::from_index(key.origin());
                 if from == Party::Server {
-                    account.downlink_bytes += size;
+                    account.downlink_bytes += envelope.letter.payload_len() + u64::from(env.world.header_bytes);
                 }
-                let way = (key, Party::Client(me), round);
                 match (from, self.core.deliver(env, way, envelope.letter)?) {
                     (_, Letter::Down(message)) => ClientEvent::Message(message),
                     (Party::Client(from), Letter::Peer(message)) => ClientEvent::Peer { from, message },

@@ -20,8 +20,7 @@ pub use error::RunError;
 pub use observer::{Observer, Unobserved};
 pub use options::Options;
 
-use crate::context::Record;
-use crate::core::{Account, Content, Core, Entry, Env, Ground, Outgoing};
+use crate::core::{Content, Core, Entry, Env, Ground, Outgoing};
 use crate::job::Helpers;
 use crate::part::{ClientPart, Help, ServerPart};
 use crate::queue::EventKey;
@@ -35,7 +34,7 @@ use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
     AbsenceRow, ClientId, ClientRow, ClientScoreRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow,
-    Sheet, SimSpan, SimTime, Unit,
+    SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -292,13 +291,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             let party = Party::Client(id);
             return Err(RunError::Setup { party, error });
         }
-        let server = ServerPart {
-            core: Core::new(0, shares, 1, n_mechanisms),
-            state,
-            account: Account::default(),
-            record: Record::default(),
-            sheet: Sheet::new(),
-        };
+        let server = ServerPart::new(env, n_mechanisms, state);
         Ok(Run::of((env, helpers), team, server, parts))
     }
 

@@ -76,18 +76,18 @@ impl Network for Stuttering {
         self.0.verdict(link, size, name)
     }
 
-    fn access(&self, client: ClientId, streams: Streams) -> AccessRates {
+    fn access(&self, party: Party, streams: Streams) -> AccessRates {
         let stutter = |rate: Rate| match rate {
             Rate::Constant(rate) => {
                 let log = Log::new([(SimSpan(700_000), 0), (SimSpan(700_000), 2 * rate)]).unwrap();
                 Rate::Replay(Arc::new(Replay {
                     log: Arc::new(log),
-                    passed: SimSpan(u64::from(client.0) * 300_000),
+                    passed: SimSpan(u64::from(party.index()) * 300_000),
                 }))
             }
             other => other,
         };
-        let AccessRates { up, down } = self.0.access(client, streams);
+        let AccessRates { up, down } = self.0.access(party, streams);
         AccessRates {
             up: stutter(up),
             down: stutter(down),
@@ -162,8 +162,10 @@ fn links() -> impl Strategy<Value = Links> {
     let class = || (latency(), prop_oneof![Just(0.0), Just(0.3)]);
     let rate =
         || prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(|n| Some(Dist::Constant(f64::from(n) * 8000.0)))];
-    (class(), class(), class(), rate(), rate(), 0u32..3, 0u32..3).prop_map(
-        |(uplink, downlink, peer, up, down, max_retries, wait)| {
+    let server = || prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(|n| Some(f64::from(n) * 20_000.0))];
+    let rates = (rate(), rate(), server(), server());
+    (class(), class(), class(), rates, 0u32..3, 0u32..3).prop_map(
+        |(uplink, downlink, peer, (up, down, server_up, server_down), max_retries, wait)| {
             let class = |(latency_ms, loss_prob)| LinkClass { latency_ms, loss_prob };
             Links {
                 uplink: class(uplink),
@@ -171,6 +173,8 @@ fn links() -> impl Strategy<Value = Links> {
                 peer: class(peer),
                 up_bytes_per_s: up,
                 down_bytes_per_s: down,
+                server_up_bytes_per_s: server_up,
+                server_down_bytes_per_s: server_down,
                 max_retries,
                 retry_after_ms: wait.into(),
             }
@@ -489,6 +493,8 @@ fn another_client_changes_nothing_that_the_others_see() {
             peer: class,
             up_bytes_per_s: Some(rate),
             down_bytes_per_s: Some(rate),
+            server_up_bytes_per_s: None,
+            server_down_bytes_per_s: None,
             max_retries: 1,
             retry_after_ms: 1.0,
         }),

@@ -9,7 +9,7 @@ use crate::{Model, Shelf, TraceError};
 use folkmoot_draws::{Purpose, StreamName, Streams, index};
 use folkmoot_engine::world::{AccessRates, Link, Log, Network, Rate, Replay, Verdict};
 use folkmoot_graphs::DataError;
-use folkmoot_metrics::{Bytes, ClientId, Party, SimSpan};
+use folkmoot_metrics::{Bytes, Party, SimSpan};
 use folkmoot_parts::part;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -149,7 +149,10 @@ impl Network for Replayed {
         }
     }
 
-    fn access(&self, client: ClientId, _: Streams) -> AccessRates {
+    fn access(&self, party: Party, _: Streams) -> AccessRates {
+        let Party::Client(client) = party else {
+            return AccessRates::default();
+        };
         let (row, passed) = self.clients[client.0 as usize];
         let replay = |log: &Arc<Log>| {
             let log = Arc::clone(log);
@@ -172,7 +175,7 @@ impl Network for Replayed {
 mod tests {
     use super::*;
     use folkmoot_graphs::DataDirs;
-    use folkmoot_metrics::SimTime;
+    use folkmoot_metrics::{ClientId, SimTime};
     use proptest::prelude::*;
     use std::path::PathBuf;
 
@@ -198,12 +201,12 @@ mod tests {
             logs: vec![logged],
         };
         let through = |rate: Rate, bytes| rate.through(SimTime::ZERO, Bytes(bytes)).as_secs();
-        let AccessRates { up, down } = model.access(ClientId(0), Streams::new(1));
+        let AccessRates { up, down } = model.access(Party::Client(ClientId(0)), Streams::new(1));
         assert_eq!(through(down.clone(), 1_000), 1.0);
         assert_eq!(through(down, 1_500), 3.25);
         assert_eq!(through(up.clone(), 500), 1.0);
         assert_eq!(through(up, 600), 3.1);
-        let later = model.access(ClientId(1), Streams::new(1)).down;
+        let later = model.access(Party::Client(ClientId(1)), Streams::new(1)).down;
         assert_eq!(through(later.clone(), 3_000), 2.0);
         assert_eq!(through(later, 3_001), 4.0005);
         let link = |from, to| {
@@ -235,7 +238,7 @@ mod tests {
             assert_eq!(model.lookahead(), SimSpan::from_millis(5.0));
             Ok::<_, TraceError>(
                 (0..n_clients)
-                    .map(|c| model.access(ClientId(c), Streams::new(seed)))
+                    .map(|c| model.access(Party::Client(ClientId(c)), Streams::new(seed)))
                     .collect(),
             )
         };

@@ -269,13 +269,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         table.learn(section.take()?);
         section.finish()?;
         let restored = table.within(|| {
-            let mut server = ServerPart {
-                core: Core::new(0, env.shares, 1, env.mechanisms.len()),
-                state: None,
-                account: Account::default(),
-                record: Record::default(),
-                sheet: Sheet::new(),
-            };
+            let mut server = ServerPart::new(env, env.mechanisms.len(), None);
             let mut known = (None, None, SimTime::ZERO);
             if team.is_first() {
                 let mut section = Reader::new(saved, SERVER)?;
@@ -284,7 +278,9 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 section.finish()?;
                 // One name a run: its stages are names in the program's text otherwise.
                 let stage: Option<&'static str> = stage.map(|stage| &*stage.leak());
-                (server.state, server.account, server.sheet) = (Some(state), account, sheet);
+                (server.state, server.sheet) = (Some(state), sheet);
+                let rates = server.account.rates;
+                server.account = Account { rates, ..account };
                 server.record = Record { stage, ..record };
                 known = (stage, caused_before, now);
             }

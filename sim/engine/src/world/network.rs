@@ -2,7 +2,7 @@
 
 use super::{Dist, Rate};
 use folkmoot_draws::{Purpose, StreamName, Streams, unit};
-use folkmoot_metrics::{Bytes, ClientId, Direction, Party, Round, SimSpan};
+use folkmoot_metrics::{Bytes, Direction, Party, Round, SimSpan};
 use folkmoot_parts::part;
 
 /// The two ends of a transmission.
@@ -24,12 +24,12 @@ pub struct Verdict {
     pub after: Option<SimSpan>,
 }
 
-/// What a client's access link carries, each way.
+/// What a party's access link carries, each way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRates {
-    /// From the client.
+    /// From it.
     pub up: Rate,
-    /// To the client.
+    /// To it.
     pub down: Rate,
 }
 
@@ -38,9 +38,8 @@ pub trait Network: Send + Sync {
     /// The fate of a message of `size` bytes. Draws come from `name` alone: the sender and its message counter.
     fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict;
 
-    /// The rates of a client's access link; the same client always gets the same. Messages queue there, first in, first
-    /// out. The server's link is unlimited.
-    fn access(&self, client: ClientId, streams: Streams) -> AccessRates;
+    /// The rates of a party's access link; the same party always gets the same. Messages queue there, first in, first out.
+    fn access(&self, party: Party, streams: Streams) -> AccessRates;
 
     /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes before its effect. It is
     /// the length of the windows that are handled in parallel.
@@ -74,7 +73,7 @@ impl Network for Ideal {
         }
     }
 
-    fn access(&self, _: ClientId, _: Streams) -> AccessRates {
+    fn access(&self, _: Party, _: Streams) -> AccessRates {
         AccessRates::default()
     }
 
@@ -102,6 +101,12 @@ pub struct Links {
     /// Rate of its access link from the network; without one it is unlimited.
     #[part(in = 1..=1e15, unit = "bytes/s")]
     pub down_bytes_per_s: Option<Dist>,
+    /// Rate of the server's access link to the network, which all that it sends goes through one after the other; without one it is unlimited.
+    #[part(in = 1..=1e15, unit = "bytes/s")]
+    pub server_up_bytes_per_s: Option<f64>,
+    /// Rate of its access link from the network; without one it is unlimited.
+    #[part(in = 1..=1e15, unit = "bytes/s")]
+    pub server_down_bytes_per_s: Option<f64>,
     /// How often a lost transmission is repeated at most.
     #[part(default = 3, in = 0..=100)]
     pub max_retries: u32,
@@ -142,16 +147,20 @@ impl Network for Links {
         }
     }
 
-    fn access(&self, client: ClientId, streams: Streams) -> AccessRates {
+    fn access(&self, party: Party, streams: Streams) -> AccessRates {
+        let rate = |rate: Option<f64>| rate.map_or(Rate::Unlimited, |rate| Rate::Constant((rate as u64).max(1)));
         let draw = |dist: Option<Dist>, purpose| {
-            dist.map_or(Rate::Unlimited, |dist| {
-                let mut rng = streams.party(purpose, Party::Client(client), Round(0));
-                Rate::Constant((dist.draw(&mut rng) as u64).max(1))
-            })
+            rate(dist.map(|dist| dist.draw(&mut streams.party(purpose, party, Round(0)))))
         };
-        AccessRates {
-            up: draw(self.up_bytes_per_s, Purpose(*b"rate-up ")),
-            down: draw(self.down_bytes_per_s, Purpose(*b"rate-dwn")),
+        match party {
+            Party::Server => AccessRates {
+                up: rate(self.server_up_bytes_per_s),
+                down: rate(self.server_down_bytes_per_s),
+            },
+            Party::Client(_) => AccessRates {
+                up: draw(self.up_bytes_per_s, Purpose(*b"rate-up ")),
+                down: draw(self.down_bytes_per_s, Purpose(*b"rate-dwn")),
+            },
         }
     }
 
@@ -168,6 +177,7 @@ impl Network for Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_metrics::ClientId;
 
     fn verdicts(network: Links, n: u64) -> Vec<Verdict> {
         let link = Link {

@@ -33,6 +33,8 @@ fn lossy_world(rng: &mut SimRng) -> World {
         peer: class(peer),
         up_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
         down_bytes_per_s: (unit() < 0.3).then_some(Dist::Constant(2e3)),
+        server_up_bytes_per_s: (unit() < 0.3).then_some(2e4),
+        server_down_bytes_per_s: (unit() < 0.3).then_some(2e4),
         max_retries: (unit() * 3.0) as u32,
         retry_after_ms: 100.0 * unit(),
     };

@@ -97,8 +97,8 @@ pub(crate) fn play(script: &Script, n_clients: u32, world: &World, seed: u64) ->
         told: Vec::new(),
         now: SimTime::ZERO,
     };
-    for id in (0..n_clients).map(ClientId) {
-        plain.people[id.0 as usize + 1].rates = world.network.access(id, plain.streams);
+    for party in (0..=n_clients).map(Party::from_index) {
+        plain.people[party.index() as usize].rates = world.network.access(party, plain.streams);
     }
     let starters = if script.starts_clients { n_clients } else { 0 };
     for party in (0..=starters).map(Party::from_index) {
