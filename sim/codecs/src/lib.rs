@@ -97,6 +97,11 @@ pub trait Codec: Send + Sync {
         false
     }
 
+    /// The most that an encoding's mean squared error comes to, as a share of the squared length of the `n_values` numbers of a matrix, where that is known. Default: it is not.
+    fn most_error(&self, _n_values: usize) -> Option<f64> {
+        None
+    }
+
     /// What every sender of a round sends alike, where there is such: then what several send can be added up without being read, and secure
     /// aggregation can hide it. Default: nothing.
     fn common(&self, _n_values: usize, _round: u32) -> Option<Common> {

@@ -182,4 +182,11 @@ impl Codec for Qsgd {
     fn suits_models(&self) -> bool {
         true
     }
+
+    /// Lemma 3.1: `min(n / levels², √n / levels)` for the `n` numbers of a bucket.
+    fn most_error(&self, n_values: usize) -> Option<f64> {
+        let bucket = self.bucket.map_or(usize::MAX, |size| size as usize);
+        let (n, levels) = (n_values.min(bucket) as f64, f64::from(self.levels));
+        Some((n / (levels * levels)).min(n.sqrt() / levels))
+    }
 }

@@ -55,7 +55,7 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        self.training.doubts()
+        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
     }
 
     fn headline() -> &'static [&'static str] {

@@ -156,7 +156,7 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        let mut doubts = self.training.doubts();
+        let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
         if self.attacked == Attacked::Clients && self.attacks.is_empty() {
             doubts.push(Broken {
                 path: "attacked".to_owned(),

@@ -57,6 +57,7 @@ pub use server::Server;
 pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
 
 use crate::classifier::{self, Classifier, Course, Handed, Inputs, Model, Shard, Split, Training};
+use crate::packed;
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_codecs::Codec;
 use folkmoot_draws::Rng;
@@ -188,7 +189,11 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        let mut doubts = self.training.doubts();
+        let mut doubts = [
+            self.training.doubts(),
+            packed::doubts("codec", &*self.codec, self.model.hidden),
+        ]
+        .concat();
         if self.method == Method::Dpsgd && self.training.epochs > 1 {
             doubts.push(Broken {
                 path: "training.epochs".to_owned(),

@@ -2,6 +2,7 @@
 
 use folkmoot_codecs::{Codec, Damaged, Shape, feedback, n_values};
 use folkmoot_engine::prelude::*;
+use folkmoot_parts::Broken;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -21,6 +22,20 @@ impl Payload for Packed {
     fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
         Ok(Packed(reader.rest().into()))
     }
+}
+
+/// What is doubtful about whole models that are packed so, where a hidden layer has so many columns; `path` is the codec's.
+pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32) -> Vec<Broken> {
+    let n = hidden as usize;
+    let doubt = |error: f64| Broken {
+        path: path.to_owned(),
+        rule: format!(
+            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels or a smaller bucket",
+            (10.0 * error.sqrt()).round() / 10.0
+        ),
+    };
+    let error = codec.most_error(n * n).filter(|error| *error > 1.0);
+    error.map(doubt).into_iter().collect()
 }
 
 /// A model as it was sent.

@@ -42,7 +42,7 @@ use folkmoot_metrics::term::{Answering, Scored};
 use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
 use folkmoot_strategies::classifier::{self, Classifier, Handed, Shard, Training};
-use folkmoot_strategies::packed::Sent;
+use folkmoot_strategies::packed::{self, Sent};
 use folkmoot_strategies::settings::{Settings, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -87,7 +87,9 @@ impl Settings for Params {
         }
         };
         let is_biased = self.weigh && self.jumps.is_some_and(|jumps| jumps.prob > 0.5);
-        is_biased.then(doubt).into_iter().collect()
+        let mut doubts = packed::doubts("codec", &*self.codec, self.model.hidden);
+        doubts.extend(is_biased.then(doubt));
+        doubts
     }
 
     fn headline() -> &'static [&'static str] {

@@ -2,9 +2,10 @@
 
 use super::private::Private;
 use super::{Rule, ServerOptimiser};
+use crate::packed;
 use folkmoot_codecs::Codec;
 use folkmoot_draws::{SimRng, index, unit};
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Broken, Chosen, Rules, part};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
 #[part(rules)]
@@ -212,6 +213,11 @@ impl Protocol {
             Aggregation::Synchronous | Aggregation::Mixed { .. } => 1.0,
             Aggregation::Buffered { discount, .. } => discount.factor(staleness),
         }
+    }
+
+    /// What is doubtful about rounds of a model whose hidden layers have so many columns.
+    pub fn doubts(&self, hidden: u32) -> Vec<Broken> {
+        packed::doubts("protocol.down", &*self.down, hidden)
     }
 
     /// With so many updates a buffer is full; `None` in synchronous rounds.
