@@ -11,7 +11,7 @@ mod split;
 mod timeline;
 
 use crate::figure::{Figure, Lines, Panel, Role, Series};
-use crate::font::{LEADING, wrap};
+use crate::font::{LEADING, fit, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
 
@@ -203,6 +203,7 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     // Three stand in one row; more would be too small beside each other.
     let n_columns = match figure.panels.len() {
         3 => 3,
+        n if n > 6 && n.is_multiple_of(3) => 3,
         n => n.clamp(1, 2),
     };
     let (mut scene, n_columns) = look.page(n_columns);
@@ -254,6 +255,17 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     scene.width = width as u32;
     scene.height = y.ceil() as u32;
     scene
+}
+
+/// What stands above a panel, if anything does; returns the height that it takes.
+fn above(scene: &mut Scene, text: &str, origin: Point) -> f64 {
+    if text.is_empty() {
+        return 0.0;
+    }
+    let title = fit(text, TEXT, scene.panel - 2.0 * EDGE);
+    let at = (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0);
+    scene.text(at, Anchor::Start, TEXT, BLACK, title);
+    TEXT * LEADING + GAP
 }
 
 /// The horizontal axis below a plot from `(left, _)` to `(right, bottom)`: grid, ticks, labels; returns where it ends.

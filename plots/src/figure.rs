@@ -69,7 +69,7 @@ pub(crate) struct Axis {
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// Of a vertical axis: what stands above the panel, if it is told from its neighbours by more than what it measures.
+    /// Of the axis of what is measured: what stands above the panel, if it is told from its neighbours by more than what it measures.
     pub(crate) above: String,
     /// A value that curves are to reach, with its name.
     pub(crate) goal: Option<(f64, String)>,

@@ -63,11 +63,12 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         [first, second, ..] if complete => view.scatter(first, second),
         _ => None,
     };
-    let panels: Vec<Panel> = headline
-        .into_iter()
-        .filter(|_| complete)
-        .filter_map(|metric| view.panel(metric))
-        .collect();
+    let parts = view.parts();
+    let of = |metric: &'_ str| {
+        let of_part = |(above, part): &(String, View<'_>)| Some(above_it(part.panel(metric)?, above));
+        parts.iter().filter_map(of_part).collect::<Vec<Panel>>()
+    };
+    let panels: Vec<Panel> = headline.into_iter().filter(|_| complete).flat_map(of).collect();
     if !panels.is_empty() {
         figures.push(view.figure(name, "", panels));
     }
@@ -130,6 +131,7 @@ fn unfinished(sweep: &SweepDir) -> Option<String> {
 /// A sweep, and which of its axes goes where.
 struct View<'a> {
     sweep: &'a SweepDir,
+    points: Vec<&'a PointRow>,
     /// The axis along x, or down the rows of bars.
     main: usize,
     /// Whether that axis' values are numbers.
@@ -141,32 +143,53 @@ struct View<'a> {
 impl<'a> View<'a> {
     /// `None` where no axis has two values: then there is nothing to compare.
     fn new(sweep: &'a SweepDir) -> Option<Self> {
+        View::of(sweep, sweep.points.iter().collect())
+    }
+
+    fn of(sweep: &'a SweepDir, points: Vec<&'a PointRow>) -> Option<Self> {
         let axes = &sweep.manifest.axes;
         let varied = |axis: &usize| {
-            let values: BTreeSet<&String> = sweep
-                .points
-                .iter()
-                .filter_map(|point| point.values.get(*axis))
-                .collect();
+            let values: BTreeSet<&String> = points.iter().filter_map(|point| point.values.get(*axis)).collect();
             // One that moves along with another says nothing that the other does not.
             values.len() > 1 && axes[*axis].with.is_none()
         };
         let varied: Vec<usize> = (0..axes.len()).filter(varied).collect();
-        let numeric = |axis: &usize| axes[*axis].values.iter().all(|value| number(value).is_some());
+        let numeric = |axis: &usize| axes[*axis].values.iter().all(|value| counted(value).is_some());
         let main = varied.iter().copied().find(numeric);
         let is_numeric = main.is_some();
         let main = main.or(varied.first().copied())?;
         let others = varied.into_iter().filter(|axis| *axis != main).collect();
         Some(View {
             sweep,
+            points,
             main,
             numeric: is_numeric,
             others,
         })
     }
 
-    fn points(&self) -> &'a [PointRow] {
-        &self.sweep.points
+    fn points(&self) -> &[&'a PointRow] {
+        &self.points
+    }
+
+    /// The whole under no name, or, where it has more curves than can be told apart, a part for each value of that axis of theirs which has fewest.
+    fn parts(&self) -> Vec<(String, View<'a>)> {
+        let of = |points| View::of(self.sweep, points);
+        let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
+        let fewest = self.others.iter().copied().min_by_key(n_values);
+        match fewest.filter(|_| self.others.len() > 1 && self.arms().len() > MAX_POINTS) {
+            None => of(self.points.clone())
+                .map(|whole| (String::new(), whole))
+                .into_iter()
+                .collect(),
+            Some(axis) => {
+                let part = |value: &String| {
+                    let points = self.points.iter().copied().filter(|point| point.values[axis] == *value);
+                    Some((self.label_of(std::iter::once(axis), &[value]), of(points.collect())?))
+                };
+                self.sweep.manifest.axes[axis].values.iter().filter_map(part).collect()
+            }
+        }
     }
 
     fn units(&self) -> Units<'_> {
@@ -239,8 +262,7 @@ impl<'a> View<'a> {
     }
 
     fn family(&self, metric: &str, parameter: &str, members: &[(f64, &str)]) -> Panel {
-        let points: Vec<&PointRow> = self.points().iter().collect();
-        let at = |value: &str| number(value).unwrap_or(f64::NAN);
+        let points = self.points();
         let series = members.iter().enumerate().map(|(index, (value, name))| {
             let means = self.means(&points, name);
             let label = format!(
@@ -248,10 +270,10 @@ impl<'a> View<'a> {
                 self.units().words(parameter).0.to_lowercase(),
                 minus(&value.to_string())
             );
-            let curve = means.iter().map(|(x, mean)| (at(x), mean.mean)).collect();
+            let curve = means.iter().map(|(x, mean)| (place(x), mean.mean)).collect();
             let band = means.iter().filter_map(|(x, mean)| {
                 let (lo, hi) = self.interval(name, mean)?;
-                Some((at(x), lo, hi))
+                Some((place(x), lo, hi))
             });
             Series {
                 band: band.collect(),
@@ -344,7 +366,7 @@ impl<'a> View<'a> {
             .map(|(value, numbers)| (*value, Spread::of(numbers)))
             .collect();
         if self.numeric {
-            means.sort_by(|a, b| number(a.0).unwrap_or(0.0).total_cmp(&number(b.0).unwrap_or(0.0)));
+            means.sort_by(|a, b| place(a.0).total_cmp(&place(b.0)));
         }
         means
     }
@@ -388,7 +410,7 @@ impl<'a> View<'a> {
         if self.numeric || !self.others.is_empty() {
             return None;
         }
-        let points: Vec<&PointRow> = self.points().iter().collect();
+        let points = self.points();
         let [xs, ys] = [across, up].map(|metric| self.means(&points, metric));
         let placed = xs
             .iter()
@@ -436,7 +458,6 @@ impl<'a> View<'a> {
     fn lines(&self, metric: &str) -> Panel {
         let mut series = Vec::new();
         let arms = self.arms();
-        let at = |value: &str| number(value).unwrap_or(f64::NAN);
         for (index, (key, points)) in arms.iter().enumerate() {
             let means = self.means(points, metric);
             let label = if arms.len() == 1 {
@@ -444,10 +465,10 @@ impl<'a> View<'a> {
             } else {
                 self.arm_label(key)
             };
-            let curve = means.iter().map(|(value, mean)| (at(value), mean.mean)).collect();
+            let curve = means.iter().map(|(value, mean)| (place(value), mean.mean)).collect();
             let band = means.iter().map(|(value, mean)| {
                 let (lo, hi) = self.interval(metric, mean).unwrap_or((f64::NAN, f64::NAN));
-                (at(value), lo, hi)
+                (place(value), lo, hi)
             });
             series.push(Series {
                 band: band.collect(),
@@ -456,7 +477,7 @@ impl<'a> View<'a> {
             let dots = means.iter().flat_map(|(value, mean)| {
                 self.dots(points, metric, value, mean)
                     .into_iter()
-                    .map(|y| (at(value), y))
+                    .map(|y| (place(value), y))
             });
             let dots: Vec<(f64, f64)> = dots.collect();
             if !dots.is_empty() {
@@ -472,7 +493,7 @@ impl<'a> View<'a> {
                 .map(|(_, points)| {
                     self.means(points, name)
                         .iter()
-                        .map(|(value, mean)| (at(value), mean.mean))
+                        .map(|(value, mean)| (place(value), mean.mean))
                         .collect()
                 })
                 .collect();
@@ -498,12 +519,12 @@ impl<'a> View<'a> {
 
     fn x_axis(&self) -> Axis {
         let axis = &self.sweep.manifest.axes[self.main];
-        let (label, unit) = self.units().words(&axis.path);
-        let mut values: Vec<(f64, String)> = axis
-            .values
-            .iter()
-            .filter_map(|value| Some((number(value)?, minus(value))))
-            .collect();
+        let (mut label, unit) = self.units().words(&axis.path);
+        let known = || axis.values.iter().filter_map(|value| counted(value));
+        if let Some(word) = known().filter_map(|(.., word)| word).next_back() {
+            label = capital(word);
+        }
+        let mut values: Vec<(f64, String)> = known().map(|(value, text, _)| (value, minus(text))).collect();
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         values.dedup_by(|a, b| a.0 == b.0);
         let plain = values
@@ -581,6 +602,38 @@ impl<'a> View<'a> {
 
 fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|x: &f64| x.is_finite())
+}
+
+/// A value of an axis as a number, its text, and what is counted: `3`, or `3 clients`.
+fn counted(text: &str) -> Option<(f64, &str, Option<&str>)> {
+    let is_word = |word: &&str| !word.is_empty() && word.chars().all(char::is_alphabetic);
+    match text.split_once(' ') {
+        None => Some((number(text)?, text, None)),
+        Some((count, word)) => Some((number(count)?, count, Some(word).filter(is_word)?.into())),
+    }
+}
+
+/// Where a value of a numeric axis stands.
+fn place(text: &str) -> f64 {
+    counted(text).map_or(f64::NAN, |(value, ..)| value)
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A panel of curves or bars with what tells it from its neighbours above it.
+fn above_it(mut panel: Panel, above: &str) -> Panel {
+    match &mut panel {
+        _ if above.is_empty() => {}
+        Panel::Lines(lines) => lines.y.above = above.to_owned(),
+        Panel::Bars(bars) => bars.x.above = above.to_owned(),
+        Panel::Heat(_) | Panel::Timeline(_) | Panel::Split(_) => {}
+    }
+    panel
 }
 
 /// Whether two curves are one in a drawing; sums over seeds in another order may differ in the last bits.

@@ -182,10 +182,11 @@ fn no_text_overlaps_or_leaves_a_figure() {
     }
     let temp = TempDir::new();
     type Write = fn(&Path) -> Result<(), folkmoot_metrics::WriteError>;
-    let sweeps: [(&str, Write); 4] = [
+    let sweeps: [(&str, Write); 5] = [
         ("a", synthetic::sweep_numbers),
         ("b", synthetic::sweep_decades),
         ("c", synthetic::sweep_words),
+        ("sets", synthetic::sweep_sets),
         ("models", synthetic::sweep_models),
     ];
     for (name, write) in sweeps {
@@ -387,6 +388,41 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     fs::write(&manifest, one).unwrap();
     let figures = crate::sweep::figures(&SweepDir::open(&dir).unwrap());
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
+}
+
+/// Fifteen curves by number of clients: a panel for each metric and set, with a curve for each arm, over what is counted.
+#[test]
+fn more_curves_than_can_be_told_apart_stand_in_panels_of_their_own() {
+    let temp = TempDir::new();
+    let dir = temp.join("s");
+    synthetic::sweep_sets(&dir).unwrap();
+    let manifest = dir.join("sweep.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let with = text.replace(
+        "\"headline\": []",
+        "\"headline\": [\"test_accuracy\", \"payload_bytes\"]",
+    );
+    assert_ne!(with, text);
+    fs::write(&manifest, with).unwrap();
+    let figures = crate::sweep::figures(&SweepDir::open(&dir).unwrap());
+    let lines: Vec<_> = (figures[0].panels.iter())
+        .map(|panel| match panel {
+            crate::figure::Panel::Lines(lines) => lines,
+            panel => panic!("{panel:?}"),
+        })
+        .collect();
+    let above: Vec<&str> = lines.iter().map(|lines| lines.y.above.as_str()).collect();
+    assert_eq!(above, ["Cora", "CiteSeer", "PubMed", "Cora", "CiteSeer", "PubMed"]);
+    for lines in lines {
+        assert_eq!(lines.x.label, "Clients");
+        let curves = lines.series.iter().filter(|series| !series.label.is_empty());
+        let names: Vec<&str> = curves.clone().map(|series| series.label.as_str()).collect();
+        assert_eq!(names, ["one model", "local only", "FedProx", "Ditto", "no edge"]);
+        for curve in curves {
+            let at: Vec<f64> = curve.points.iter().map(|(x, _)| *x).collect();
+            assert_eq!(at, [1.0, 3.0, 10.0, 20.0]);
+        }
+    }
 }
 
 /// What is drawn of a sweep whose table nobody has written yet is what its points say, and every figure says how many those are.

@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     synthetic::sweep_numbers(&out.join("sweep-numbers"))?;
     synthetic::sweep_decades(&out.join("sweep-decades"))?;
     synthetic::sweep_words(&out.join("sweep-words"))?;
+    synthetic::sweep_sets(&out.join("sweep-sets"))?;
     synthetic::sweep_models(&out.join("sweep-models"))?;
     for name in ["sweep-numbers", "sweep-decades", "sweep-words", "sweep-models"] {
         draw_sweep(&out.join(name), &Drawing::all())?;

@@ -297,6 +297,23 @@ pub(crate) fn sweep_decades(dir: &Path) -> Result<(), WriteError> {
     })
 }
 
+/// Methods on sets by number of clients: more curves than can be told apart, unless each set has a panel.
+pub(crate) fn sweep_sets(dir: &Path) -> Result<(), WriteError> {
+    let axes: [(&str, &[&str]); 3] = [
+        ("arm", &["one model", "local only", "FedProx", "Ditto", "no edge"]),
+        ("dataset.name", &["Cora", "CiteSeer", "PubMed"]),
+        ("partition", &["1 client", "3 clients", "10 clients", "20 clients"]),
+    ];
+    write_sweep(dir, "communities", &axes, 3, |values, seed| {
+        let n: f64 = values[2].split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(1.0);
+        let base = 0.9 - 0.01 * values[0].len() as f64 - 0.02 * values[1].len() as f64 - 0.005 * n;
+        vec![
+            ("test_accuracy", base + 0.02 * (noise(seed * 7 + n as u64) - 0.5)),
+            ("payload_bytes", n * 1e6),
+        ]
+    })
+}
+
 /// Scores for settings that are no numbers.
 pub(crate) fn sweep_words(dir: &Path) -> Result<(), WriteError> {
     let axes: [(&str, &[&str]); 2] = [

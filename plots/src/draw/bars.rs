@@ -1,7 +1,7 @@
 //! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says nothing.
 
 use super::legend::{self, Sample};
-use super::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, data_color, theory_dash, x_axis};
+use super::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
 use crate::figure::{Bar, Bars, Panel, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;
@@ -59,7 +59,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
     let n_slots = if bars.stacked { 1 } else { bars.groups.len().max(1) };
     let n_lines = labels.iter().map(Vec::len).max().unwrap_or(1);
     let pitch = (n_slots as f64 * THICK).max(n_lines as f64 * TEXT * LINE) + APART;
-    let top = origin.1 + GAP;
+    let top = origin.1 + GAP + above(scene, &bars.x.above, origin);
     let bottom = top + pitch * bars.rows.len() as f64 + APART / 2.0;
     let mut y = x_axis(scene, &scale, (left, top), (right, bottom));
     let painter = Painter {

@@ -2,10 +2,11 @@
 
 use super::legend::{self, Sample};
 use super::{
-    DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, darker, data_color, data_dash, theory_dash, x_axis,
+    DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash, theory_dash,
+    x_axis,
 };
 use crate::figure::{Lines, Path, Role, Series};
-use crate::font::{LEADING, fit, width, wrap};
+use crate::font::{LEADING, width, wrap};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
 
@@ -64,13 +65,7 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     let left = origin.0 + EDGE + label_width + GAP + widest + GAP / 2.0 + TICK;
     let last = x_scale.ticks.last().map_or(0.0, |(_, text)| width(text, TEXT) / 2.0);
     let right = origin.0 + scene.panel - EDGE - last;
-    let mut top = origin.1 + TEXT / 2.0;
-    if !lines.y.above.is_empty() {
-        let title = fit(&lines.y.above, TEXT, scene.panel - 2.0 * EDGE);
-        let at = (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0);
-        scene.text(at, Anchor::Start, TEXT, BLACK, title);
-        top += TEXT * LEADING + GAP;
-    }
+    let top = origin.1 + TEXT / 2.0 + above(scene, &lines.y.above, origin);
     let bottom = top + scene.area;
     let area = Area {
         left,

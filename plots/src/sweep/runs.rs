@@ -1,6 +1,6 @@
 //! Figures of what the runs of a sweep left in their directories.
 
-use super::{MAX_CURVES, View, framed, unfinished};
+use super::{MAX_CURVES, View, above_it, framed, unfinished};
 use crate::artifacts;
 use crate::curves;
 use crate::figure::{Figure, Panel};
@@ -63,26 +63,40 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     Ok(drawn.map(figure).collect())
 }
 
-/// The curves of the arms over rounds, virtual time and bytes, and what their targets took.
+/// The curves of the arms over rounds, virtual time and bytes, and what their targets took, side by side for each part of the sweep.
 pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
-    let of_arms = match View::new(sweep) {
-        Some(view) => view.labelled(),
-        None => vec![(String::new(), sweep.points.iter().collect())],
+    let parts = match View::new(sweep) {
+        Some(view) => (view.parts().iter())
+            .map(|(above, part)| (above.clone(), part.labelled()))
+            .collect(),
+        None => vec![(String::new(), vec![(String::new(), sweep.points.iter().collect())])],
     };
-    let mut arms: Vec<curves::Arm<'_>> = Vec::new();
-    let n_arms = of_arms.len();
-    for (label, rows) in of_arms {
-        let dirs = rows.iter().filter_map(|row| point_dir(sweep, row));
-        let dirs = dirs.filter(|_| n_arms <= MAX_CURVES);
-        arms.push(curves::Arm {
-            label,
-            summaries: rows.iter().map(|row| &row.summary).collect(),
-            runs: dirs.map(|dir| read_curves(&dir)).collect::<Result<_, _>>()?,
-        });
-    }
     let headline = sweep.manifest.headline.iter().map(String::as_str);
     let scores: Vec<&str> = headline.chain(["test_accuracy"]).collect();
-    let figures = curves::figures(&arms, &scores, Units(&sweep.manifest.units, &sweep.manifest.terms));
+    let mut figures: Vec<Figure> = Vec::new();
+    for (above, of_arms) in parts {
+        let mut arms: Vec<curves::Arm<'_>> = Vec::new();
+        let n_arms = of_arms.len();
+        for (label, rows) in of_arms {
+            let dirs = rows.iter().filter_map(|row| point_dir(sweep, row));
+            let dirs = dirs.filter(|_| n_arms <= MAX_CURVES);
+            arms.push(curves::Arm {
+                label,
+                summaries: rows.iter().map(|row| &row.summary).collect(),
+                runs: dirs.map(|dir| read_curves(&dir)).collect::<Result<_, _>>()?,
+            });
+        }
+        let units = Units(&sweep.manifest.units, &sweep.manifest.terms);
+        for figure in curves::figures(&arms, &scores, units) {
+            let panels: Vec<_> = (figure.panels.into_iter())
+                .map(|panel| above_it(panel, &above))
+                .collect();
+            match figures.iter_mut().find(|known| known.name == figure.name) {
+                Some(known) => known.panels.extend(panels),
+                None => figures.push(Figure { panels, ..figure }),
+            }
+        }
+    }
     Ok(figures.into_iter().map(|figure| framed(sweep, figure)).collect())
 }
 
