@@ -1,6 +1,7 @@
 //! The solver for two classes.
 
 use super::{Svm, TAU};
+use multiversion::multiversion;
 
 /// The solution for items of which the first ones are positive.
 pub(super) struct Solved {
@@ -28,6 +29,11 @@ struct State<'a> {
     c: f64,
     alpha: Vec<f64>,
     slope: Vec<f64>,
+    /// Whether `y α` of each item may grow, and whether it may fall.
+    may_rise: Vec<bool>,
+    may_fall: Vec<bool>,
+    /// What a step of the first variable with each item would change.
+    changes: Vec<f64>,
 }
 
 /// Minimises the dual objective; `kernel` is square and its first `n_positive` items are the positive ones.
@@ -41,7 +47,11 @@ pub(super) fn solve(kernel: &[f64], n_positive: usize, settings: &Svm) -> Solved
         c: settings.c,
         alpha: vec![0.0; n],
         slope: (0..n).map(sign).collect(),
+        may_rise: vec![false; n],
+        may_fall: vec![false; n],
+        changes: vec![0.0; n],
     };
+    (0..n).for_each(|item| state.look_at(item));
     let mut n_steps = 0;
     let mut next = state.choose(settings.tolerance);
     while let Some(step) = next.take_if(|_| n_steps < settings.max_steps) {
@@ -62,62 +72,37 @@ pub(super) fn solve(kernel: &[f64], n_positive: usize, settings: &Svm) -> Solved
 }
 
 impl State<'_> {
-    /// Whether `y α` of the item may grow.
-    fn may_rise(&self, item: usize) -> bool {
-        match item < self.n_positive {
-            true => self.alpha[item] < self.c,
-            false => self.alpha[item] > 0.0,
-        }
+    /// Sees whether the item may still grow and fall.
+    fn look_at(&mut self, item: usize) {
+        let (below, above) = (self.alpha[item] < self.c, self.alpha[item] > 0.0);
+        (self.may_rise[item], self.may_fall[item]) = match item < self.n_positive {
+            true => (below, above),
+            false => (above, below),
+        };
     }
 
-    /// Whether `y α` of the item may fall.
-    fn may_fall(&self, item: usize) -> bool {
-        match item < self.n_positive {
-            true => self.alpha[item] > 0.0,
-            false => self.alpha[item] < self.c,
-        }
-    }
-
-    fn row(&self, item: usize) -> &[f64] {
+    /// The next two variables; none if all is within the tolerance. Of several that are as good, the last.
+    fn choose(&mut self, tolerance: f64) -> Option<Step> {
         let n = self.alpha.len();
-        &self.kernel[item * n..][..n]
-    }
-
-    /// The next two variables; none if all is within the tolerance.
-    fn choose(&self, tolerance: f64) -> Option<Step> {
-        let n = self.alpha.len();
-        let mut up = None;
-        let mut highest = f64::NEG_INFINITY;
-        for item in (0..n).filter(|&item| self.may_rise(item)) {
-            if self.slope[item] >= highest {
-                (up, highest) = (Some(item), self.slope[item]);
-            }
-        }
-        let up = up?;
-        let row = self.row(up);
-        let mut lowest = f64::INFINITY;
-        let mut best: Option<Step> = None;
-        let mut least = f64::INFINITY;
-        for low in (0..n).filter(|&item| self.may_fall(item)) {
-            lowest = lowest.min(self.slope[low]);
-            let gap = highest - self.slope[low];
-            if gap <= 0.0 {
-                continue;
-            }
-            let curvature = self.diagonal[up] + self.diagonal[low] - 2.0 * row[low];
-            let curvature = if curvature > 0.0 { curvature } else { TAU };
-            let change = -(gap * gap) / curvature;
-            if change <= least {
-                least = change;
-                best = Some(Step {
-                    up,
-                    low,
-                    gap,
-                    curvature,
-                });
-            }
-        }
-        best.filter(|_| highest - lowest >= tolerance)
+        let highest = -lowest(&self.slope, &self.may_rise, -1.0);
+        let up = (0..n).rfind(|item| self.may_rise[*item] && self.slope[*item] == highest)?;
+        let row = &self.kernel[up * n..][..n];
+        let of_up = (highest, self.diagonal[up]);
+        change(
+            of_up,
+            (&self.slope, &self.diagonal, row),
+            &self.may_fall,
+            &mut self.changes,
+        );
+        let least = lowest(&self.changes, &self.may_fall, 1.0);
+        let low = (0..n).rfind(|item| self.changes[*item] == least && least < f64::INFINITY)?;
+        let step = Step {
+            up,
+            low,
+            gap: highest - self.slope[low],
+            curvature: curvature(self.diagonal[up], self.diagonal[low], row[low]),
+        };
+        (highest - lowest(&self.slope, &self.may_fall, 1.0) >= tolerance).then_some(step)
     }
 
     /// Moves `y α` of the two variables by the same length up and down, as far as it pays or the bounds allow.
@@ -142,6 +127,8 @@ impl State<'_> {
         let up_alpha = moved(self.alpha[up], up_sign, length == up_room, up_bound);
         let low_alpha = moved(self.alpha[low], low_sign, length == low_room, low_bound);
         (self.alpha[up], self.alpha[low]) = (up_alpha, low_alpha);
+        self.look_at(up);
+        self.look_at(low);
         let n = self.alpha.len();
         let (rises, falls) = (&self.kernel[up * n..][..n], &self.kernel[low * n..][..n]);
         for ((slope, rise), fall) in self.slope.iter_mut().zip(rises).zip(falls) {
@@ -155,7 +142,7 @@ impl State<'_> {
         let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
         for item in 0..self.alpha.len() {
             let value = -self.slope[item];
-            match (self.may_rise(item), self.may_fall(item)) {
+            match (self.may_rise[item], self.may_fall[item]) {
                 (true, true) => {
                     sum += value;
                     n_free += 1;
@@ -170,4 +157,47 @@ impl State<'_> {
             0.5 * (least + most)
         }
     }
+}
+
+/// How much the gradient of a step with two variables turns along it.
+#[inline(always)]
+fn curvature(up: f64, low: f64, between: f64) -> f64 {
+    let curvature = up + low - 2.0 * between;
+    if curvature > 0.0 { curvature } else { TAU }
+}
+
+/// What a step of a variable, whose slope and place on the diagonal are `(highest, up)`, with each other would change the objective by; infinite with those it has nothing to win from.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+fn change(
+    (highest, up): (f64, f64),
+    (slope, diagonal, row): (&[f64], &[f64], &[f64]),
+    may_fall: &[bool],
+    to: &mut [f64],
+) {
+    let others = slope.iter().zip(diagonal).zip(row).zip(may_fall);
+    for (to, (((slope, low), between), may_fall)) in to.iter_mut().zip(others) {
+        let gap = highest - slope;
+        let change = -(gap * gap) / curvature(up, *low, *between);
+        *to = if *may_fall & (gap > 0.0) { change } else { f64::INFINITY };
+    }
+}
+
+/// The least of the numbers times `sign` that are asked for, as if there were no others and none that is no number; infinite without any.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+fn lowest(values: &[f64], asked: &[bool], sign: f64) -> f64 {
+    const LANES: usize = 8;
+    let smaller = |a: f64, b: f64| if b < a { b } else { a };
+    let number = |value: f64, asked: bool| if asked { sign * value } else { f64::INFINITY };
+    let mut lanes = [f64::INFINITY; LANES];
+    let (all, are_asked) = (values.chunks_exact(LANES), asked.chunks_exact(LANES));
+    let rest = all.remainder().iter().zip(are_asked.remainder());
+    let rest = rest.fold(f64::INFINITY, |so_far, (value, asked)| {
+        smaller(so_far, number(*value, *asked))
+    });
+    for (values, asked) in all.zip(are_asked) {
+        for k in 0..LANES {
+            lanes[k] = smaller(lanes[k], number(values[k], asked[k]));
+        }
+    }
+    lanes.into_iter().fold(rest, smaller)
 }
