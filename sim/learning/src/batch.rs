@@ -15,8 +15,9 @@ pub struct Batch {
     features: Vec<f32>,
     n_features: usize,
     sums: Option<Vec<f32>>,
-    /// The features that are not 0.
+    /// The features that are not 0, and the sums.
     nonzeros: Option<Csr>,
+    scarce_sums: Option<Csr>,
 }
 
 impl Batch {
@@ -29,6 +30,7 @@ impl Batch {
             n_features,
             sums: None,
             nonzeros: None,
+            scarce_sums: None,
         }
     }
 
@@ -43,7 +45,8 @@ impl Batch {
         let mut all = Csr::block_diagonal([]);
         all.append(csr);
         Batch {
-            nonzeros: nonzeros(&sums, n_features),
+            nonzeros: None,
+            scarce_sums: nonzeros(&sums, n_features),
             bounds: vec![0, csr.n_rows() as u32],
             csr: all,
             features: Vec::new(),
@@ -57,8 +60,7 @@ impl Batch {
         self.csr.clear();
         self.bounds.truncate(1);
         self.features.clear();
-        self.sums = None;
-        self.nonzeros = None;
+        (self.sums, self.nonzeros, self.scarce_sums) = (None, None, None);
     }
 
     /// Appends a graph; `features` has shape `(n_nodes, n_features)`.
@@ -75,8 +77,7 @@ impl Batch {
         self.csr.append(csr);
         self.bounds.push(self.csr.n_rows() as u32);
         self.features.extend_from_slice(features);
-        self.sums = None;
-        self.nonzeros = None;
+        (self.sums, self.nonzeros, self.scarce_sums) = (None, None, None);
     }
 
     /// Looks for the features that are not 0 once and keeps them until the batch changes, if they are wide and such are few, as in bags of words: a layer that
@@ -86,7 +87,7 @@ impl Batch {
     }
 
     /// Computes each node's weighted sum of its neighbours' features once and keeps it until the batch changes: a layer that begins
-    /// with it need not do so in every step.
+    /// with it need not do so in every step. Of the sums, too, those that are not 0 are kept where few are.
     pub fn keep_neighbour_sums(&mut self) {
         let mut sums = vec![0.0; self.features.len()];
         if self.n_features > 0 {
@@ -101,6 +102,7 @@ impl Batch {
             };
             sparse::gather(&arcs, &self.features, &mut sums, false);
         }
+        self.scarce_sums = nonzeros(&sums, self.n_features);
         self.sums = Some(sums);
     }
 
@@ -108,9 +110,9 @@ impl Batch {
     /// features, of shape `(n_nodes, n_features)`, on a tape that borrows them.
     pub fn neighbour_sums<'g>(&'g self, tape: &mut Tape<'g>) -> Option<Var> {
         let sums = self.sums.as_ref()?;
-        Some(match &self.nonzeros {
-            Some(nonzeros) if self.features.is_empty() => tape.scarce_input(sums, nonzeros),
-            _ => tape.input(self.csr.n_rows(), self.n_features, sums),
+        Some(match &self.scarce_sums {
+            Some(nonzeros) => tape.scarce_input(sums, nonzeros),
+            None => tape.input(self.csr.n_rows(), self.n_features, sums),
         })
     }
 

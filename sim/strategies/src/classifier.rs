@@ -196,10 +196,8 @@ impl Classifier {
                 "no client has anything to train on; raise split.train or label the data".to_owned(),
             ));
         }
-        match self.network.begins_with_sums() {
-            true => shards.par_iter_mut().for_each(Shard::keep_neighbour_sums),
-            false => shards.par_iter_mut().for_each(Shard::keep_nonzeros),
-        }
+        let sums = self.network.begins_with_sums();
+        shards.par_iter_mut().for_each(|shard| shard.make_ready(sums));
         Ok(Held::new(shards, source.sizes()))
     }
 }

@@ -18,6 +18,13 @@ pub(crate) enum Function {
     Tanh,
 }
 
+/// Whether each is a finite number. Looks at all, so that several are looked at at once: without its sign, what is none has the largest bits.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn all_finite(values: &[f32]) -> bool {
+    let largest = values.iter().fold(0, |largest, x| u32::max(largest, x.abs().to_bits()));
+    largest < f32::INFINITY.to_bits()
+}
+
 /// `y_i = f(x_i)`.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn apply(function: Function, x: &[f32], y: &mut [f32]) {

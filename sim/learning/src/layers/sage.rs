@@ -26,6 +26,11 @@ impl Sage {
     /// `(n, n_in)` to `(n, n_out)`, for rows that take means.
     pub fn forward<'g>(&self, tape: &mut Tape<'g>, means: Adjacency<'g>, x: Var) -> Var {
         let mean = tape.propagate(means, x);
+        self.forward_from_means(tape, mean, x)
+    }
+
+    /// The same, with neighbours' means at hand.
+    pub fn forward_from_means(&self, tape: &mut Tape<'_>, mean: Var, x: Var) -> Var {
         let mean = self.neighbours.forward(tape, mean);
         let own = self.own.forward(tape, x);
         tape.add(mean, own)

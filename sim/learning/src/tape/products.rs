@@ -72,7 +72,7 @@ impl Tape<'_> {
 fn product_of((a, nonzeros): (&[f32], Option<&Csr>), b: &[f32], shape: Shape, c: &mut [f32]) {
     let Shape { k, n, .. } = shape;
     match nonzeros {
-        Some(nonzeros) if n > 0 && all_finite(b) => sparse::gather(&arcs(nonzeros, n), b, c, false),
+        Some(nonzeros) if n > 0 && elementwise::all_finite(b) => sparse::gather(&arcs(nonzeros, n), b, c, false),
         _ => product(shape, view(a, k), view(b, n), whole(c, n, false)),
     }
 }
@@ -88,11 +88,6 @@ fn arcs(nonzeros: &Csr, n: usize) -> Arcs<'_> {
         columns: n,
         width: n,
     }
-}
-
-/// Looks at all, so that several are looked at at once.
-fn all_finite(values: &[f32]) -> bool {
-    values.iter().fold(true, |all, x| all & x.is_finite())
 }
 
 fn view(data: &[f32], stride: usize) -> Rows<'_> {
@@ -182,7 +177,7 @@ impl Back<'_, '_> {
 pub(super) fn matmul_back(back: &mut Back<'_, '_>, a: Var, b: Var, gy: &[f32]) {
     let ((m, k), (_, n)) = (back.shape(a), back.shape(b));
     let (a_value, b_value) = (back.value(a), back.value(b));
-    let nonzeros = back.nonzeros(a).filter(|_| n > 0 && all_finite(gy));
+    let nonzeros = back.nonzeros(a).filter(|_| n > 0 && elementwise::all_finite(gy));
     if let Some(nonzeros) = nonzeros {
         if let Some(gb) = back.gradient(b) {
             sparse::scatter(&arcs(nonzeros, n), gy, gb);

@@ -109,19 +109,11 @@ impl Shard {
         }
     }
 
-    /// Lets its batches keep the sums over neighbours that every pass would begin with.
-    pub(super) fn keep_neighbour_sums(&mut self) {
+    /// Lets its batches keep the features that are not 0, where few are, and, for networks that begin with them, sums over neighbours.
+    pub(super) fn make_ready(&mut self, sums: bool) {
         match &mut self.kind {
-            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_neighbour_sums()),
-            Kind::Nodes { batch, .. } => batch.keep_neighbour_sums(),
-        }
-    }
-
-    /// Lets its batches keep the features that are not 0, where few are.
-    pub(super) fn keep_nonzeros(&mut self) {
-        match &mut self.kind {
-            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| batch.keep_nonzeros()),
-            Kind::Nodes { batch, .. } => batch.keep_nonzeros(),
+            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| make_ready(batch, sums)),
+            Kind::Nodes { batch, .. } => make_ready(batch, sums),
         }
     }
 
@@ -285,6 +277,14 @@ fn back_home(graph: &Graph, node: u32, back: &mut [f32]) {
         }
         now = next;
         *back = now[node as usize] as f32;
+    }
+}
+
+/// See [`Shard::make_ready`].
+pub(super) fn make_ready(batch: &mut Batch, sums: bool) {
+    batch.keep_nonzeros();
+    if sums {
+        batch.keep_neighbour_sums();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Nodes of one graph beside others that no client classifies: what a client trains on once it has been told of its neighbours.
 
 use super::Classifier;
-use super::data::{Kind, Part, Shard};
+use super::data::{Kind, Part, Shard, make_ready};
 use folkmoot_learning::{Batch, Csr, Tape};
 
 /// What nodes bring to a network, row-major of shape `(n_nodes, n_features)`.
@@ -60,10 +60,7 @@ impl Classifier {
             Brings::Features(features) => {
                 let mut batch = Batch::new(self.network.n_features());
                 batch.push(matrix, &features);
-                match self.network.begins_with_sums() {
-                    true => batch.keep_neighbour_sums(),
-                    false => batch.keep_nonzeros(),
-                }
+                make_ready(&mut batch, self.network.begins_with_sums());
                 batch
             }
         };

@@ -36,7 +36,11 @@ impl Network {
         let widths = (n_features, hidden, n_out);
         let convs = Conv::stack(&mut layout, model.encoder, widths, n_layers, model.head_layers == 0);
         let n_first = if n_layers == 1 { n_out } else { hidden };
-        let begins_with_sums = model.encoder == Encoder::Gcn && Gcn::sums_first(n_features, n_first);
+        let begins_with_sums = match model.encoder {
+            Encoder::Gcn => Gcn::sums_first(n_features, n_first),
+            Encoder::Sage => true,
+            _ => false,
+        };
         let n_linear = model.head_layers as usize;
         let head = (0..n_linear).map(|i| {
             let n_out = if i + 1 == n_linear { n_classes } else { hidden };
@@ -214,13 +218,18 @@ impl Network {
 
     /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was given in the place of features.
     fn first<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mode: Mode, relu: bool) -> Var {
-        if let Conv::Gcn(gcn) = &self.convs[0]
-            && let Some(sums) = batch.neighbour_sums(tape)
-        {
-            return gcn.forward_from_sums(tape, sums, relu);
+        match (&self.convs[0], batch.neighbour_sums(tape)) {
+            (Conv::Gcn(gcn), Some(sums)) => gcn.forward_from_sums(tape, sums, relu),
+            (Conv::Sage(sage), Some(means)) => {
+                let x = self.inputs(tape, batch);
+                let y = sage.forward_from_means(tape, means, x);
+                if relu { tape.relu(y) } else { y }
+            }
+            (conv, _) => {
+                let x = self.inputs(tape, batch);
+                conv.forward(tape, batch.adjacency(), (x, mode), relu)
+            }
         }
-        let x = self.inputs(tape, batch);
-        self.convs[0].forward(tape, batch.adjacency(), (x, mode), relu)
     }
 
     /// What nodes bring, scaled if the model says how.
