@@ -1,7 +1,10 @@
 //! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
 
+mod axis;
 mod runs;
 
+pub(crate) use axis::bounded;
+use axis::{above_it, alike, capital, counted, number, place};
 pub(crate) use runs::{first_run, of_artifacts, of_curves};
 
 use crate::curves;
@@ -18,11 +21,6 @@ const REFERENCE: char = '@';
 
 /// Below so many seeds an interval says more of Student than of them: they are drawn themselves.
 pub(crate) const FEW_SEEDS: usize = 5;
-
-/// An interval as far as a metric can be there.
-pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Option<(f64, f64)> {
-    interval.map(|(lo, hi)| (lo.max(low), hi.min(high)))
-}
 
 /// As many points as there are different markers.
 const MAX_POINTS: usize = 12;
@@ -598,46 +596,4 @@ impl<'a> View<'a> {
         };
         framed(self.sweep, figure)
     }
-}
-
-fn number(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|x: &f64| x.is_finite())
-}
-
-/// A value of an axis as a number, its text, and what is counted: `3`, or `3 clients`.
-fn counted(text: &str) -> Option<(f64, &str, Option<&str>)> {
-    let is_word = |word: &&str| !word.is_empty() && word.chars().all(char::is_alphabetic);
-    match text.split_once(' ') {
-        None => Some((number(text)?, text, None)),
-        Some((count, word)) => Some((number(count)?, count, Some(word).filter(is_word)?.into())),
-    }
-}
-
-/// Where a value of a numeric axis stands.
-fn place(text: &str) -> f64 {
-    counted(text).map_or(f64::NAN, |(value, ..)| value)
-}
-
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A panel of curves or bars with what tells it from its neighbours above it.
-fn above_it(mut panel: Panel, above: &str) -> Panel {
-    match &mut panel {
-        _ if above.is_empty() => {}
-        Panel::Lines(lines) => lines.y.above = above.to_owned(),
-        Panel::Bars(bars) => bars.x.above = above.to_owned(),
-        Panel::Heat(_) | Panel::Timeline(_) | Panel::Split(_) => {}
-    }
-    panel
-}
-
-/// Whether two curves are one in a drawing; sums over seeds in another order may differ in the last bits.
-fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
-    let close = |a: f64, b: f64| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && close(a.1, b.1))
 }

@@ -269,7 +269,7 @@ fn qsgd_keeps_within_the_bounds_of_its_lemma() {
             ..Qsgd::default()
         };
         let most = codec.most_error(d).unwrap();
-        assert!((most - bound).abs() < 0.01, "{levels}: {most}");
+        assert!((most - bound).abs() < 0.03, "{levels}: {most}");
         let (mut error, mut n_set, mut bytes, mut rng) = (0.0, 0, Vec::new(), stream(2));
         for _ in 0..n_draws {
             bytes.clear();
