@@ -262,7 +262,7 @@ impl<'a> View<'a> {
     fn family(&self, metric: &str, parameter: &str, members: &[(f64, &str)]) -> Panel {
         let points = self.points();
         let series = members.iter().enumerate().map(|(index, (value, name))| {
-            let means = self.means(&points, name);
+            let means = self.means(points, name);
             let label = format!(
                 "{} {}",
                 self.units().words(parameter).0.to_lowercase(),
@@ -409,7 +409,7 @@ impl<'a> View<'a> {
             return None;
         }
         let points = self.points();
-        let [xs, ys] = [across, up].map(|metric| self.means(&points, metric));
+        let [xs, ys] = [across, up].map(|metric| self.means(points, metric));
         let placed = xs
             .iter()
             .zip(&ys)
@@ -431,7 +431,7 @@ impl<'a> View<'a> {
                 path: Path::Scattered,
                 ..Series::new(*value, Role::Data(n_values), vec![(x.mean, y.mean)])
             });
-            let [xs, ys] = [(across, x), (up, y)].map(|(metric, mean)| self.dots(&points, metric, value, mean));
+            let [xs, ys] = [(across, x), (up, y)].map(|(metric, mean)| self.dots(points, metric, value, mean));
             if !xs.is_empty() && xs.len() == ys.len() {
                 series.push(Series {
                     path: Path::Dots,
