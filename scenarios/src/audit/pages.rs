@@ -142,8 +142,13 @@ fn runs(one: &Audited, evidence: &Evidence) -> String {
 fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<String, Problems> {
     let Cells { rows, columns, numbers } = table.cells(registry)?;
     let axis = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_run = |measure| evidence.spread(measure, table.scale).is_some();
+    let missing = match numbers.iter().flatten().all(is_run) {
+        true => "",
+        false => "; –: not run, or its runs have no such number",
+    };
     let mut text = format!(
-        "\n## {}\n\nMean ± standard error of `{}` over seeds, in brackets how many; `folkmoot sweep {}`{}.\n\n| {} | {} |\n|---|{}\n",
+        "\n## {}\n\nMean ± standard error of `{}` over seeds, in brackets how many; `folkmoot sweep {}`{}{missing}.\n\n| {} | {} |\n|---|{}\n",
         table.title,
         table.metric,
         table.card,
@@ -156,7 +161,6 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
         columns.join(" | "),
         "--:|".repeat(columns.len())
     );
-    let is_run = |measure| evidence.spread(measure, table.scale).is_some();
     if !numbers.iter().flatten().any(is_run) {
         return Ok(format!(
             "\n## {}\n\nNot run: `folkmoot sweep {}`.\n",
@@ -166,7 +170,7 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
     for (row, cells) in rows.iter().zip(&numbers) {
         let cell = |measure| match evidence.spread(measure, table.scale) {
             Some(spread) => fixed(&spread, table.decimals),
-            None => "not run".to_owned(),
+            None => "–".to_owned(),
         };
         let cells: Vec<String> = cells.iter().map(cell).collect();
         let _ = writeln!(text, "| {row} | {} |", cells.join(" | "));

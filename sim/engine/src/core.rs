@@ -14,7 +14,7 @@ use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, S
 use crate::study::{Heard, Study};
 use crate::trace::Notes;
 use crate::wire::{self, DecodeError, Wire};
-use crate::world::{AccessRates, Link, Rate, World};
+use crate::world::{AccessRates, Link, World};
 use folkmoot_draws::{Purpose, StreamName, Streams};
 use folkmoot_metrics::trace::{Fate, Followed, Message, What};
 use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
@@ -286,29 +286,6 @@ impl<S: Strategy> Core<S> {
     pub(crate) fn schedule(&mut self, key: EventKey, to: Party, entry: Entry<S>) -> (usize, u32) {
         let block = self.block(to);
         (block, self.agendas.schedule(block, key, to, entry))
-    }
-
-    /// Lets a message through the receiver's access link, first in, first out. `None` while it waits there for those that came earlier and for its own bytes.
-    pub(crate) fn linked(
-        &mut self,
-        env: &Env<'_, S>,
-        account: &mut Account,
-        (key, me, round): (EventKey, Party, Round),
-        mut envelope: Envelope<S>,
-    ) -> Option<Envelope<S>> {
-        if envelope.linked || account.rates.down == Rate::Unlimited {
-            return Some(envelope);
-        }
-        let size = Bytes(envelope.letter.payload_len() + u64::from(env.world.header_bytes));
-        account.down_free = account.rates.down.through(key.at.max(account.down_free), size);
-        if account.down_free <= key.at {
-            return Some(envelope);
-        }
-        envelope.linked = true;
-        let key = EventKey::new(account.down_free, key.origin(), key.seq());
-        let content = Content::Message(envelope);
-        self.schedule(key, me, Entry { round, content });
-        None
     }
 
     /// Queues a job's result, and keeps the job until it is due or somebody is free to do it.

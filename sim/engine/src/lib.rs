@@ -60,6 +60,7 @@ mod core;
 pub mod gather;
 mod job;
 mod letter;
+mod link;
 mod part;
 mod privacy;
 pub mod queue;

@@ -5,6 +5,8 @@ use folkmoot_draws::{Rng, SeedableRng, SimRng};
 use super::*;
 use crate::{Adam, Adjacency, Average, Batch, Csr, DegreeRule, Init, Layout, Moments, Optimiser, Tape, Var};
 
+mod kept;
+
 fn drawn(rng: &mut SimRng, n: usize) -> Vec<f32> {
     (0..n)
         .map(|_| (rng.next_u32() >> 8) as f32 / 8_388_608.0 - 1.0)
@@ -242,36 +244,6 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
         let (sums, y) = rows(&whole);
         assert_eq!(rows(&Batch::of_sums(&matrix, n_in, sums.clone())), (sums, y));
     }
-    // So has GraphSAGE, which reads the features as well.
-    let mut layout = Layout::new();
-    let sage = Sage::new(&mut layout, "sage", 70, 5);
-    let mut rng = SimRng::seed_from_u64(5);
-    let mut features = drawn(&mut rng, 30 * 70);
-    features.iter_mut().enumerate().for_each(|(i, x)| {
-        if i % 40 > 0 {
-            *x = 0.0;
-        }
-    });
-    let mut scarce = Batch::new(70);
-    scarce.push(&ring(30).row_means(), &features);
-    let mut ready = scarce.clone();
-    ready.keep_nonzeros();
-    ready.keep_neighbour_sums();
-    let model = layout.initialise(&mut rng);
-    let targets = drawn(&mut rng, 30 * 5);
-    let learned = |batch: &Batch| {
-        let mut tape = Tape::new();
-        tape.load(&layout, &model);
-        let x = batch.features(&mut tape);
-        let y = match batch.neighbour_sums(&mut tape) {
-            Some(means) => sage.forward_from_means(&mut tape, means, x),
-            None => sage.forward(&mut tape, batch.adjacency(), x),
-        };
-        let loss = tape.mean_squared_error(y, &targets);
-        tape.backward(loss);
-        (tape.value(y).to_vec(), tape.parameters_mut().1.to_vec())
-    };
-    assert_eq!(learned(&ready), learned(&scarce));
     // Another batch has other sums.
     batch.push(&ring(7), &[0.0; 49]);
     assert!(batch.neighbour_sums(&mut Tape::new()).is_none());

@@ -1,0 +1,32 @@
+//! The receiver's end of a message's way.
+
+use crate::core::{Account, Content, Core, Entry, Env, Envelope};
+use crate::queue::EventKey;
+use crate::strategy::Strategy;
+use crate::world::Rate;
+use folkmoot_metrics::{Bytes, Party, Round};
+
+impl<S: Strategy> Core<S> {
+    /// Lets a message through the receiver's access link, first in, first out. `None` while it waits there for those that came earlier and for its own bytes.
+    pub(crate) fn linked(
+        &mut self,
+        env: &Env<'_, S>,
+        account: &mut Account,
+        (key, me, round): (EventKey, Party, Round),
+        mut envelope: Envelope<S>,
+    ) -> Option<Envelope<S>> {
+        if envelope.linked || account.rates.down == Rate::Unlimited {
+            return Some(envelope);
+        }
+        let size = Bytes(envelope.letter.payload_len() + u64::from(env.world.header_bytes));
+        account.down_free = account.rates.down.through(key.at.max(account.down_free), size);
+        if account.down_free <= key.at {
+            return Some(envelope);
+        }
+        envelope.linked = true;
+        let key = EventKey::new(account.down_free, key.origin(), key.seq());
+        let content = Content::Message(envelope);
+        self.schedule(key, me, Entry { round, content });
+        None
+    }
+}
