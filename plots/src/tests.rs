@@ -353,6 +353,18 @@ fn errors_name_the_file_and_the_rule() {
     ));
 }
 
+/// The figures of a sweep whose manifest has another headline.
+fn drawn_with(dir: &Path, headline: &str) -> Vec<crate::figure::Figure> {
+    let manifest = dir.join("sweep.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let at = text.find("\"headline\": [").unwrap();
+    let end = at + text[at..].find(']').unwrap() + 1;
+    let with = format!("{}\"headline\": [{headline}]{}", &text[..at], &text[end..]);
+    assert_ne!(with, text);
+    fs::write(&manifest, with).unwrap();
+    crate::sweep::figures(&SweepDir::open(dir).unwrap())
+}
+
 #[test]
 fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     let temp = TempDir::new();
@@ -381,12 +393,7 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
         assert!(svg.contains(text), "{text}");
     }
     assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, 3200);
-    let manifest = dir.join("sweep.json");
-    let text = fs::read_to_string(&manifest).unwrap();
-    let one = text.replace("\"headline\": []", "\"headline\": [\"micro_f1\", \"absent\"]");
-    assert_ne!(one, text);
-    fs::write(&manifest, one).unwrap();
-    let figures = crate::sweep::figures(&SweepDir::open(&dir).unwrap());
+    let figures = drawn_with(&dir, "\"micro_f1\", \"absent\"");
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }
 
@@ -396,15 +403,7 @@ fn more_curves_than_can_be_told_apart_stand_in_panels_of_their_own() {
     let temp = TempDir::new();
     let dir = temp.join("s");
     synthetic::sweep_sets(&dir).unwrap();
-    let manifest = dir.join("sweep.json");
-    let text = fs::read_to_string(&manifest).unwrap();
-    let with = text.replace(
-        "\"headline\": []",
-        "\"headline\": [\"test_accuracy\", \"payload_bytes\"]",
-    );
-    assert_ne!(with, text);
-    fs::write(&manifest, with).unwrap();
-    let figures = crate::sweep::figures(&SweepDir::open(&dir).unwrap());
+    let figures = drawn_with(&dir, "\"test_accuracy\", \"payload_bytes\"");
     let lines: Vec<_> = (figures[0].panels.iter())
         .map(|panel| match panel {
             crate::figure::Panel::Lines(lines) => lines,
@@ -456,15 +455,7 @@ fn two_headlines_over_words_are_drawn_against_each_other() {
     let temp = TempDir::new();
     let dir = temp.join("s");
     synthetic::sweep_models(&dir).unwrap();
-    let manifest = dir.join("sweep.json");
-    let drawn = |headline: &str| {
-        let text = fs::read_to_string(&manifest).unwrap();
-        let at = text.find("\"headline\": [").unwrap();
-        let end = at + text[at..].find(']').unwrap() + 1;
-        let with = format!("{}\"headline\": [{headline}]{}", &text[..at], &text[end..]);
-        fs::write(&manifest, with).unwrap();
-        crate::sweep::figures(&SweepDir::open(&dir).unwrap())
-    };
+    let drawn = |headline: &str| drawn_with(&dir, headline);
     let figures = drawn("\"similarity_auc\", \"attack_auc\"");
     assert_eq!(stems(&figures)[..2], ["headline", "scatter"]);
     let crate::figure::Panel::Lines(lines) = &figures[1].panels[0] else {

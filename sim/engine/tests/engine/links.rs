@@ -9,7 +9,7 @@ fn all_that_a_server_sends_and_hears_goes_through_its_link() {
     let strategy = Relay {
         rounds: 1,
         hops: 0,
-        absence: Absence::GiveUp,
+        ..RELAY
     };
     let class = LinkClass {
         latency_ms: Dist::Constant(10.0),

@@ -181,6 +181,13 @@ mod tests {
                 assert!((0.0..=1.0).contains(&p) && p == prior.of_users(j, i), "{i} {j} {p}");
             }
             assert_eq!((prior.of_users(4, i), prior.of_users(2, i)), (0.0, 0.0));
+            // Whoever tells of more is no less likely to have it, and of far more likelier.
+            for j in (5..99).filter(|&j| j != i && j + 1 != i) {
+                assert!(prior.of_users(i, j) <= prior.of_users(i, j + 1), "{i} {j}");
+            }
+            if (31..60).contains(&i) {
+                assert!(prior.of_users(i, 99) > 1.5 * prior.of_users(i, 30), "{i}");
+            }
         }
         for n in 1..4 {
             let few = Prior::new(&vec![Some(1.0); n], 0.0);
