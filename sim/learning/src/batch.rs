@@ -116,6 +116,47 @@ impl Batch {
         })
     }
 
+    /// The columns of its features, or of its sums where it has these alone, with a number that is not 0, ascending; `None` where it keeps
+    /// no such numbers because they are not few.
+    pub fn used_columns(&self) -> Option<Vec<u32>> {
+        let known = match self.features.is_empty() {
+            true => self.scarce_sums.as_ref(),
+            false => self.nonzeros.as_ref(),
+        };
+        let mut columns = known?.columns().to_vec();
+        columns.sort_unstable();
+        columns.dedup();
+        Some(columns)
+    }
+
+    /// The same with these columns of what its nodes bring alone, and what it keeps of them.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn with_columns(&self, columns: &[u32]) -> Batch {
+        let of_rows = |rows: &[f32]| -> Vec<f32> {
+            let rows = rows.chunks_exact(self.n_features.max(1));
+            rows.flat_map(|row| columns.iter().map(|column| row[*column as usize]))
+                .collect()
+        };
+        let (features, sums) = (of_rows(&self.features), self.sums.as_deref().map(of_rows));
+        let n_features = columns.len();
+        Batch {
+            csr: self.csr.clone(),
+            bounds: self.bounds.clone(),
+            nonzeros: self.nonzeros.as_ref().and_then(|_| nonzeros(&features, n_features)),
+            scarce_sums: sums.as_ref().and_then(|sums| nonzeros(sums, n_features)),
+            features,
+            n_features,
+            sums,
+        }
+    }
+
+    /// The numbers that a node brings.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
     /// How many graphs there are.
     pub fn n_graphs(&self) -> usize {
         self.bounds.len() - 1

@@ -123,6 +123,25 @@ impl Layout {
         learns.map(|slot| [slot.rows, slot.columns]).collect()
     }
 
+    /// The same with another number of rows in some of its matrices; all keep their handles, so that layers made for this layout read the
+    /// other as well.
+    pub fn with_rows(&self, matrices: &[Parameter], rows: usize) -> Layout {
+        let mut other = Layout::new();
+        for slot in &self.slots {
+            let rows = if matrices.contains(&slot.parameter) {
+                rows
+            } else {
+                slot.rows
+            };
+            let (name, columns, init) = (slot.name.clone(), slot.columns, slot.init);
+            match slot.trainable {
+                true => other.weight(name, rows, columns, init),
+                false => other.buffer(name, rows, columns, init),
+            };
+        }
+        other
+    }
+
     /// All matrices, in the order of their creation.
     pub fn slots(&self) -> &[Slot] {
         &self.slots

@@ -63,3 +63,8 @@ pub use init::Init;
 pub use layout::{Layout, Parameter, Slot};
 pub use optim::{Adam, Decay, Moments, Optimiser, Sgd};
 pub use tape::{Adjacency, Tape, Var};
+
+/// Whether each is a finite number.
+pub fn is_finite(values: &[f32]) -> bool {
+    kernels::elementwise::all_finite(values)
+}

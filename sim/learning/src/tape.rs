@@ -92,6 +92,8 @@ pub struct Tape<'g> {
     operands: Vec<Var>,
     scratch: Vec<f32>,
     turned: Turned,
+    /// Whether each number of the model is finite, once that is asked, until one is changed.
+    model_is_finite: Option<bool>,
 }
 
 impl<'g> Tape<'g> {
@@ -118,6 +120,7 @@ impl<'g> Tape<'g> {
         self.top = 0;
         self.grow(self.n_floats);
         self.values[..self.n_floats].copy_from_slice(parameters);
+        self.model_is_finite = None;
         self.reset();
     }
 
@@ -156,6 +159,7 @@ impl<'g> Tape<'g> {
             operands: self.operands,
             scratch: self.scratch,
             turned: self.turned,
+            model_is_finite: self.model_is_finite,
         }
     }
 
@@ -182,6 +186,7 @@ impl<'g> Tape<'g> {
 
     /// The parameters that learn, to be changed, and their gradient; buffers are not among them.
     pub fn parameters_mut(&mut self) -> (&mut [f32], &[f32]) {
+        self.model_is_finite = None;
         (
             &mut self.values[..self.n_trainable],
             &self.gradients[..self.n_trainable],

@@ -19,6 +19,7 @@ mod hidden;
 #[cfg(test)]
 mod hidden_tests;
 mod last;
+mod narrow;
 mod network;
 mod nodes;
 mod rows;

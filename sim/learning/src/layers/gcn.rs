@@ -11,6 +11,8 @@ pub struct Gcn {
     pub weight: Parameter,
     /// `(1, n_out)`
     pub bias: Option<Parameter>,
+    /// Whether it sums over neighbours before it multiplies.
+    sums_first: bool,
 }
 
 impl Gcn {
@@ -24,7 +26,11 @@ impl Gcn {
     /// Adds `name.weight` alone.
     pub fn without_bias(layout: &mut Layout, name: &str, n_in: usize, n_out: usize) -> Gcn {
         let weight = layout.weight(format!("{name}.weight"), n_in, n_out, Init::Glorot);
-        Gcn { weight, bias: None }
+        Gcn {
+            weight,
+            bias: None,
+            sums_first: Gcn::sums_first(n_in, n_out),
+        }
     }
 
     /// `(n, n_in)` to `(n, n_out)`, for a normalised adjacency with self loops.
@@ -50,8 +56,7 @@ impl Gcn {
 
     fn apply<'g>(&self, tape: &mut Tape<'g>, adjacency: Adjacency<'g>, x: Var, relu: bool) -> Var {
         let (weight, bias) = (self.weight.var(), self.bias.map(Parameter::var));
-        let (n_in, n_out) = tape.shape(weight);
-        if Gcn::sums_first(n_in, n_out) {
+        if self.sums_first {
             let sums = tape.propagate(adjacency, x);
             return self.forward_from_sums(tape, sums, relu);
         }

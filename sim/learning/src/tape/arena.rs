@@ -2,7 +2,6 @@
 
 use super::op::Op;
 use super::{Tape, Var};
-use crate::csr::Csr;
 use crate::layout::Parameter;
 
 /// Where a value lies.
@@ -46,14 +45,6 @@ impl<'a, 'g> Forward<'a, 'g> {
         match entry.place {
             Place::Arena(at) => &self.below[at..][..entry.len()],
             Place::Borrowed(data) => data,
-        }
-    }
-
-    /// The numbers of an operand that are not 0, where they are known.
-    pub(super) fn nonzeros(&self, var: Var) -> Option<&'g Csr> {
-        match self.entries[var.0 as usize].op {
-            Op::Scarce(nonzeros) => Some(nonzeros),
-            _ => None,
         }
     }
 }
@@ -127,6 +118,7 @@ impl<'g> Tape<'g> {
 
     /// Moves a buffer towards what a value's auxiliary floats hold: `buffer += momentum (new − buffer)`.
     pub(super) fn blend(&mut self, buffer: Parameter, momentum: f32, new: impl Fn(&[f32], usize) -> f32, from: Var) {
+        self.model_is_finite = None;
         let source = self.entries[from.0 as usize];
         let (Place::Arena(to), Place::Arena(at)) = (self.entries[buffer.var().0 as usize].place, source.place) else {
             unreachable!("buffers and results lie in the arena");

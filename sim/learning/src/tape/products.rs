@@ -17,9 +17,10 @@ impl Tape<'_> {
         let ((m, k), (k_b, n)) = (self.shape(a), self.shape(b));
         assert_eq!(k, k_b, "({m}, {k}) · ({k_b}, {n}) is no product");
         let needs = self.needs_gradient(a) || self.needs_gradient(b);
+        let nonzeros = self.nonzeros_for(a, b);
         let var = self.push(Op::Matmul(a, b), m, n, needs);
         let to = self.open(var);
-        product_of((to.operand(a), to.nonzeros(a)), to.operand(b), Shape { m, k, n }, to.y);
+        product_of((to.operand(a), nonzeros), to.operand(b), Shape { m, k, n }, to.y);
         var
     }
 
@@ -52,9 +53,10 @@ impl Tape<'_> {
             .into_iter()
             .flatten()
             .any(|var| self.needs_gradient(var));
+        let nonzeros = self.nonzeros_for(x, w);
         let var = self.push(Op::Linear { x, w, bias, relu }, m, n, needs);
         let to = self.open(var);
-        product_of((to.operand(x), to.nonzeros(x)), to.operand(w), Shape { m, k, n }, to.y);
+        product_of((to.operand(x), nonzeros), to.operand(w), Shape { m, k, n }, to.y);
         match bias {
             Some(bias) => elementwise::add_row(None, to.operand(bias), relu, to.y),
             None if relu => elementwise::cut_at_zero(to.y),
@@ -64,15 +66,34 @@ impl Tape<'_> {
     }
 }
 
-/// `c = a b`, by the numbers of `a` that are not 0 where they are known.
+impl<'g> Tape<'g> {
+    /// The numbers of `a` that are not 0, where they are known and all that a product with `b` needs: a factor that is no finite number
+    /// makes more of a 0.
+    fn nonzeros_for(&mut self, a: Var, b: Var) -> Option<&'g Csr> {
+        let Op::Scarce(nonzeros) = self.entries[a.0 as usize].op else {
+            return None;
+        };
+        let is_finite = match (b.0 as usize) < self.n_parameters {
+            true => {
+                let model = &self.values[..self.n_floats];
+                *self
+                    .model_is_finite
+                    .get_or_insert_with(|| elementwise::all_finite(model))
+            }
+            false => elementwise::all_finite(self.value(b)),
+        };
+        is_finite.then_some(nonzeros)
+    }
+}
+
+/// `c = a b`, by the numbers of `a` that are not 0 where it is given these.
 ///
 /// Each element is the same ascending chain without terms of 0, which would leave its bits as they are: it begins with 0, and no sum of others and 0 is changed
-/// by a 0 but one that has vanished below the smallest number, whose sign may be another. Only a factor that is no finite number makes more of a 0; then all
-/// terms are added.
+/// by a 0 but one that has vanished below the smallest number, whose sign may be another.
 fn product_of((a, nonzeros): (&[f32], Option<&Csr>), b: &[f32], shape: Shape, c: &mut [f32]) {
     let Shape { k, n, .. } = shape;
     match nonzeros {
-        Some(nonzeros) if n > 0 && elementwise::all_finite(b) => sparse::gather(&arcs(nonzeros, n), b, c, false),
+        Some(nonzeros) if n > 0 => sparse::gather(&arcs(nonzeros, n), b, c, false),
         _ => product(shape, view(a, k), view(b, n), whole(c, n, false)),
     }
 }

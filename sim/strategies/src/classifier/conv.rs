@@ -2,7 +2,7 @@
 
 use super::Encoder;
 use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Sage, Structured, Tag, light_gcn};
-use folkmoot_learning::{Adjacency, Layout, Tape, Var};
+use folkmoot_learning::{Adjacency, Layout, Parameter, Tape, Var};
 
 /// One graph layer.
 pub(crate) enum Conv {
@@ -63,6 +63,20 @@ impl Conv {
             }
         };
         (0..n_convs).map(&mut conv).collect()
+    }
+
+    /// The matrices that multiply what nodes bring, a row for each number; `None` for a layer that looks at these numbers otherwise.
+    pub(crate) fn input_weights(&self) -> Option<Vec<Parameter>> {
+        Some(match self {
+            Conv::Gcn(gcn) => vec![gcn.weight],
+            Conv::Gin(gin) => vec![gin.first.weight],
+            Conv::GraphConv(conv) => vec![conv.relation.weight, conv.root.weight],
+            Conv::Tag(tag) => tag.weights.clone(),
+            Conv::Sage(sage) => vec![sage.neighbours.weight, sage.own.weight],
+            Conv::Gat(gat) => vec![gat.weight],
+            Conv::Linear(linear) | Conv::LightGcn(linear, _) => vec![linear.weight],
+            Conv::Structured(_) => return None,
+        })
     }
 
     /// `(n, n_in)` to `(n, n_out)`, through a relu if asked for, for what [`Encoder::matrix`] or its dense twin makes of the graphs.

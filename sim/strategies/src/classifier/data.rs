@@ -1,5 +1,6 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
+use super::narrow::Narrow;
 use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
 use crate::inference::{Scaling, Table};
 use crate::settings;
@@ -29,6 +30,8 @@ pub struct Shard {
     /// Beside the rest, which is far away: every message is handled with these.
     n_train: u32,
     n_train_nodes: u32,
+    /// Its nodes as they train where they use few of their columns.
+    narrow: Option<Box<Narrow>>,
 }
 
 /// A graph as it trains: its matrix, its features, and the labels that it brings.
@@ -64,7 +67,15 @@ pub(super) struct View<'a> {
     pub(super) mask: Option<&'a [bool]>,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// The same of other nodes, if there are such.
+    pub(super) fn of(self, nodes: Option<&'a Batch>) -> View<'a> {
+        View {
+            batch: nodes.unwrap_or(self.batch),
+            ..self
+        }
+    }
+
     /// How many items count.
     pub(super) fn len(&self) -> usize {
         self.mask
@@ -81,6 +92,7 @@ impl Shard {
         Shard {
             n_train: n_train as u32,
             n_train_nodes: batch.csr().n_rows() as u32,
+            narrow: None,
             kind,
         }
     }
@@ -113,8 +125,20 @@ impl Shard {
     pub(super) fn make_ready(&mut self, sums: bool) {
         match &mut self.kind {
             Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| make_ready(batch, sums)),
-            Kind::Nodes { batch, .. } => make_ready(batch, sums),
+            Kind::Nodes { batch, .. } => {
+                make_ready(batch, sums);
+                self.narrow = Narrow::of(batch);
+            }
         }
+    }
+
+    pub(super) fn narrow(&self) -> Option<&Narrow> {
+        self.narrow.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn forget_narrow(&mut self) {
+        self.narrow = None;
     }
 
     /// The nodes of one graph, where it holds such.

@@ -126,6 +126,15 @@ impl Network {
         self.begins_with_sums
     }
 
+    /// The matrices of which a training on inputs without some columns needs no rows of these; `None` where there is more to an input than
+    /// its product with them.
+    pub(super) fn input_weights(&self) -> Option<Vec<Parameter>> {
+        match self.scale {
+            Some(_) => None,
+            None => self.convs.first()?.input_weights(),
+        }
+    }
+
     /// The number of features of a node.
     pub fn n_features(&self) -> usize {
         self.n_features

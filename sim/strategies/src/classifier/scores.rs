@@ -4,7 +4,7 @@ use super::data::{Part, Shard};
 use super::{Classifier, Held};
 use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::{Batch, Tape};
+use folkmoot_learning::{Batch, Tape, Var};
 use folkmoot_metrics::ClientScoreRow;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
@@ -158,8 +158,8 @@ impl Classifier {
     /// A value that is not finite is left out.
     pub fn evaluate(&self, held: &Held, parameters: &[f32]) -> Vec<Score> {
         let mut rows = Vec::new();
-        for (split, part) in [(VALIDATION, Part::Validation), (TEST, Part::Test)] {
-            let by_client = self.by_client(held, part, parameters);
+        let answers = self.by_client(held, [Part::Validation, Part::Test], parameters);
+        for (split, by_client) in [VALIDATION, TEST].into_iter().zip(answers) {
             let mut row = |metric, value: f64, n: usize| {
                 if value.is_finite() {
                     rows.push(Score {
@@ -190,22 +190,37 @@ impl Classifier {
         rows
     }
 
-    /// A model's answers on a part, by client.
-    fn by_client(&self, held: &Held, part: Part, parameters: &[f32]) -> Vec<Answers> {
-        let answers = |shard: &Shard| self.answers(shard, part, parameters);
-        let by_client: Vec<Option<Answers>> = held.shards.par_iter().map(answers).collect();
-        by_client.into_iter().flatten().collect()
+    /// A model's answers on parts, each by client.
+    fn by_client<const N: usize>(&self, held: &Held, parts: [Part; N], parameters: &[f32]) -> [Vec<Answers>; N] {
+        // Of the same model to many shards: it is loaded once for so many.
+        const TOGETHER: usize = 32;
+        let of_some = |shards: &[Shard]| -> Vec<[Option<Answers>; N]> {
+            self.with_model(parameters, |tape| {
+                let of_shard = |shard| self.answers_by(tape, shard, parts);
+                shards.iter().map(of_shard).collect()
+            })
+        };
+        let all: Vec<Vec<[Option<Answers>; N]>> = held.shards.par_chunks(TOGETHER).map(of_some).collect();
+        let mut by_client = parts.map(|_| Vec::new());
+        for answers in all.into_iter().flatten() {
+            by_client
+                .iter_mut()
+                .zip(answers)
+                .for_each(|(to, of_part)| to.extend(of_part));
+        }
+        by_client
     }
 
     /// The accuracy of a model on all items of a part; `None` without any.
     pub(crate) fn accuracy(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
-        let by_client = self.by_client(held, part, parameters);
+        let [by_client] = self.by_client(held, [part], parameters);
         (!by_client.is_empty()).then(|| Answers::pooled(&by_client).accuracy())
     }
 
     /// The class that a model answers for every test item, if it does although they are of several.
     fn only_answer(&self, held: &Held, parameters: &[f32]) -> Option<u32> {
-        let Answers { actual, predicted, .. } = Answers::pooled(&self.by_client(held, Part::Test, parameters));
+        let [by_client] = self.by_client(held, [Part::Test], parameters);
+        let Answers { actual, predicted, .. } = Answers::pooled(&by_client);
         let only = |classes: &[u32]| {
             classes
                 .first()
@@ -241,16 +256,43 @@ impl Classifier {
     }
 
     fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
-        let view = shard.view(part);
-        let (n, n_classes) = (view.len(), self.network.n_classes());
-        if n == 0 {
-            return None;
-        }
+        let [answers] = self.with_model(parameters, |tape| self.answers_by(tape, shard, [part]));
+        answers
+    }
+
+    fn with_model<'g, R>(&self, parameters: &[f32], work: impl FnOnce(&mut Tape<'g>) -> R) -> R {
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
-            let logits = self.network.logits(tape, view.batch, None);
+            work(tape)
+        })
+    }
+
+    /// What the model that the tape holds answers on parts of a shard, where these have items.
+    fn answers_by<'g, const N: usize>(
+        &self,
+        tape: &mut Tape<'g>,
+        shard: &'g Shard,
+        parts: [Part; N],
+    ) -> [Option<Answers>; N] {
+        tape.reset();
+        // Parts of one graph are asked at once.
+        let mut asked: Option<(&Batch, [Var; 2])> = None;
+        parts.map(|part| {
+            let view = shard.view(part);
+            let n = view.len();
+            if n == 0 {
+                return None;
+            }
+            let [logits, shares] = match asked {
+                Some((batch, rows)) if std::ptr::eq(batch, view.batch) => rows,
+                _ => {
+                    let logits = self.network.logits(tape, view.batch, None);
+                    [logits, tape.softmax(logits, None)]
+                }
+            };
+            asked = Some((view.batch, [logits, shares]));
             let loss = tape.cross_entropy(logits, view.labels, view.mask);
-            let shares = tape.softmax(logits, None);
+            let n_classes = self.network.n_classes();
             let mut answers = Answers {
                 loss: f64::from(tape.scalar(loss)) * n as f64,
                 actual: Vec::with_capacity(n),

@@ -4,7 +4,7 @@ use super::Classifier;
 use super::data::{Kind, Part, Shard, View};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::{Batch, Moments, Tape, Var};
+use folkmoot_learning::{Batch, Layout, Moments, Tape, Var};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -50,6 +50,22 @@ pub struct Course<'a> {
     pub is_one_step: bool,
     /// What the optimiser has of the steps before, in whose place it leaves what it has at the end; without it, it starts afresh.
     pub moments: Option<&'a Cell<Moments>>,
+}
+
+impl Course<'_> {
+    /// Whether, but for the settings, a weight without a gradient stays as it is, and nothing looks at the model from outside.
+    pub(super) fn moves_by_gradient_alone(&self) -> bool {
+        let Course {
+            pull,
+            correction,
+            frozen,
+            contrast,
+            epochs: _,
+            is_one_step: _,
+            moments,
+        } = self;
+        pull.is_none() && correction.is_empty() && frozen.is_empty() && contrast.is_none() && moments.is_none()
+    }
 }
 
 /// MOON's term of the loss: `weight` times the mean over items of `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where
@@ -115,6 +131,23 @@ impl Classifier {
         if shard.n_train() == 0 || epochs == 0 {
             return (parameters.to_vec(), 0);
         }
+        let Some(model) = self.narrow(shard, parameters, course) else {
+            let own = (self.network.layout(), parameters);
+            return self.follow((shard, None), own, (course, epochs), rng);
+        };
+        let own = (&model.layout, &model.parameters[..]);
+        let (trained, n_steps) = self.follow((shard, Some(&model.narrow.batch)), own, (course, epochs), rng);
+        (model.widen(parameters, &trained), n_steps)
+    }
+
+    /// A course from `parameters`; the nodes of the shard are those of `nodes` where these are others.
+    fn follow(
+        &self,
+        (shard, nodes): (&Shard, Option<&Batch>),
+        (layout, parameters): (&Layout, &[f32]),
+        (course, epochs): (&Course<'_>, u32),
+        rng: &mut SimRng,
+    ) -> (Vec<f32>, u64) {
         let proximal = self.training.proximal as f32;
         let way = Way {
             pull: course.pull.or((proximal > 0.0).then_some((proximal, parameters))),
@@ -129,18 +162,18 @@ impl Classifier {
             None => scratch.moments.reset(),
         }
         let trained = Tape::with_own(|tape| {
-            tape.load(self.network.layout(), parameters);
+            tape.load(layout, parameters);
             let n_batches = match self.training.batch_size {
                 Some(size) if (size as usize) < shard.n_items() => {
                     let size = size as usize;
-                    (0..epochs).for_each(|_| self.epoch(shard, size, way, tape, &mut scratch, rng));
+                    (0..epochs).for_each(|_| self.epoch((shard, nodes), size, way, tape, &mut scratch, rng));
                     match course.is_one_step {
                         true => 1,
                         false => shard.n_items().div_ceil(size),
                     }
                 }
                 _ => {
-                    let view = shard.view(Part::Train);
+                    let view = shard.view(Part::Train).of(nodes);
                     for _ in 0..epochs {
                         tape.reset();
                         self.step(view, way, tape, &mut scratch.moments, rng);
@@ -188,7 +221,7 @@ impl Classifier {
     /// One pass over the training items in batches of `size`, the last as large as what is left.
     fn epoch(
         &self,
-        shard: &Shard,
+        (shard, nodes): (&Shard, Option<&Batch>),
         size: usize,
         way: Way<'_>,
         tape: &mut Tape<'_>,
@@ -233,11 +266,12 @@ impl Classifier {
                     items
                         .iter()
                         .for_each(|item| mask[train[*item as usize] as usize] = true);
-                    View {
+                    let whole = View {
                         batch,
                         labels,
                         mask: Some(mask),
-                    }
+                    };
+                    whole.of(nodes)
                 }
             };
             self.step(view, way, &mut own, moments, rng);
