@@ -40,17 +40,12 @@ impl<T: Pod> Column<T> {
     ///
     /// # Panics
     /// If they are not within the column.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn slice(&self, range: Range<usize>) -> &[T] {
+        // Walks ask for a few numbers of an owned column millions of times; whatever a mapped one needs is kept out of their way.
         match self {
             Column::Owned(values) => &values[range],
-            Column::Mapped(section, place) => {
-                assert!(
-                    range.start <= range.end && range.end <= place.len(),
-                    "within the column"
-                );
-                section.numbers(place.start + range.start..place.start + range.end)
-            }
+            Column::Mapped(section, place) => mapped(section, place, range),
         }
     }
 
@@ -66,6 +61,15 @@ impl<T: Pod> Column<T> {
             Column::Mapped(section, _) => section.damage(),
         }
     }
+}
+
+#[inline(never)]
+fn mapped<'a, T: Pod>(section: &'a Section, place: &Range<usize>, range: Range<usize>) -> &'a [T] {
+    assert!(
+        range.start <= range.end && range.end <= place.len(),
+        "within the column"
+    );
+    section.numbers(place.start + range.start..place.start + range.end)
 }
 
 impl Column<u32> {

@@ -23,6 +23,7 @@
 //! - **Node weights** are uniform; by degree, the server needs the degrees, which are sent beside H* and which nothing protects.
 //! - **Distances** are computed when embeddings are there, after the last round, from the latest of each graph: a client that left
 //!   stays with what it gave before, one that never gave anything is missing.
+//! - **A codec** packs released numbers on their way (`codec`), which costs no privacy; signs are short as they are.
 //! - **Composition**: each collection spends epsilon again; the weights are not protected, and the ledger says so.
 //! - **A graph without nodes**, or with rows that are not finite, is not sent.
 //!
@@ -54,6 +55,7 @@ pub use release::{Embedding, Release, Sent, Table};
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
 use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source, split_of};
+use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
 use folkmoot_privacy::NoPrivacy;
@@ -64,6 +66,8 @@ use study::Comparison;
 
 /// Embeddings, with the randomness of their release; that of the training is the task's.
 const EMBEDDINGS: Channel = Channel::new(0, Purpose(*b"gl-relea"));
+/// What a codec rounds at random.
+const CODING: Purpose = Purpose(*b"gl-coded");
 /// Degrees, as they are, so that nothing is drawn; only where nodes weigh by them.
 const DEGREES: Channel = Channel::new(1, Purpose(*b"gl-degre"));
 
@@ -176,6 +180,13 @@ impl GwLdp {
         if let Some(settled) = params.release.settled(width, facts).map_err(of_release)? {
             params.release = settled;
         }
+        let sends_signs = matches!(params.release.table(1, width), Ok(Table::Signs { .. }));
+        if sends_signs && !params.codec.is_plain() {
+            return Err(StrategyError(
+                "codec: packs numbers, and the release sends signs, which have forms of their own; leave it out or change release"
+                    .to_owned(),
+            ));
+        }
         Ok(GwLdp {
             wish: Wish(Some(Request::of(&params.release))),
             params,
@@ -205,7 +216,7 @@ impl GwLdp {
             NodeWeights::Degree => task.shard.degrees(),
         };
         let mut degrees = degrees.into_iter();
-        let mut releases = task.releases();
+        let (mut releases, mut coding) = (task.releases(), task.rng_for(CODING));
         let (mut embeddings, mut withheld) = (Vec::with_capacity(rows.len()), Vec::new());
         for rows in &rows {
             let degrees = degrees.next();
@@ -219,6 +230,7 @@ impl GwLdp {
                     let as_they_are = NoPrivacy::<[u32]>::new();
                     let degrees = degrees.map(|degrees| releases.release(DEGREES, rows.id, &as_they_are, &degrees));
                     let degrees = degrees.transpose().expect("nothing is wrong with whole numbers");
+                    let embedding = embedding.packed(&*self.params.codec, &mut coding);
                     embeddings.push(Embedding { degrees, ..embedding });
                 }
             }
@@ -328,11 +340,14 @@ impl RoundStrategy for GwLdp {
     fn collect(
         &self,
         collected: &mut Collected,
-        _: ClientId,
+        client: ClientId,
         round: Round,
         embeddings: Embeddings,
     ) -> Result<(), StrategyError> {
-        collected.add(round.0, embeddings.0);
+        let opened = embeddings.0.into_iter().map(|one| one.opened(&*self.params.codec));
+        let opened: Result<Vec<Embedding>, Damaged> = opened.collect();
+        let opened = opened.map_err(|why| StrategyError(format!("client {}: an embedding: {why}", client.0)))?;
+        collected.add(round.0, opened);
         Ok(())
     }
 

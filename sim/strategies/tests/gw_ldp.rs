@@ -18,6 +18,8 @@ use folkmoot_strategies::rounds::{Protocol, RoundStrategy, Task};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 
+#[path = "gw_ldp/codec.rs"]
+mod codec;
 #[path = "gw_ldp/identity.rs"]
 mod identity;
 #[path = "gw_ldp/learned.rs"]

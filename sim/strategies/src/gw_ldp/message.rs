@@ -20,6 +20,7 @@
 //! | 1 dense signs | 2 bits for every entry, 0, 1 for +1, 2 for −1, from the low bits up | ceil(n h / 4) |
 //! | 2 signs by row | m as `u16`; for each row m times column × 2 + (1 if −1), as `u8` for h ≤ 128, else `u16`, for h ≤ 32768 | 2 + m n or 2 + 2 m n |
 //! | 3 signs by place | their number `u32`; for each, place × 2 + (1 if −1) as `u32` | 4 + 4 k |
+//! | 4 packed reals | the bytes of the encoding as `u32`, and the encoding | 4 + its encoding |
 //!
 //! Signs take the shortest form, of equal ones the first. Where nodes weigh by their degrees the form is 8 more, and these, 4 bytes a node,
 //! stand before the body.
@@ -161,6 +162,7 @@ impl Payload for Embeddings {
     fn encoded_len(&self) -> usize {
         let body = |embedding: &Embedding| match &embedding.sent {
             Sent::Reals(reals) => 4 * reals.len(),
+            Sent::Packed { bytes, .. } => 4 + bytes.len(),
             Sent::Signs(signs) => {
                 let width = embedding.width as usize;
                 Form::of(signs, width).len(signs.len(), width)
@@ -187,6 +189,12 @@ impl Payload for Embeddings {
                 Sent::Reals(reals) => {
                     begin(0);
                     put_f32s(out, reals);
+                    continue;
+                }
+                Sent::Packed { bytes, .. } => {
+                    begin(4);
+                    put_u32s(out, &[bytes.len() as u32]);
+                    out.extend_from_slice(bytes);
                     continue;
                 }
                 Sent::Signs(signs) => signs,
@@ -324,7 +332,14 @@ fn decode_one(reader: &mut WireReader<'_>, left: usize) -> Result<(Embedding, us
             }
             (Sent::Signs(signs), body)
         }
-        _ => return Err(DecodeError::Invalid("there are four forms of an embedding")),
+        4 => {
+            let len = reader.u32()? as usize;
+            room(4 + len)?;
+            let bytes = (0..len).map(|_| reader.u8()).collect::<Result<_, _>>()?;
+            let n_entries = n_entries as u32;
+            (Sent::Packed { n_entries, bytes }, 4 + len)
+        }
+        _ => return Err(DecodeError::Invalid("there are five forms of an embedding")),
     };
     let width = width as u32;
     let embedding = Embedding {
@@ -400,6 +415,15 @@ mod tests {
         };
         let bytes = round_trip(&Embeddings(vec![signs(2, vec![0, 1]), reals.clone(), signs(2, vec![])]));
         assert_eq!(bytes.len(), 3 * HEAD + 1 + 16);
+        let packed = Embedding {
+            sent: Sent::Packed {
+                n_entries: 4,
+                bytes: vec![7; 9],
+            },
+            ..reals.clone()
+        };
+        let bytes = round_trip(&Embeddings(vec![packed, signs(2, vec![0, 1])]));
+        assert_eq!((bytes.len(), bytes[10]), (2 * HEAD + 4 + 9 + 1, 4));
         let degrees = |embedding: Embedding| Embedding {
             degrees: Some(vec![300; embedding.n_nodes()]),
             ..embedding
@@ -469,7 +493,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoders_panic(bytes in prop::collection::vec(any::<u8>(), 0..60), form in 0u8..13) {
+        fn no_bytes_make_the_decoders_panic(bytes in prop::collection::vec(any::<u8>(), 0..60), form in 0u8..14) {
             let _ = Wish::decode(&mut WireReader::new(&bytes));
             let _ = Embeddings::decode(&mut WireReader::new(&bytes));
             // The same behind a head that is in order.

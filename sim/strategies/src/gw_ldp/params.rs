@@ -4,6 +4,7 @@ use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, NodeWeights
 use super::release::Release;
 use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
 use crate::rounds::{Aggregation, Protocol};
+use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 
 /// The parameters of [`super::GwLdp`]. Defaults are the paper's.
@@ -43,6 +44,9 @@ pub struct Params {
     pub embed_with: EmbedWith,
     /// How embeddings leave their client.
     pub release: Chosen<dyn Release>,
+    /// How an embedding of numbers is packed on its way: it has been released by then, so that rounding it costs no privacy. It must send every
+    /// number. Signs have forms of their own.
+    pub codec: Chosen<dyn Codec>,
     /// When embeddings are collected.
     pub collect: Collect,
     /// The distance of two rows of an embedding.
@@ -92,6 +96,10 @@ impl Params {
         }
         if let (Scale::Federated, Err((field, rule))) = (self.scale, self.protocol.opens()) {
             rules.require(false, &format!("protocol.{field}"), rule);
+        }
+        if !rules.is_broken("codec") {
+            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: an embedding is sent once, and what is left out of it never comes";
+            rules.require(self.codec.suits_models(), "codec", rule);
         }
         if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
             let name = self.release.text().split('(').next().unwrap_or_default();

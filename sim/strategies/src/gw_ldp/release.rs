@@ -9,7 +9,9 @@ pub use noise::{Additive, Gaussian, Plain};
 use super::message::Request;
 use super::{EMBEDDINGS, Facts};
 use crate::classifier::GraphRows;
+use folkmoot_codecs::{Codec, Damaged, Shape};
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::is_finite;
 use folkmoot_parts::{Chosen, kind};
 use folkmoot_privacy::{Mechanism, ParameterError, ReleaseError};
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,13 @@ pub enum Sent {
     Signs(Vec<i8>),
     /// The values.
     Reals(Vec<f32>),
+    /// The values as a codec has packed them, on their way alone.
+    Packed {
+        /// How many entries they are.
+        n_entries: u32,
+        /// Their encoding.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Sent {
@@ -83,6 +92,7 @@ impl Sent {
         match self {
             Sent::Signs(signs) => signs.len(),
             Sent::Reals(reals) => reals.len(),
+            Sent::Packed { n_entries, .. } => *n_entries as usize,
         }
     }
 }
@@ -104,6 +114,37 @@ impl Embedding {
     /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.sent.len() / self.width as usize
+    }
+
+    fn shape(&self) -> Shape {
+        [self.n_nodes(), self.width as usize]
+    }
+
+    /// The same with its numbers as a codec packs them. Signs, and numbers that are too great for a codec, stay as they are.
+    pub(super) fn packed(self, codec: &dyn Codec, rng: &mut SimRng) -> Embedding {
+        let sent = match &self.sent {
+            Sent::Reals(reals) if !codec.is_plain() && is_finite(reals) => {
+                let mut bytes = Vec::new();
+                codec.encode(reals, &[self.shape()], rng, &mut bytes);
+                let n_entries = reals.len() as u32;
+                Sent::Packed { n_entries, bytes }
+            }
+            _ => return self,
+        };
+        Embedding { sent, ..self }
+    }
+
+    /// The same with its numbers as far as the codec has kept them.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not those of an encoding.
+    pub(super) fn opened(self, codec: &dyn Codec) -> Result<Embedding, Damaged> {
+        let sent = match &self.sent {
+            Sent::Packed { bytes, .. } => Sent::Reals(codec.decode(bytes, &[self.shape()])?),
+            Sent::Signs(_) | Sent::Reals(_) => return Ok(self),
+        };
+        Ok(Embedding { sent, ..self })
     }
 }
 
@@ -145,6 +186,7 @@ impl dyn Release {
     pub(super) fn received(&self, embedding: &Embedding) -> Vec<f64> {
         let signs = match &embedding.sent {
             Sent::Reals(reals) => return reals.iter().map(|value| f64::from(*value)).collect(),
+            Sent::Packed { .. } => unreachable!("the server opens what it collects"),
             Sent::Signs(signs) => signs,
         };
         let values = match self.table(embedding.n_nodes(), embedding.width as usize) {
