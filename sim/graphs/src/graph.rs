@@ -245,6 +245,7 @@ impl Graph {
     }
 
     /// The targets of `u`, ascending.
+    #[inline]
     pub fn neighbours(&self, u: u32) -> &[u32] {
         self.targets.slice(self.arc_range(u))
     }

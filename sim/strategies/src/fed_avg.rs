@@ -20,6 +20,7 @@ use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Shard,
 use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Layout;
 use folkmoot_parts::{Broken, Chosen, part};
 use std::sync::Arc;
 
@@ -116,20 +117,8 @@ impl RoundStrategy for FedAvg {
     type Collected = ();
     type Kept = ();
 
-    fn n_parameters(&self) -> usize {
-        self.0.network().layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.0.network().layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.0.network().layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.0.network().layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.0.network().layout()
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {

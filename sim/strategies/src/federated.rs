@@ -53,7 +53,7 @@ use crate::rounds::{self, Mean, Protocol, RoundEnd, RoundStrategy, Rounds, Rule,
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Moments as OptimiserMoments;
+use folkmoot_learning::{Layout, Moments as OptimiserMoments};
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -334,6 +334,10 @@ impl RoundStrategy for Federated {
         "own_items",
     ];
 
+    fn layout(&self) -> &Layout {
+        self.common.classifier.network().layout()
+    }
+
     fn n_parameters(&self) -> usize {
         self.method.n_down(&self.common)
     }
@@ -347,9 +351,8 @@ impl RoundStrategy for Federated {
     }
 
     fn shapes(&self) -> Vec<[usize; 2]> {
-        let layout = self.common.classifier.network().layout();
-        match self.n_parameters() == layout.len() {
-            true => layout.shapes(),
+        match self.n_parameters() == self.layout().len() {
+            true => self.layout().shapes(),
             false => vec![[1, self.n_trainable()]],
         }
     }

@@ -55,9 +55,8 @@ pub use train::Past;
 use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source, split_of};
 use data::Data;
-use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Optimiser;
+use folkmoot_learning::{Layout, Optimiser};
 use noise::Noise;
 use std::sync::Arc;
 use study::Audit;
@@ -182,20 +181,8 @@ impl RoundStrategy for Fgcl {
 
     const READS_KEPT: bool = true;
 
-    fn n_parameters(&self) -> usize {
-        self.network.layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.network.layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.network.layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.network.layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.network.layout()
     }
 
     fn n_samples(&self, own: &Own) -> u32 {

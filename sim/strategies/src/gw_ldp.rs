@@ -57,6 +57,7 @@ use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Layout;
 use folkmoot_parts::Broken;
 use folkmoot_privacy::NoPrivacy;
 use serde::{Deserialize, Serialize};
@@ -249,16 +250,8 @@ impl RoundStrategy for GwLdp {
     type Collected = Collected;
     type Kept = Kept;
 
-    fn n_parameters(&self) -> usize {
-        self.classifier.network().layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.classifier.network().layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.classifier.network().layout().shapes()
+    fn layout(&self) -> &Layout {
+        self.classifier.network().layout()
     }
 
     fn n_fixed(&self) -> usize {
@@ -271,10 +264,6 @@ impl RoundStrategy for GwLdp {
 
     fn fixed(&self, sums: &[f64]) -> Vec<f32> {
         self.classifier.fixed(sums)
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.classifier.network().layout().initialise(rng)
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {

@@ -78,6 +78,7 @@ use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
+use folkmoot_learning::Layout;
 use folkmoot_parts::Value;
 use message::{Down, Peer, Up};
 use std::sync::Arc;
@@ -103,8 +104,13 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// its own.
     const COUNTERS: &'static [&'static str] = COUNTERS;
 
-    /// Numbers of the model, those that do not learn included.
-    fn n_parameters(&self) -> usize;
+    /// The matrices of the model: its length, which of its numbers learn and how it starts follow from it.
+    fn layout(&self) -> &Layout;
+
+    /// Numbers of the model, those that do not learn included. Default: those of the layout.
+    fn n_parameters(&self) -> usize {
+        self.layout().len()
+    }
 
     /// Numbers of an update. Default: as many as the model's that do not come from statistics. One of another length needs a
     /// [`combine`](Self::combine) that makes the model's of them, and neither buffered rounds nor masks.
@@ -113,15 +119,15 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     }
 
     /// So many of the first numbers learn; the others, such as running statistics, are averaged whatever the server's
-    /// optimiser. Default: all.
+    /// optimiser. Default: as the layout says.
     fn n_trainable(&self) -> usize {
-        self.n_parameters()
+        self.layout().n_trainable()
     }
 
-    /// Rows and columns of the matrices that the numbers that learn stand in, one after the other, for codecs that look at matrices. Default: one
-    /// row.
+    /// Rows and columns of the matrices that the numbers that learn stand in, one after the other, for codecs that look at matrices. Default: as
+    /// the layout says.
     fn shapes(&self) -> Vec<Shape> {
-        vec![[1, self.n_trainable()]]
+        self.layout().shapes()
     }
 
     /// So many of the last numbers of the model say how clients read what they hold. They come from [`statistics`](Self::statistics) by
@@ -180,8 +186,10 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         Ok(Vec::new())
     }
 
-    /// The model before the first round.
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32>;
+    /// The model before the first round. Default: drawn as the layout says.
+    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
+        self.layout().initialise(rng)
+    }
 
     /// How many samples a client learns from. One without any answers with the model as it came, which counts nothing.
     fn n_samples(&self, shard: Self::Shard<'_>) -> u32;

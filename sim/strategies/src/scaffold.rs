@@ -30,6 +30,7 @@ use crate::classifier::{
 use crate::rounds::{self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Weighting};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Layout;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
 use serde::{Deserialize, Serialize};
@@ -320,20 +321,8 @@ impl RoundStrategy for Scaffold {
 
     const READS_KEPT: bool = true;
 
-    fn n_parameters(&self) -> usize {
-        self.classifier.network().layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.classifier.network().layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.classifier.network().layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.classifier.network().layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.classifier.network().layout()
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {

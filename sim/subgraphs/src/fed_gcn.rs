@@ -59,6 +59,7 @@ pub use words::Words;
 
 use crate::{Cut, Part};
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Layout;
 use folkmoot_strategies::classifier::{self, Accuracy, Classifier, Shard};
 use folkmoot_strategies::rounds::{self, Gathered, Heard, RoundStrategy, Rounds, Says, Task, Trained};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
@@ -194,20 +195,8 @@ impl RoundStrategy for FedGcn {
 
     const READS_KEPT: bool = true;
 
-    fn n_parameters(&self) -> usize {
-        self.classifier.network().layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.classifier.network().layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.classifier.network().layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.classifier.network().layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.classifier.network().layout()
     }
 
     fn n_samples(&self, part: &Part) -> u32 {

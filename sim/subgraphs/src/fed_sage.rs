@@ -53,6 +53,7 @@ pub use told::Told;
 
 use crate::Cut;
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::Layout;
 use folkmoot_parts::Broken;
 use folkmoot_strategies::classifier::{self, Classifier, Encoder, Facts, Shard};
 use folkmoot_strategies::rounds::{self, Gathered, Heard, Preparation, RoundStrategy, Rounds, Says, Task, Trained};
@@ -179,20 +180,8 @@ impl RoundStrategy for FedSage {
 
     const READS_KEPT: bool = true;
 
-    fn n_parameters(&self) -> usize {
-        self.classifier.network().layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.classifier.network().layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.classifier.network().layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.classifier.network().layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.classifier.network().layout()
     }
 
     fn n_samples(&self, piece: &Piece) -> u32 {

@@ -17,6 +17,7 @@ use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
+use folkmoot_learning::Layout;
 use folkmoot_parts::part;
 use std::sync::Arc;
 
@@ -201,20 +202,8 @@ impl RoundStrategy for Federated {
     type Collected = ();
     type Kept = ();
 
-    fn n_parameters(&self) -> usize {
-        self.ppgm.matcher.layout().len()
-    }
-
-    fn n_trainable(&self) -> usize {
-        self.ppgm.matcher.layout().n_trainable()
-    }
-
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        self.ppgm.matcher.layout().shapes()
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.ppgm.matcher.layout().initialise(rng)
+    fn layout(&self) -> &Layout {
+        self.ppgm.matcher.layout()
     }
 
     fn n_samples(&self, own: &OwnPairs) -> u32 {

@@ -4,6 +4,7 @@ use super::tests::{firsts, protocol, slow};
 use super::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
+use folkmoot_learning::Init;
 use serde::{Deserialize, Serialize};
 
 /// Which way numbers go.
@@ -18,6 +19,8 @@ enum Way {
 }
 
 struct Ring {
+    /// One number.
+    layout: Layout,
     n_clients: u32,
     way: Way,
     /// Operations that it takes a client to make something of what another says.
@@ -50,6 +53,12 @@ impl Payload for Number {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sum(u32, u32);
 
+fn one() -> Layout {
+    let mut layout = Layout::new();
+    layout.weight("one", 1, 1, Init::Zeros);
+    layout
+}
+
 impl Ring {
     fn neighbours(&self, client: u32) -> [ClientId; 2] {
         let n = self.n_clients;
@@ -67,12 +76,8 @@ impl RoundStrategy for Ring {
 
     const READS_KEPT: bool = true;
 
-    fn n_parameters(&self) -> usize {
-        1
-    }
-
-    fn initial(&self, _: &mut SimRng) -> Vec<f32> {
-        vec![0.0]
+    fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     fn n_samples(&self, _: u32) -> u32 {
@@ -198,7 +203,12 @@ fn play(way: Way, protocol: Protocol, world: &World) -> Result<Outcome, RunError
 
 fn play_with(effort: f64, way: Way, protocol: Protocol, world: &World) -> Result<Outcome, RunError> {
     let n_clients = 5;
-    let ring = Ring { n_clients, way, effort };
+    let ring = Ring {
+        layout: one(),
+        n_clients,
+        way,
+        effort,
+    };
     let system = System {
         strategy: &Rounds::new(ring, protocol).unwrap(),
         shards: &Numbers(n_clients),
@@ -294,6 +304,7 @@ fn who_hears_nothing_trains_on_what_it_has_and_an_exchange_with_nobody_ends_the_
 #[test]
 fn an_exchange_needs_a_round_before_training() {
     let task = || Ring {
+        layout: one(),
         n_clients: 3,
         way: Way::Server,
         effort: 0.0,

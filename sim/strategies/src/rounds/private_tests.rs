@@ -1,7 +1,7 @@
 //! Private rounds: what is cut, what noise there is, what is charged, and that nothing else changes.
 
 use super::private::{cut, factor};
-use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play};
+use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play, two};
 use super::*;
 use folkmoot_codecs::TopK;
 use folkmoot_engine::run::Outcome;
@@ -278,7 +278,7 @@ fn what_breaks_the_bound_is_refused() {
     assert_eq!(broken(fed_back), ["min_updates", "rule", "up"]);
     let refused = |task: Toy| Rounds::new(task, with(server(1.0), 3)).err().unwrap().to_string();
     let running = Toy {
-        n_statistics: 1,
+        layout: two(1),
         ..samples(3)
     };
     assert!(refused(running).contains("batch normalisation"));

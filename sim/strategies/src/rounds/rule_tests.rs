@@ -1,6 +1,6 @@
 //! Rounds whose updates are combined by a rule other than the mean.
 
-use super::tests::{Toy, firsts, number, play, protocol, toy, try_play};
+use super::tests::{Toy, firsts, number, play, protocol, toy, try_play, two};
 use super::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::Chosen;
@@ -82,7 +82,7 @@ fn what_does_not_learn_is_combined_and_not_stepped() {
         ..protocol(1)
     };
     let statistics = Toy {
-        n_statistics: 1,
+        layout: two(1),
         ..toy(6)
     };
     let outcome = play(statistics, half, &World::ideal());

@@ -5,6 +5,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
+use folkmoot_learning::Init;
 use folkmoot_parts::Chosen;
 use folkmoot_privacy::NoisyCounts;
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,16 @@ pub(super) struct Toy {
     pub(super) with_extras: bool,
     /// Samples that every client has.
     pub(super) least_samples: u32,
-    /// So many of the last numbers do not learn.
-    pub(super) n_statistics: usize,
+    /// Its two numbers.
+    pub(super) layout: Layout,
+}
+
+/// Two numbers, of which the last so many do not learn.
+pub(super) fn two(n_statistics: usize) -> Layout {
+    let mut layout = Layout::new();
+    layout.weight("learns", 1, 2 - n_statistics, Init::Zeros);
+    layout.buffer("tells", 1, n_statistics, Init::Zeros);
+    layout
 }
 
 /// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the update.
@@ -111,12 +120,8 @@ impl RoundStrategy for Toy {
     type Collected = Vec<(u32, u32)>;
     type Kept = u32;
 
-    fn n_parameters(&self) -> usize {
-        2
-    }
-
-    fn n_trainable(&self) -> usize {
-        2 - self.n_statistics
+    fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     fn initial(&self, _: &mut SimRng) -> Vec<f32> {
@@ -196,6 +201,7 @@ impl RoundStudy<Toy> for Watch {
 pub(super) fn toy(n_clients: u32) -> Toy {
     Toy {
         n_clients,
+        layout: two(0),
         ..Toy::default()
     }
 }
