@@ -192,15 +192,16 @@ impl Classifier {
 
     /// A model's answers on parts, each by client.
     fn by_client<const N: usize>(&self, held: &Held, parts: [Part; N], parameters: &[f32]) -> [Vec<Answers>; N] {
-        // Of the same model to many shards: it is loaded once for so many.
-        const TOGETHER: usize = 32;
+        // The model is loaded once for several shards, where there are so many that all threads have work all the same.
+        const PIECES: usize = 64;
+        let together = held.shards.len().div_ceil(PIECES).max(1);
         let of_some = |shards: &[Shard]| -> Vec<[Option<Answers>; N]> {
             self.with_model(parameters, |tape| {
                 let of_shard = |shard| self.answers_by(tape, shard, parts);
                 shards.iter().map(of_shard).collect()
             })
         };
-        let all: Vec<Vec<[Option<Answers>; N]>> = held.shards.par_chunks(TOGETHER).map(of_some).collect();
+        let all: Vec<Vec<[Option<Answers>; N]>> = held.shards.par_chunks(together).map(of_some).collect();
         let mut by_client = parts.map(|_| Vec::new());
         for answers in all.into_iter().flatten() {
             by_client

@@ -180,6 +180,12 @@ mod tests {
                 let p = prior.of_users(i, j);
                 assert!((0.0..=1.0).contains(&p) && p == prior.of_users(j, i), "{i} {j} {p}");
             }
+            // Who tells of a number in the middle expects about as many; the mean chance of all would be up to 16 off.
+            if (40..=60).contains(&i) {
+                let expected: f64 = (5..100).filter(|&j| j != i).map(|j| prior.of_users(i, j)).sum();
+                let degree = f64::from(i - 5) * 1.37 - 20.0;
+                assert!((expected - degree).abs() < 8.0, "{i}: {expected} for {degree}");
+            }
             assert_eq!((prior.of_users(4, i), prior.of_users(2, i)), (0.0, 0.0));
             // Whoever tells of more is no less likely to have it, and of far more likelier.
             for j in (5..99).filter(|&j| j != i && j + 1 != i) {
