@@ -50,6 +50,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fedwalk/bins",
     "fedwalk/bins-blogcatalog",
     "fedwalk/bins-flickr8000",
+    "fedwalk/bits",
     "fedwalk/blogcatalog",
     "fedwalk/curious",
     "fedwalk/curious-blogcatalog",

@@ -201,7 +201,9 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         true => SweepWriter::join(dir, manifest, card, making.shard)?,
         false => SweepWriter::create(dir, manifest, card)?,
     };
-    let points: Vec<(usize, &Point)> = (0..).zip(&plan.points).filter(|(_, point)| is_ours(point)).collect();
+    let mut points: Vec<(usize, &Point)> = (0..).zip(&plan.points).filter(|(_, point)| is_ours(point)).collect();
+    // Seed by seed: what settings share is then at hand, and whoever stops early has compared them all.
+    points.sort_by_key(|(i, _)| i % n_seeds);
     let n_workers = making.options.threads.clamp(1, points.len().max(1));
     let options = Options {
         threads: (making.options.threads / n_workers).max(1),

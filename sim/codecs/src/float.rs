@@ -42,6 +42,10 @@ impl Codec for Plain {
     fn suits_models(&self) -> bool {
         true
     }
+
+    fn packs_singly(&self) -> bool {
+        true
+    }
 }
 
 impl Codec for Half {
@@ -63,6 +67,10 @@ impl Codec for Half {
     fn suits_models(&self) -> bool {
         true
     }
+
+    fn packs_singly(&self) -> bool {
+        true
+    }
 }
 
 impl Codec for Bfloat {
@@ -82,6 +90,10 @@ impl Codec for Bfloat {
     }
 
     fn suits_models(&self) -> bool {
+        true
+    }
+
+    fn packs_singly(&self) -> bool {
         true
     }
 }

@@ -97,6 +97,12 @@ pub trait Codec: Send + Sync {
         false
     }
 
+    /// Whether each number is packed by itself, behind what is common to its matrix: then a few of them can be sent behind the same. Their
+    /// number alone says how many bytes they take. Default: no.
+    fn packs_singly(&self) -> bool {
+        false
+    }
+
     /// The most that an encoding's mean squared error comes to, as a share of the squared length of the `n_values` numbers of a matrix, where that is known. Default: it is not.
     fn most_error(&self, _n_values: usize) -> Option<f64> {
         None

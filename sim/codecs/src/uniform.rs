@@ -97,6 +97,10 @@ impl Codec for Uniform {
     fn suits_models(&self) -> bool {
         true
     }
+
+    fn packs_singly(&self) -> bool {
+        self.symbols == Symbols::Fixed
+    }
 }
 
 /// Appends symbols of `width` bits each.

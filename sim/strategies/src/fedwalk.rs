@@ -21,7 +21,8 @@
 //! | B `row_request`     | uplink    | a vertex (`rows: Neighbours`, `OnRequest`)    | 4                       |
 //! | B `row`             | downlink  | its dissimilarities                           | 4 + 4 \|V\|             |
 //!
-//! After the last walk the server learns by skip-gram; no message goes back.
+//! After the last walk the server learns by skip-gram; no message goes back. With a `codec` each `f32` takes the bytes that the codec
+//! gives it, and the dictionary is called `packed_dictionary`.
 //!
 //! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once, and the server learns
 //! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
@@ -54,9 +55,11 @@ pub use params::Params;
 pub use server::Server;
 
 use crate::node_embedding::{self, Facts, OwnVertex, VertexOwners};
+use crate::packed::Packed;
 use crate::settings::{Settings, Shared, Source};
 use clustering::Published;
 use dictionary::Dictionary;
+use folkmoot_codecs::Damaged;
 use folkmoot_draws::{Rng, SeedableRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Embeddings;
@@ -67,6 +70,8 @@ use std::sync::Arc;
 use study::Watch;
 
 const LEARN: Purpose = Purpose(*b"fw-learn");
+/// What a codec rounds at random.
+const PACKING: Purpose = Purpose(*b"fw-packg");
 
 /// The system: its parameters and the number of vertices. Client `v` owns vertex `v`.
 pub struct FedWalk {
@@ -196,6 +201,30 @@ impl FedWalk {
         counts
     }
 
+    /// Rows of as many numbers as there are bins, packed one by one: a dictionary is then made of vectors as they came.
+    fn pack(&self, rows: &[f32], rng: &mut SimRng) -> Packed {
+        let (mut bytes, shape) = (Vec::new(), [[1, self.n_bins]]);
+        for row in rows.chunks_exact(self.n_bins) {
+            self.params.codec.encode(row, &shape, rng, &mut bytes);
+        }
+        Packed(bytes.into())
+    }
+
+    /// The rows that a device has packed.
+    fn open(&self, packed: &Packed, from: ClientId) -> Result<Box<[f32]>, StrategyError> {
+        let shape = [[1, self.n_bins]];
+        let row = message::packed_bytes(&*self.params.codec, 1, self.n_bins) as usize;
+        let opened = packed.0.chunks(row).map(|row| self.params.codec.decode(row, &shape));
+        let opened: Result<Vec<Vec<f32>>, Damaged> = opened.collect();
+        let opened = opened.map_err(|why| StrategyError(format!("device {}: a degree vector: {why}", from.0)))?;
+        Ok(opened.into_iter().flatten().collect())
+    }
+
+    /// The bytes of a row of dissimilarities.
+    fn row_bytes(&self) -> u64 {
+        message::packed_bytes(&*self.params.codec, 1, self.n_nodes())
+    }
+
     /// Measures what the encoder costs, in the background of those who need it.
     fn measure(&self, published: &Published, dictionary: &Dictionary, cx: &JobContext) {
         if let Entries::ByScore { scale, .. } = &self.entries
@@ -306,7 +335,8 @@ impl Strategy for FedWalk {
                 Done::Matrix(dictionary.ordered_matrix(neighbours, self.n_nodes()))
             }
             Work::ClusterMatrices { matrices, dictionary } => {
-                let published = Published::of_matrices(matrices, dictionary.vectors(), self.n_bins, metric, linkage);
+                let published = Published::of_known(matrices, dictionary.vectors(), self.n_bins, (metric, linkage));
+                let published = published.packed(&*self.params.codec, &mut cx.rng(PACKING));
                 self.measure(&published, dictionary, cx);
                 Done::Tree(Arc::new(published))
             }

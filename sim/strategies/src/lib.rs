@@ -25,6 +25,7 @@ pub mod fgcl;
 pub mod gossip;
 pub mod gw_ldp;
 pub mod inference;
+mod known;
 pub mod node_embedding;
 pub mod packed;
 pub mod ppgm;

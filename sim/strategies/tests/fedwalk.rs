@@ -3,6 +3,8 @@
 
 #[path = "fedwalk/attacks.rs"]
 mod attacks;
+#[path = "fedwalk/codec.rs"]
+mod codec;
 #[path = "fedwalk/dry_run.rs"]
 mod dry_run;
 

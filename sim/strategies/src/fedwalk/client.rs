@@ -5,7 +5,7 @@ use super::dictionary::Dictionary;
 use super::message::Walk;
 use super::options::Curious;
 use super::walking::Held;
-use super::{Done, Down, FedWalk, Peer, Rows, Up, Work, mechanism};
+use super::{Done, Down, FedWalk, PACKING, Peer, Rows, Up, Work, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::unit;
 use folkmoot_engine::prelude::*;
@@ -70,6 +70,9 @@ impl Client {
         match event {
             ClientEvent::Message(Down::GroupPlan(plan)) => self.count_neighbours(system, own, plan, cx),
             ClientEvent::Message(Down::Dictionary(dictionary)) => self.keep_dictionary(system, own, dictionary, cx),
+            ClientEvent::Message(Down::PackedDictionary(dictionary)) => {
+                self.keep_dictionary(system, own, dictionary.content, cx)
+            }
             ClientEvent::Message(Down::TreeAndMatrix(published)) => {
                 self.published = published.content;
                 self.has_tree = true;
@@ -112,7 +115,7 @@ impl Client {
                     .map(|epsilon| Laplace::for_epsilon(epsilon, 1.0));
                 let noise = noise.transpose().map_err(|error| StrategyError(error.to_string()))?;
                 let matrix = cx.release(mechanism::MATRIX, &MatrixNoise(noise), &matrix)?;
-                cx.send(Up::OrderedMatrix(matrix));
+                cx.send(Up::OrderedMatrix(system.pack(&matrix, &mut cx.rng(PACKING))));
                 Ok(())
             }
             ClientEvent::UndeliveredPeer {
@@ -139,7 +142,8 @@ impl Client {
         let counts = system.counts(own.neighbours(), &plan);
         let noisy = cx.release(mechanism::DEGREES, &noise, &counts)?;
         self.plan = Some(plan);
-        cx.send(Up::DegreeVector(noisy.into_iter().map(|count| count as f32).collect()));
+        let noisy: Box<[f32]> = noisy.into_iter().map(|count| count as f32).collect();
+        cx.send(Up::DegreeVector(system.pack(&noisy, &mut cx.rng(PACKING))));
         Ok(())
     }
 

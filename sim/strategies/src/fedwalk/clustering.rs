@@ -4,13 +4,15 @@ use super::dictionary::Dictionary;
 use super::encoder::{Audit, Law, Scale};
 use super::options::Pool;
 use super::scores::{DegreeIndex, PairScores};
+use crate::known::Known;
+use folkmoot_codecs::Codec;
 use folkmoot_draws::SimRng;
 use folkmoot_similarity::dissimilarity::{Condensed, Sequences};
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
 use folkmoot_similarity::tree::{Subset, Tree, TreeError, hybrid};
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What needs all pairs and no matrix is worked out for at most this many vertices.
 pub const MAX_PAIRS_NODES: usize = MAX_MATRIX_NODES;
@@ -18,6 +20,8 @@ pub const MAX_PAIRS_NODES: usize = MAX_MATRIX_NODES;
 pub const EXACT_PART: usize = 1024;
 /// Of more vertices no matrix is held, whose triangle takes 5 GB for so many.
 pub const MAX_MATRIX_NODES: usize = 50_000;
+/// The clustering of at most this many vertices, 230 MB with its matrix, is kept for the next run.
+const MAX_KNOWN_NODES: usize = 11_000;
 
 /// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair, unless they are too many.
 ///
@@ -26,8 +30,8 @@ pub const MAX_MATRIX_NODES: usize = 50_000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Published {
-    tree: Tree,
-    matrix: Option<Condensed>,
+    tree: Arc<Tree>,
+    matrix: Option<Arc<Condensed>>,
     /// The vertices of each bin, then all vertices.
     subsets: OnceLock<Vec<Subset>>,
     pools: OnceLock<Vec<OnceLock<Box<[u32]>>>>,
@@ -58,20 +62,26 @@ impl From<Published> for Parts {
         Parts {
             n: published.tree.n_leaves(),
             children: published.tree.children().to_vec(),
-            values: published.matrix.map(Condensed::into_values),
+            values: published
+                .matrix
+                .map(|matrix| Arc::unwrap_or_clone(matrix).into_values()),
         }
     }
 }
 
 impl Clone for Published {
     fn clone(&self) -> Self {
-        Published::new(self.tree.clone(), self.matrix.clone())
+        Published::shared(Arc::clone(&self.tree), self.matrix.clone())
     }
 }
 
 impl Published {
     /// A tree and, if there is one, its matrix.
     pub fn new(tree: Tree, matrix: Option<Condensed>) -> Self {
+        Published::shared(Arc::new(tree), matrix.map(Arc::new))
+    }
+
+    fn shared(tree: Arc<Tree>, matrix: Option<Arc<Condensed>>) -> Self {
         Published {
             tree,
             matrix,
@@ -99,6 +109,28 @@ impl Published {
         Published::new(Tree::from_merges(matrices.len(), &merges), Some(matrix))
     }
 
+    /// [`Published::of_matrices`], whose tree and matrix are worked out once for all runs of a process that upload the same.
+    pub(super) fn of_known(
+        matrices: &Arc<[Box<[f32]>]>,
+        vectors: &[f32],
+        k: usize,
+        (metric, method): (Metric, Linkage),
+    ) -> Self {
+        type Key = (Arc<[Box<[f32]>]>, usize, Metric, Linkage);
+        /// Runs at once are mostly of one seed, and now and then of two.
+        static KNOWN: Known<Key, (Arc<Tree>, Option<Arc<Condensed>>)> = Known::new(2);
+
+        let make = || Published::of_matrices(matrices, vectors, k, metric, method);
+        if matrices.len() > MAX_KNOWN_NODES {
+            return make();
+        }
+        let (tree, matrix) = KNOWN.get((Arc::clone(matrices), k, metric, method), || {
+            let made = make();
+            (made.tree, made.matrix)
+        });
+        Published::shared(tree, matrix)
+    }
+
     /// From the published degree vectors alone, by their L1 distance: exact up to [`EXACT_PART`] vertices, beyond that a
     /// hybrid of median splits above and exact parts below.
     pub fn of_vectors(vectors: &[f32], k: usize, method: Linkage) -> Self {
@@ -117,6 +149,18 @@ impl Published {
         Published::new(hybrid(vectors, sequences.k(), part_size, method, pairs), None)
     }
 
+    /// The same tree with dissimilarities as far as a codec keeps them.
+    pub(super) fn packed(self, codec: &dyn Codec, rng: &mut SimRng) -> Self {
+        let Some(matrix) = self.matrix.as_deref().filter(|_| !codec.is_plain()) else {
+            return self;
+        };
+        let (shape, mut bytes) = ([[1, matrix.values().len()]], Vec::new());
+        codec.encode(matrix.values(), &shape, rng, &mut bytes);
+        let values = codec.decode(&bytes, &shape).expect("what was encoded can be read");
+        let matrix = Condensed::new(self.tree.n_leaves(), values);
+        Published::shared(self.tree, Some(Arc::new(matrix)))
+    }
+
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
@@ -124,19 +168,19 @@ impl Published {
 
     /// The dissimilarities, row by row above the diagonal; empty without uploaded matrices.
     pub fn values(&self) -> &[f32] {
-        self.matrix.as_ref().map_or(&[], Condensed::values)
+        self.matrix.as_deref().map_or(&[], Condensed::values)
     }
 
     /// The dissimilarities of all pairs, if matrices were uploaded.
     pub fn matrix(&self) -> Option<&Condensed> {
-        self.matrix.as_ref()
+        self.matrix.as_deref()
     }
 
     fn scores<'a>(&'a self, dictionary: &'a Dictionary) -> PairScores<'a> {
         let degrees = || self.degrees.get_or_init(|| DegreeIndex::new(&self.tree, dictionary));
         PairScores {
             tree: &self.tree,
-            matrix: self.matrix.as_ref(),
+            matrix: self.matrix.as_deref(),
             dictionary,
             degrees: self.matrix.is_none().then(degrees),
         }

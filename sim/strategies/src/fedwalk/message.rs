@@ -3,6 +3,8 @@
 use super::clustering::Published;
 use super::dictionary::Dictionary;
 use super::options::Rows;
+use crate::packed::Packed;
+use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_similarity::dissimilarity::Condensed;
@@ -17,6 +19,8 @@ messages! {
         0, "A", "group_plan" => GroupPlan(bins: Arc<[u8]>),
         /// A3: all vectors, |V| × k, row-major.
         2, "A", "dictionary" => Dictionary(vectors: Arc<Dictionary>),
+        /// A3 with a codec: all vectors as they came. What the codec has kept of them is carried, once for all devices.
+        12, "A", "packed_dictionary" => PackedDictionary(vectors: Counted<Arc<Dictionary>>),
         /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as |V|, the tree and the matrix above its
         /// diagonal, once for all devices. Where nobody reads it, it is counted and not made.
         4, "A", "tree_and_matrix" => TreeAndMatrix(published: Counted<Option<Arc<Published>>>),
@@ -33,10 +37,10 @@ messages! {
 messages! {
     /// From a device to the server.
     pub enum Up {
-        /// A2: a noisy degree vector, k numbers.
-        1, "A", "degree_vector" => DegreeVector(counts: Box<[f32]>),
-        /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| × k, row-major.
-        3, "A", "ordered_matrix" => OrderedMatrix(rows: Box<[f32]>),
+        /// A2: a noisy degree vector, k numbers, packed.
+        1, "A", "degree_vector" => DegreeVector(counts: Packed),
+        /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| rows of k numbers, packed one by one.
+        3, "A", "ordered_matrix" => OrderedMatrix(rows: Packed),
         /// B3: the entries of a finished walk.
         7, "B", "sequence" => Sequence(entries: Vec<u32>),
         /// The device asks for a vertex' row of the dissimilarity matrix.
@@ -164,23 +168,25 @@ impl Payload for Published {
 }
 
 /// The payload bytes of phase A5 on a graph of `n_nodes` vertices: the tree, and the whole dissimilarity matrix where it is sent.
-pub fn published_bytes(n_nodes: u64, rows: Rows, with_matrix: bool) -> u64 {
-    let tree = 8 * n_nodes.saturating_sub(1);
+pub fn published_bytes(n_nodes: usize, rows: Rows, with_matrix: bool, codec: &dyn Codec) -> u64 {
+    let tree = 8 * (n_nodes as u64).saturating_sub(1);
     match rows {
         Rows::Off => 0,
-        Rows::All if with_matrix => tree + n_nodes * 4 * n_nodes,
+        Rows::All if with_matrix => tree + packed_bytes(codec, n_nodes, n_nodes),
         Rows::All | Rows::Neighbours | Rows::OnRequest => tree,
     }
 }
 
-/// The payload bytes of one row that the server sends on request.
-pub fn row_bytes(n_nodes: u64) -> u64 {
-    4 + 4 * n_nodes
+/// The bytes of so many rows of so many numbers that share what is common to a matrix.
+pub fn packed_bytes(codec: &dyn Codec, n_rows: usize, n_columns: usize) -> u64 {
+    let bytes = codec.encoded_len(&[[n_rows, n_columns]]);
+    bytes.expect("who packs numbers one by one knows their bytes")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_codecs::{Plain, Uniform};
     use proptest::prelude::*;
 
     const BUDGET: Budget = Budget {
@@ -199,22 +205,27 @@ mod tests {
     #[test]
     fn payloads_have_the_sizes_of_the_papers_table() {
         let dictionary = Arc::new(Dictionary::new(vec![0.0; 10_312 * 9]));
+        let zeros = |n: usize| Packed(vec![0; 4 * n].into());
+        let plain = |rows, with_matrix| published_bytes(10_312, rows, with_matrix, &Plain {});
         let sizes = [
             Down::GroupPlan(vec![0; 10_312].into()).encoded_len(),
-            Up::DegreeVector(vec![0.0; 9].into()).encoded_len(),
+            Up::DegreeVector(zeros(9)).encoded_len(),
             Down::Dictionary(dictionary).encoded_len(),
-            Up::OrderedMatrix(vec![0.0; 65 * 9].into()).encoded_len(),
+            Up::OrderedMatrix(zeros(65 * 9)).encoded_len(),
             Down::Start(BUDGET).encoded_len(),
             walk(vec![0; 20]).encoded_len(),
             Up::Sequence(vec![0; 40]).encoded_len(),
         ];
         assert_eq!(sizes, [10_312, 36, 371_232, 2_340, 12, 92, 160]);
         // 425 MB for the matrix and 82 kB for the tree of BlogCatalog.
-        assert_eq!(published_bytes(10_312, Rows::All, true), 425_349_376 + 82_488);
-        assert_eq!(published_bytes(10_312, Rows::All, false), 82_488);
-        assert_eq!(published_bytes(10_312, Rows::Off, true), 0);
-        assert_eq!(row_bytes(10_312), 41_252);
-        assert_eq!(published_bytes(10_312, Rows::Neighbours, true), 82_488);
+        assert_eq!(plain(Rows::All, true), 425_349_376 + 82_488);
+        assert_eq!(plain(Rows::All, false), 82_488);
+        assert_eq!(plain(Rows::Off, true), 0);
+        assert_eq!(plain(Rows::Neighbours, true), 82_488);
+        // 41 kB for a row, and its vertex; a quarter of all with a byte a number.
+        assert_eq!(packed_bytes(&Plain {}, 1, 10_312), 41_248);
+        let bytes = published_bytes(10_312, Rows::All, true, &Uniform::default());
+        assert_eq!(bytes, 8 + 10_312 * 10_312 + 82_488);
         assert_eq!(Up::RowsWanted([3, 8].into()).encoded_len(), 8);
         let counted = Counted {
             content: None,
@@ -238,7 +249,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..12, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..13, bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             fn back<M: Wire>(kind: usize, bytes: &[u8]) -> Option<Vec<u8>> {
                 let mut again = Vec::new();
                 M::decode(kind, bytes).ok()?.encode(&mut again);

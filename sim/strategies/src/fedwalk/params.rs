@@ -3,6 +3,7 @@
 use super::encoder::Encoder;
 use super::options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 use crate::node_embedding::{Embedding, Evaluation};
+use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 
 /// The parameters of [`super::FedWalk`]. Defaults are the paper's.
@@ -61,6 +62,9 @@ pub struct Params {
     pub prepend_start: bool,
     /// Which rows of the dissimilarity matrix each client downloads in phase A5.
     pub rows: Rows,
+    /// How numbers are packed: degree vectors, those of uploaded matrices, and dissimilarities. It must pack each number by itself, since rows
+    /// are sent on request. Vectors are released by then, so that rounding them costs no privacy.
+    pub codec: Chosen<dyn Codec>,
     /// What becomes of a walk whose next holder is absent.
     pub absent: Absent,
     /// What the server learns from the walks.
@@ -88,6 +92,10 @@ impl Params {
             "rows",
             "must not be Off when the encoder reads the tree; set encoder: Identity or RandomisedResponse to do without",
         );
+        if !rules.is_broken("codec") {
+            let rule = "must pack each number by itself, as Half(), Bfloat() and Uniform() do, with symbols: Fixed; a row is sent without the others";
+            rules.require(self.codec.packs_singly(), "codec", rule);
+        }
         rules.require(
             self.walk_length != 1 || self.embedding == Embedding::Off,
             "walk_length",

@@ -2,7 +2,7 @@
 
 use super::clustering::Published;
 use super::dictionary::{self, Dictionary};
-use super::message::{Budget, published_bytes, row_bytes};
+use super::message::{Budget, packed_bytes, published_bytes};
 use super::{Done, Down, FedWalk, Rows, Up, Work};
 use crate::node_embedding::Embedding;
 use folkmoot_draws::index;
@@ -92,7 +92,7 @@ impl Server {
                 self.announce(system, cx);
                 false
             }
-            ServerEvent::Message { from, message } => self.receive(system, from, message, cx),
+            ServerEvent::Message { from, message } => self.receive(system, from, message, cx)?,
             ServerEvent::Timer(timer) => timer == self.answers.timer(),
             ServerEvent::Done(Done::Tree(published)) => {
                 self.publish(system, Some(published), cx);
@@ -140,21 +140,29 @@ impl Server {
     }
 
     /// Takes a message in. True if it was the last that was waited for.
-    fn receive(&mut self, system: &FedWalk, from: ClientId, message: Up, cx: &mut ServerContext<'_, FedWalk>) -> bool {
+    fn receive(
+        &mut self,
+        system: &FedWalk,
+        from: ClientId,
+        message: Up,
+        cx: &mut ServerContext<'_, FedWalk>,
+    ) -> Result<bool, StrategyError> {
         let (round, event_round, at) = (cx.round(), cx.event_round(), from.0 as usize);
-        match (message, self.stage) {
-            (Up::DegreeVector(row), Stage::Vectors) if row.len() == self.n_bins => {
-                self.vectors[at * self.n_bins..][..self.n_bins].copy_from_slice(&row);
+        let is_last = match (message, self.stage) {
+            (Up::DegreeVector(row), Stage::Vectors) => {
+                let row = system.open(&row, from)?;
+                let own = self.vectors.chunks_exact_mut(self.n_bins).nth(at);
+                own.into_iter().flatten().zip(row).for_each(|(own, count)| *own = count);
                 self.answers.answered(1)
             }
             (Up::OrderedMatrix(matrix), Stage::Matrices) => {
                 if let Some(mine) = Arc::get_mut(&mut self.matrices).and_then(|all| all.get_mut(at)) {
-                    *mine = matrix;
+                    *mine = system.open(&matrix, from)?;
                 }
                 self.answers.answered(1)
             }
             (Up::RowRequest(vertex), _) => {
-                let bytes = row_bytes(system.n_nodes() as u64);
+                let bytes = 4 + system.row_bytes();
                 cx.send(from, Down::Row(Counted { content: vertex, bytes }));
                 // Who was sent those of its neighbours asks for those of others.
                 if system.params.rows == Rows::OnRequest {
@@ -164,7 +172,7 @@ impl Server {
             }
             (Up::RowsWanted(vertices), _) => {
                 // In the order in which they were asked for, so without their vertices.
-                let bytes = vertices.len() as u64 * 4 * system.n_nodes() as u64;
+                let bytes = vertices.len() as u64 * system.row_bytes();
                 cx.send(from, Down::Rows(Counted { content: (), bytes }));
                 self.note_requests(system, from, &vertices, cx);
                 false
@@ -178,7 +186,7 @@ impl Server {
                 }
                 if event_round != round {
                     cx.late(event_round);
-                    return false;
+                    return Ok(false);
                 }
                 self.answers.answered(1)
             }
@@ -188,7 +196,8 @@ impl Server {
                 false
             }
             _ => false,
-        }
+        };
+        Ok(is_last)
     }
 
     fn note_requests(&mut self, system: &FedWalk, from: ClientId, vertices: &[u32], cx: &ServerContext<'_, FedWalk>) {
@@ -214,7 +223,15 @@ impl Server {
     /// A3, and then what comes next: the matrices, or the tree of the vectors alone.
     fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
         let dictionary = Arc::new(Dictionary::new(std::mem::take(&mut self.vectors)));
-        to_all(cx, |_| Down::Dictionary(Arc::clone(&dictionary)));
+        let codec = &*system.params.codec;
+        let bytes = packed_bytes(codec, 1, self.n_bins) * system.n_nodes() as u64;
+        to_all(cx, |_| {
+            let content = Arc::clone(&dictionary);
+            match codec.is_plain() {
+                true => Down::Dictionary(content),
+                false => Down::PackedDictionary(Counted { content, bytes }),
+            }
+        });
         self.dictionary = Some(Arc::clone(&dictionary));
         if !system.params.m_upload {
             self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
@@ -240,7 +257,7 @@ impl Server {
     fn publish(&mut self, system: &FedWalk, published: Option<Arc<Published>>, cx: &mut ServerContext<'_, FedWalk>) {
         let (rows, with_matrix) = (system.params.rows, system.params.m_upload);
         if rows != Rows::Off {
-            let bytes = published_bytes(system.n_nodes() as u64, rows, with_matrix);
+            let bytes = published_bytes(system.n_nodes(), rows, with_matrix, &*system.params.codec);
             to_all(cx, |_| {
                 Down::TreeAndMatrix(Counted {
                     content: published.clone(),

@@ -6,13 +6,14 @@
 use super::options::{Method, Metric, NodeWeights, RowDistance};
 use super::subjects::Subjects;
 use crate::classifier::{GraphRows, Inputs};
+use crate::known::Known;
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::graph_edit;
 use folkmoot_similarity::gw::{self, Entropic, GwError, Space, SpaceError};
 use folkmoot_similarity::shortest_path::{self, PathCounts};
 use rayon::prelude::*;
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// The distances of all pairs of `n` graphs, row-major of shape `(n, n)`, symmetric.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,10 +169,8 @@ pub(super) fn of_set(
     metric: Metric,
     (method, weights): (Method, NodeWeights),
 ) -> Result<Arc<Distances>, Refusal> {
-    type Cell = Arc<OnceLock<Result<Arc<Distances>, Refusal>>>;
-    static KNOWN: Mutex<Vec<(Key, Cell)>> = Mutex::new(Vec::new());
     /// A set of two thousand graphs takes 32 MB for a metric.
-    const MOST: usize = 8;
+    static KNOWN: Known<Key, Result<Arc<Distances>, Refusal>> = Known::new(8);
 
     let ids: Vec<u32> = subjects.list().iter().map(|subject| subject.id).collect();
     let compute = || {
@@ -189,21 +188,7 @@ pub(super) fn of_set(
         weights,
         inputs: matches!(metric, Metric::Fused { .. }).then_some(inputs),
     };
-    let cell = {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.iter().position(|(other, _)| *other == key) {
-            Some(at) => Arc::clone(&known[at].1),
-            None => {
-                if known.len() == MOST {
-                    known.remove(0);
-                }
-                let cell = Cell::default();
-                known.push((key, Arc::clone(&cell)));
-                cell
-            }
-        }
-    };
-    cell.get_or_init(compute).clone()
+    KNOWN.get(key, compute)
 }
 
 fn of_graphs(
