@@ -122,6 +122,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "gw-ldp/table-1-nodes",
     "ppgm/ablations",
     "ppgm/attacker",
+    "ppgm/bits",
     "ppgm/codes",
     "ppgm/egsc",
     "ppgm/federated",

@@ -97,6 +97,11 @@ pub trait Codec: Send + Sync {
         false
     }
 
+    /// Whether the same numbers are packed otherwise another time. Default: no.
+    fn is_random(&self) -> bool {
+        false
+    }
+
     /// Whether each number is packed by itself, behind what is common to its matrix: then a few of them can be sent behind the same. Their
     /// number alone says how many bytes they take. Default: no.
     fn packs_singly(&self) -> bool {

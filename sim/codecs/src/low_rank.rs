@@ -128,6 +128,10 @@ impl Codec for LowRank {
         }
     }
 
+    fn is_random(&self) -> bool {
+        true
+    }
+
     fn encoded_len(&self, shapes: &[Shape]) -> Option<u64> {
         let n = |shape: &Shape| match self.rank_of(*shape) {
             Some(rank) => rank * (shape[0] + shape[1]),

@@ -179,6 +179,10 @@ impl Codec for Qsgd {
         self.feedback
     }
 
+    fn is_random(&self) -> bool {
+        true
+    }
+
     fn suits_models(&self) -> bool {
         true
     }

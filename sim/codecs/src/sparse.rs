@@ -190,6 +190,10 @@ impl Codec for RandomK {
         }
     }
 
+    fn is_random(&self) -> bool {
+        true
+    }
+
     fn encoded_len(&self, shapes: &[Shape]) -> Option<u64> {
         Some(8 + 4 * n_sent(self.share, n_values(shapes)) as u64)
     }

@@ -436,3 +436,24 @@ fn what_is_kept_never_grows_beyond_numbers() {
         }
     }
 }
+
+#[test]
+fn who_draws_and_who_packs_singly_says_so() {
+    let values = normals(9, 24);
+    for (name, codec) in all() {
+        let bytes = |seed| encoded(&*codec, &values, &[[4, 6]], seed);
+        let differs = (2..12).any(|seed| bytes(seed) != bytes(1));
+        assert_eq!(differs, codec.is_random(), "{name}");
+        if codec.packs_singly() {
+            // Their number alone says how many bytes they take behind their head.
+            let len = |columns| codec.encoded_len(&[[1, columns]]).unwrap();
+            assert_eq!(len(16) - len(8), len(8) - len(0), "{name}");
+            assert_eq!(bytes(1).len() as u64, len(24), "{name}");
+        }
+    }
+    let singly: Vec<&str> = all()
+        .into_iter()
+        .filter_map(|(name, codec)| codec.packs_singly().then_some(name))
+        .collect();
+    assert_eq!(singly, ["plain", "half", "bfloat", "uniform 1", "uniform 8"]);
+}

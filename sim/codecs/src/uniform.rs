@@ -98,6 +98,10 @@ impl Codec for Uniform {
         true
     }
 
+    fn is_random(&self) -> bool {
+        self.rounding == Rounding::Stochastic
+    }
+
     fn packs_singly(&self) -> bool {
         self.symbols == Symbols::Fixed
     }

@@ -14,6 +14,9 @@
 //! | `result`   | uplink    | number, then o (d), or what the model sends there              | 8 + 4 d      |
 //! | `score`    | downlink  | number and score, to both devices                              | 12           |
 //!
+//! With a `codec` the numbers of `exchange` and `result` take the bytes that it gives them, and 4 more for the number of rows, as
+//! `packed_exchange` and `packed_result`.
+//!
 //! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
 //! noise, SimGNN, GMN, GraphSim, MGMN, H2MN and EGSC's two networks run in the same protocol; what leaves a device there is what
 //! [`matcher`] says of each. EGSC's student learns from a teacher who is trained before it, on other draws ([`distillation`]).
@@ -133,6 +136,9 @@ pub enum Done {
     },
 }
 
+/// What a codec rounds at random.
+const PACKING: Purpose = Purpose(*b"pp-packg");
+
 /// The counters, in the order of [`Strategy::COUNTERS`].
 pub(crate) mod counter {
     pub(crate) const BEGUN: usize = 0;
@@ -179,6 +185,11 @@ impl Ppgm {
     /// The model's pieces.
     pub fn matcher(&self) -> &dyn Matcher {
         self.matcher.as_ref()
+    }
+
+    /// The columns of message number `step` to the other device; 0 where there is none.
+    fn sent_columns(&self, step: u32) -> usize {
+        self.matcher.sent_shape(step, 0).map_or(0, |(_, columns)| columns)
     }
 
     /// The width of what its models compute.

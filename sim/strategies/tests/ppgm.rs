@@ -27,6 +27,8 @@ use std::sync::Arc;
 mod ablations;
 #[path = "ppgm/absence.rs"]
 mod absence;
+#[path = "ppgm/codec.rs"]
+mod codec;
 #[path = "ppgm/egsc.rs"]
 mod egsc;
 #[path = "ppgm/over_devices.rs"]

@@ -4,7 +4,7 @@ use super::data::Own;
 use super::matcher::{Held, Matrix};
 use super::message::MatchId;
 use super::pairs::ResultNoise;
-use super::{Done, Down, Peer, Ppgm, Up, Work, counter, mechanism};
+use super::{Done, Down, PACKING, Peer, Ppgm, Up, Work, counter, mechanism};
 use folkmoot_draws::{exponential, index};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -74,14 +74,15 @@ impl Client {
             ClientEvent::Peer {
                 from,
                 message: Peer::Exchange(id, step, data),
+            } => self.hear(system, own, (id, from), (step, data), cx)?,
+            ClientEvent::Peer {
+                from,
+                message: Peer::PackedExchange(id, step, n_rows, packed),
             } => {
-                let known = self.open.iter().any(|open| open.id == id);
-                if known || (step == 0 && id.initiator == from.0 && self.join(system, own, id, from, cx)) {
-                    let open = self.open.iter_mut().find(|open| open.id == id);
-                    let open = open.expect("it is known, or was joined just now");
-                    open.came.push((step, data));
-                    self.meet(system, own, id, cx)?;
-                }
+                let n_columns = system.sent_columns(step) as u32;
+                let opened = Matrix::opened(&*system.params.codec, (n_rows, n_columns), &packed);
+                let opened = opened.map_err(|why| StrategyError(format!("device {}: a match: {why}", from.0)))?;
+                self.hear(system, own, (id, from), (step, opened.data), cx)?;
             }
             ClientEvent::Done(Done::Held { id, held }) => self.advance(system, own, id, held, cx)?,
             ClientEvent::Timer(NEXT) => {
@@ -106,7 +107,7 @@ impl Client {
 
     /// Sends a message to a device that was away again, unless its match is over by now; gives the match up if that was the last time.
     fn repeat(&mut self, to: ClientId, message: Peer, retries: u32, cx: Cx<'_, '_>) {
-        let (Peer::Exchange(id, ..) | Peer::Invite(id)) = message;
+        let (Peer::Exchange(id, ..) | Peer::PackedExchange(id, ..) | Peer::Invite(id)) = message;
         let Some(at) = self.open.iter().position(|open| open.id == id) else {
             return;
         };
@@ -115,6 +116,25 @@ impl Client {
         };
         cx.count(counter::REPEATED, 1);
         cx.send_peer_noted(to, message, left);
+    }
+
+    /// A message of a match has come, of its number and with these numbers. The first of a match invites to it.
+    fn hear(
+        &mut self,
+        system: &Ppgm,
+        own: Own<'_>,
+        (id, from): (MatchId, ClientId),
+        (step, data): (u32, Vec<f32>),
+        cx: Cx<'_, '_>,
+    ) -> Result<(), StrategyError> {
+        let known = self.open.iter().any(|open| open.id == id);
+        if known || (step == 0 && id.initiator == from.0 && self.join(system, own, id, from, cx)) {
+            let open = self.open.iter_mut().find(|open| open.id == id);
+            let open = open.expect("it is known, or was joined just now");
+            open.came.push((step, data));
+            self.meet(system, own, id, cx)?;
+        }
+        Ok(())
     }
 
     /// The score of a match has come.
@@ -220,12 +240,19 @@ impl Client {
             // The match stays open until its score comes, but there is nothing left to compute.
             open.held = Some(Held::default());
             open.busy = true;
-            cx.send(Up::Result(id, result.data));
+            let packed = result.packed(&*system.params.codec, &mut cx.rng(PACKING));
+            cx.send(match packed {
+                Some((n_rows, packed)) => Up::PackedResult(id, n_rows, packed),
+                None => Up::Result(id, result.data),
+            });
             return Ok(());
         }
         if let Some(sent) = &held.sent {
-            let rows = cx.unprotected(mechanism::EXCHANGE, sent.data.clone());
-            let exchange = Peer::Exchange(id, open.step, rows);
+            let rows = cx.unprotected(mechanism::EXCHANGE, sent.clone());
+            let exchange = match rows.packed(&*system.params.codec, &mut cx.rng(PACKING)) {
+                Some((n_rows, packed)) => Peer::PackedExchange(id, open.step, n_rows, packed),
+                None => Peer::Exchange(id, open.step, rows.data),
+            };
             cx.send_peer_noted(open.other, exchange, system.params.deployment.retries);
         }
         open.held = Some(held);
@@ -244,10 +271,7 @@ impl Client {
             return Ok(());
         };
         let (_, data) = open.came.swap_remove(at);
-        let n_columns = system
-            .matcher
-            .sent_shape(open.step, 0)
-            .map_or(0, |(_, columns)| columns);
+        let n_columns = system.sent_columns(open.step);
         if n_columns == 0 || data.is_empty() || !data.len().is_multiple_of(n_columns) {
             return Err(StrategyError(format!(
                 "a device sent {} numbers, which are no rows of {n_columns}",

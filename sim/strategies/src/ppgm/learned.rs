@@ -70,6 +70,7 @@ impl Ppgm {
             matcher: self.matcher.as_ref(),
             parameters,
             noise: self.noise,
+            codec: &*self.params.codec,
             padding: (self.params.form.padding, self.params.training.batch_pairs as usize),
             streams,
             purpose: SCORED,

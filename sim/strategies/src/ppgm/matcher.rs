@@ -23,6 +23,8 @@ pub use egsc::{Egsc, Role};
 pub use encoder::Input;
 
 use super::options::{Form, Model, Size};
+use crate::packed::{Packed, first_not_finite};
+use folkmoot_codecs::{Codec, Damaged};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::{Layout, Tape, Var};
 use serde::{Deserialize, Serialize};
@@ -183,6 +185,27 @@ impl Matrix {
             }
         }
         sums.into_iter().map(|sum| (sum / rows.max(1) as f64) as f32).collect()
+    }
+
+    /// Its rows, how many, as a codec packs them. None by a codec that leaves numbers as they are, and of numbers that are not finite.
+    pub fn packed(&self, codec: &dyn Codec, rng: &mut SimRng) -> Option<(u32, Packed)> {
+        if codec.is_plain() || first_not_finite(&self.data).is_some() {
+            return None;
+        }
+        let (rows, columns) = self.shape();
+        let mut bytes = Vec::new();
+        codec.encode(&self.data, &[[rows, columns]], rng, &mut bytes);
+        Some((rows as u32, Packed(bytes.into())))
+    }
+
+    /// The numbers of so many rows and columns, as far as the codec has kept them.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not those of an encoding.
+    pub fn opened(codec: &dyn Codec, (n_rows, n_columns): (u32, u32), packed: &Packed) -> Result<Matrix, Damaged> {
+        let data = codec.decode(&packed.0, &[[n_rows as usize, n_columns as usize]])?;
+        Ok(Matrix { n_columns, data })
     }
 
     fn of(tape: &Tape<'_>, var: Var) -> Matrix {

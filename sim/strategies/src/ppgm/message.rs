@@ -1,5 +1,6 @@
 //! PPGM's messages and their layouts. Matrices are row-major and without a shape, which the model says.
 
+use crate::packed::Packed;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ messages! {
     pub enum Up {
         /// A device's representation.
         3, "match", "result" => Result(id: MatchId, representation: Vec<f32>),
+        /// The same as a codec has packed it, and how many rows it has.
+        6, "match", "packed_result" => PackedResult(id: MatchId, n_rows: u32, representation: Packed),
     }
 }
 
@@ -30,6 +33,8 @@ messages! {
         1, "match", "invite" => Invite(id: MatchId),
         /// What one sends the other, after the exchange's number from 0. The first of a match invites to it.
         2, "match", "exchange" => Exchange(id: MatchId, step: u32, rows: Vec<f32>),
+        /// The same as a codec has packed it, and how many rows it has.
+        5, "match", "packed_exchange" => PackedExchange(id: MatchId, step: u32, n_rows: u32, rows: Packed),
     }
 }
 
@@ -76,6 +81,8 @@ mod tests {
         assert_eq!(Peer::Invite(id).encoded_len(), 8);
         assert_eq!(Up::Result(id, vec![0.0; 100]).encoded_len(), 400 + 8);
         assert_eq!(Down::Score(id, 0.5).encoded_len(), 4 + 8);
+        let packed = Packed(vec![0; 1600].into());
+        assert_eq!(Peer::PackedExchange(id, 0, 8, packed).encoded_len(), 1600 + 16);
     }
 
     proptest! {

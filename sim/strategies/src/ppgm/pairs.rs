@@ -2,6 +2,7 @@
 
 use super::matcher::{Exchanged, Held, Input, Matcher, Matrix, Stages};
 use super::options::Padding;
+use folkmoot_codecs::Codec;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
@@ -26,11 +27,13 @@ pub struct Deployed<'a> {
     pub parameters: &'a [f32],
     /// Noise on what is sent to the service.
     pub noise: Option<Noise>,
+    /// How what is sent is packed.
+    pub codec: &'a dyn Codec,
     /// Whether graphs are padded to the largest of their batch, and how many pairs a batch has.
     pub padding: (Padding, usize),
-    /// Where the noise comes from.
+    /// Where noise and random rounding come from.
     pub streams: Streams,
-    /// Which noise.
+    /// Which of them.
     pub purpose: Purpose,
 }
 
@@ -111,20 +114,22 @@ impl<'a> Deployed<'a> {
         pairs: &[Pair],
         read: &impl Fn(&Pair, Observed<'_>) -> R,
     ) -> Vec<R> {
-        let places = |pair: &Pair| [pair.first, pair.second].map(|id| begun.places[&id]);
-        let mut exchanged: Vec<Exchanged> = Stages::with(self.matcher, self.parameters, |stages| {
-            let exchange = |pair: &Pair| {
-                let at = places(pair);
-                stages.exchange(at.map(|at| begun.inputs[at]), at.map(|at| &begun.held[at]))
-            };
-            pairs.iter().map(exchange).collect()
-        });
+        let mut exchanged = match self.codec.is_plain() {
+            true => Stages::with(self.matcher, self.parameters, |stages| {
+                let exchange = |pair: &Pair| {
+                    let at = begun.places(pair);
+                    stages.exchange(at.map(|at| begun.inputs[at]), at.map(|at| &begun.held[at]))
+                };
+                pairs.iter().map(exchange).collect()
+            }),
+            false => self.exchange_packed(begun, first, pairs),
+        };
         let noise = ResultNoise(self.noise);
         for (i, exchanged) in exchanged.iter_mut().enumerate() {
             for (side, result) in exchanged.results.iter_mut().enumerate() {
-                let counter = 2 * (first + i) as u64 + side as u64;
-                let mut rng = self.streams.counted(self.purpose, Party::Server, Round(0), counter);
-                noise.disturb(result, &mut rng);
+                let at = 2 * (first + i) + side;
+                noise.disturb(result, &mut self.rng(Round(0), at));
+                self.send(result, self.matcher.n_exchanges(), at);
             }
         }
         let scores: Vec<f32> = Stages::with(self.matcher, self.parameters, |stages| {
@@ -136,12 +141,62 @@ impl<'a> Deployed<'a> {
         let seen = |((pair, exchanged), score): ((&Pair, &Exchanged), f32)| {
             let sent = match &exchanged.sent {
                 Some(all) => all.each_ref().map(Vec::as_slice),
-                None => places(pair).map(|at| begun.held[at].sent.as_slice()),
+                None => begun.places(pair).map(|at| begun.held[at].sent.as_slice()),
             };
             let results = &exchanged.results;
             read(pair, Observed { sent, results, score })
         };
         pairs.iter().zip(&exchanged).zip(scores).map(seen).collect()
+    }
+
+    /// What devices send that pack their messages, exchange by exchange: each reads what the other's has kept.
+    fn exchange_packed(&self, begun: &Begun<'_>, first: usize, pairs: &[Pair]) -> Vec<Exchanged> {
+        let start = |pair: &Pair| begun.places(pair).map(|at| begun.held[at].clone());
+        let mut held: Vec<[Held; 2]> = pairs.iter().map(start).collect();
+        let mut sent: Vec<[Vec<Matrix>; 2]> = vec![Default::default(); pairs.len()];
+        for step in 0..self.matcher.n_exchanges() {
+            for (i, (held, sent)) in held.iter().zip(&mut sent).enumerate() {
+                for (side, (held, sent)) in held.iter().zip(sent).enumerate() {
+                    let mut message = held.sent.clone().expect("a model that exchanges sends something");
+                    self.send(&mut message, step, 2 * (first + i) + side);
+                    sent.push(message);
+                }
+            }
+            held = Stages::with(self.matcher, self.parameters, |stages| {
+                let mut met = Vec::with_capacity(pairs.len());
+                for ((pair, held), sent) in pairs.iter().zip(&held).zip(&sent) {
+                    let at = begun.places(pair);
+                    met.push([0, 1].map(|side| {
+                        let theirs = sent[side ^ 1].last().expect("it was sent just now");
+                        stages.meet(step, begun.inputs[at[side]], &held[side], theirs)
+                    }));
+                }
+                met
+            });
+        }
+        let exchanged = |(held, sent): ([Held; 2], [Vec<Matrix>; 2])| Exchanged {
+            sent: Some(sent),
+            results: held.map(|held| held.state),
+        };
+        held.into_iter().zip(sent).map(exchanged).collect()
+    }
+
+    /// Leaves of a message what the codec keeps of it. `step` is the message's number, `at` its place among all.
+    fn send(&self, message: &mut Matrix, step: u32, at: usize) {
+        if let Some((n_rows, packed)) = message.packed(self.codec, &mut self.rng(Round(1 + step), at)) {
+            let opened = Matrix::opened(self.codec, (n_rows, message.n_columns), &packed);
+            *message = opened.expect("what was encoded can be read");
+        }
+    }
+
+    fn rng(&self, round: Round, at: usize) -> SimRng {
+        self.streams.counted(self.purpose, Party::Server, round, at as u64)
+    }
+}
+
+impl Begun<'_> {
+    fn places(&self, pair: &Pair) -> [usize; 2] {
+        [pair.first, pair.second].map(|id| self.places[&id])
     }
 }
 

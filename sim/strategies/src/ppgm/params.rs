@@ -2,7 +2,8 @@
 
 use super::attack::{Attack, Thorough};
 use super::options::{Distillation, Form, Model, Size, Task, Variant};
-use folkmoot_parts::{Rules, part};
+use folkmoot_codecs::Codec;
+use folkmoot_parts::{Chosen, Rules, part};
 
 /// The parameters of [`super::Ppgm`]. Defaults are the paper's.
 #[part(
@@ -16,6 +17,9 @@ pub struct Params {
     pub variant: Variant,
     /// What is learned and sent.
     pub model: Model,
+    /// How what leaves a device in a match is packed, once it is trained: g or what the model sends there, and what goes to the service. It
+    /// must send every number. Whoever overhears a match reads what came.
+    pub codec: Chosen<dyn Codec>,
     /// What its scores are to say.
     pub task: Task,
     /// Its sizes.
@@ -40,6 +44,10 @@ impl Params {
         let is_taught = self.model.distillation() != Distillation::None;
         let rule = "needs model: EgscStudent() with a distillation, which makes what the head reads; leave it out or change model";
         rules.require(is_taught || !self.form.egsc.rec_head, "form.egsc.rec_head", rule);
+        if !rules.is_broken("codec") {
+            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: a match is played once, and what is left out of it never comes";
+            rules.require(self.codec.suits_models(), "codec", rule);
+        }
     }
 }
 

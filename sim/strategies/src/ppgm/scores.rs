@@ -144,8 +144,9 @@ fn deployment(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         sheet.number("score_latency_median_s", at(0.5));
         sheet.number("score_latency_p99_s", at(0.99));
     }
-    // Noise is drawn anew for every message.
-    if let (Some(model), None, false) = (end.server.installed(), &view.ppgm.noise, end.setup.dry_run) {
+    // Noise, and where a codec rounds at random, are drawn anew for every message.
+    let is_drawn = view.ppgm.noise.is_some() || view.ppgm.params.codec.is_random();
+    if let (Some(model), false, false) = (end.server.installed(), is_drawn, end.setup.dry_run) {
         sheet.number("scores_unlike_in_memory", unlike(view, end, model) as f64);
     }
 }

@@ -78,6 +78,15 @@ impl Server {
                 from,
                 message: Up::Result(id, data),
             } => self.receive(system, from.0, id, data, cx)?,
+            ServerEvent::Message {
+                from,
+                message: Up::PackedResult(id, n_rows, packed),
+            } => {
+                let n_columns = system.matcher.result_shape(0).1 as u32;
+                let opened = Matrix::opened(&*system.params.codec, (n_rows, n_columns), &packed);
+                let opened = opened.map_err(|why| StrategyError(format!("client {}: a result: {why}", from.0)))?;
+                self.receive(system, from.0, id, opened.data, cx)?;
+            }
             ServerEvent::Done(Done::Scored { scored }) => {
                 self.scored.push(scored);
                 for receiver in [scored.id.initiator, scored.invited] {
