@@ -18,6 +18,16 @@ pub struct Batch {
     /// The features that are not 0, and the sums.
     nonzeros: Option<Csr>,
     scarce_sums: Option<Csr>,
+    /// Of which graph's nodes these are, if not of all.
+    of: Option<Nodes>,
+}
+
+/// Some nodes of a graph.
+#[derive(Clone, Debug, PartialEq)]
+struct Nodes {
+    /// Ascending.
+    nodes: Vec<u32>,
+    n_all: usize,
 }
 
 impl Batch {
@@ -31,6 +41,7 @@ impl Batch {
             sums: None,
             nonzeros: None,
             scarce_sums: None,
+            of: None,
         }
     }
 
@@ -52,6 +63,7 @@ impl Batch {
             features: Vec::new(),
             n_features,
             sums: Some(sums),
+            of: None,
         }
     }
 
@@ -60,7 +72,72 @@ impl Batch {
         self.csr.clear();
         self.bounds.truncate(1);
         self.features.clear();
-        (self.sums, self.nonzeros, self.scarce_sums) = (None, None, None);
+        (self.sums, self.nonzeros, self.scarce_sums, self.of) = (None, None, None, None);
+    }
+
+    /// Makes this the part of one graph from which the rows of the nodes `wanted` follow after so many propagations: the nodes within that
+    /// many hops, and the arcs into all but the outermost, whose own rows mean nothing behind the first. With what the whole keeps of them. False,
+    /// and nothing of use, where that is more than half of the nodes.
+    ///
+    /// # Panics
+    /// If there is no such node, or more than one graph.
+    pub fn refill_near(&mut self, whole: &Batch, wanted: impl IntoIterator<Item = u32>, n_hops: usize) -> bool {
+        assert_eq!(whole.n_graphs(), 1, "nodes are those of one graph");
+        let n_all = whole.csr.n_rows();
+        self.clear();
+        let mut hops = vec![u32::MAX; n_all];
+        let mut nodes = Vec::new();
+        for node in wanted {
+            if std::mem::replace(&mut hops[node as usize], 0) != 0 {
+                nodes.push(node);
+            }
+        }
+        let mut done = 0;
+        for hop in 1..=n_hops as u32 {
+            let last = done..nodes.len();
+            done = nodes.len();
+            for at in last {
+                for near in &whole.csr.columns()[whole.csr.range(nodes[at] as usize)] {
+                    if hops[*near as usize] == u32::MAX {
+                        hops[*near as usize] = hop;
+                        nodes.push(*near);
+                    }
+                }
+            }
+            if 2 * nodes.len() > n_all {
+                return false;
+            }
+        }
+        nodes.sort_unstable();
+        let mut place = vec![0; n_all];
+        (0..).zip(&nodes).for_each(|(at, node)| place[*node as usize] = at);
+        let is_inner = |node: u32| hops[node as usize] < n_hops as u32;
+        self.csr.select(&whole.csr, &nodes, &place, is_inner);
+        self.bounds.push(nodes.len() as u32);
+        self.n_features = whole.n_features;
+        let width = whole.n_features;
+        let rows_of = |rows: &[f32], to: &mut Vec<f32>| {
+            for node in &nodes {
+                to.extend_from_slice(&rows[*node as usize * width..][..width]);
+            }
+        };
+        if !whole.features.is_empty() {
+            rows_of(&whole.features, &mut self.features);
+        }
+        self.sums = whole.sums.as_ref().map(|sums| {
+            let mut own = Vec::with_capacity(nodes.len() * width);
+            rows_of(sums, &mut own);
+            own
+        });
+        self.nonzeros = whole.nonzeros.as_ref().map(|all| all.rows(&nodes));
+        self.scarce_sums = whole.scarce_sums.as_ref().map(|all| all.rows(&nodes));
+        self.of = Some(Nodes { nodes, n_all });
+        true
+    }
+
+    /// Which nodes of how many these are, where they are some of a graph.
+    pub fn nodes_of_whole(&self) -> Option<(&[u32], usize)> {
+        self.of.as_ref().map(|of| (&of.nodes[..], of.n_all))
     }
 
     /// Appends a graph; `features` has shape `(n_nodes, n_features)`.
@@ -77,7 +154,7 @@ impl Batch {
         self.csr.append(csr);
         self.bounds.push(self.csr.n_rows() as u32);
         self.features.extend_from_slice(features);
-        (self.sums, self.nonzeros, self.scarce_sums) = (None, None, None);
+        (self.sums, self.nonzeros, self.scarce_sums, self.of) = (None, None, None, None);
     }
 
     /// Looks for the features that are not 0 once and keeps them until the batch changes, if they are wide and such are few, as in bags of words: a layer that
@@ -116,6 +193,11 @@ impl Batch {
         })
     }
 
+    /// Whether it has kept these.
+    pub fn keeps_sums(&self) -> bool {
+        self.sums.is_some()
+    }
+
     /// The columns of its features, or of its sums where it has these alone, with a number that is not 0, ascending; `None` where it keeps
     /// no such numbers because they are not few.
     pub fn used_columns(&self) -> Option<Vec<u32>> {
@@ -149,6 +231,7 @@ impl Batch {
             features,
             n_features,
             sums,
+            of: self.of.clone(),
         }
     }
 

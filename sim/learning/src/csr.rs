@@ -200,6 +200,35 @@ impl Csr {
         self.n_columns += part.n_columns;
     }
 
+    /// These rows, in this order, with the columns as they are.
+    pub(crate) fn rows(&self, rows: &[u32]) -> Csr {
+        let mut few = Csr::block_diagonal([]);
+        few.n_columns = self.n_columns;
+        for row in rows {
+            let range = self.range(*row as usize);
+            few.columns.extend(&self.columns[range.clone()]);
+            few.weights.extend(&self.weights[range]);
+            few.offsets.push(few.columns.len() as u32);
+        }
+        few
+    }
+
+    /// Makes this the square matrix of the nodes `nodes` of a `whole` one, ascending: the rows of those that are `inner`, all of whose columns are
+    /// among them at `place`, and empty rows for the others.
+    pub(crate) fn select(&mut self, whole: &Csr, nodes: &[u32], place: &[u32], inner: impl Fn(u32) -> bool) {
+        self.clear();
+        self.n_columns = nodes.len() as u32;
+        for node in nodes {
+            if inner(*node) {
+                let range = whole.range(*node as usize);
+                let columns = whole.columns[range.clone()].iter();
+                self.columns.extend(columns.map(|column| place[*column as usize]));
+                self.weights.extend(&whole.weights[range]);
+            }
+            self.offsets.push(self.columns.len() as u32);
+        }
+    }
+
     /// Forgets all rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.n_columns = 0;

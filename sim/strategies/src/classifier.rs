@@ -9,7 +9,8 @@
 //! - **A graph without nodes** is read out as 0, so its class follows from the biases of the head.
 //! - **One class only** in a validation or test part: there is no area under the curve, and its score is left out.
 //!
-//! Training allocates nothing from the second step on: each thread keeps a tape and a batch, and no result depends on them.
+//! Training allocates nothing from the second step on, but for what a small batch of nodes reads of its graph: each thread keeps a tape and a batch, and no
+//! result depends on them.
 
 mod conv;
 mod data;
@@ -20,6 +21,8 @@ mod hidden;
 mod hidden_tests;
 mod last;
 mod narrow;
+#[cfg(test)]
+mod near_tests;
 mod network;
 mod nodes;
 mod rows;

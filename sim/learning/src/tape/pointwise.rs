@@ -153,16 +153,33 @@ impl Tape<'_> {
             return x;
         }
         let (rows, columns) = self.shape(x);
-        let (threshold, kept) = ((f64::from(drop_prob) * 4_294_967_296.0) as u64, 1.0 / (1.0 - drop_prob));
+        let mask = self.constant_with(rows, columns, |mask| fill_mask(mask, drop_prob, rng));
+        self.multiply(x, mask)
+    }
+
+    /// [`dropout`](Self::dropout) of the rows `of` an `x` of `n_all` rows, ascending, where it is these rows alone: their bits, and the stream
+    /// after it, are those of the whole.
+    ///
+    /// # Panics
+    /// If the probability is not in `0..1`, or `of` has another length than `x`.
+    pub fn dropout_of(&mut self, x: Var, (of, n_all): (&[u32], usize), drop_prob: f32, rng: &mut SimRng) -> Var {
+        assert!(
+            (0.0..1.0).contains(&drop_prob),
+            "drop_prob must lie in 0..1, got {drop_prob}"
+        );
+        if drop_prob == 0.0 {
+            return x;
+        }
+        let (rows, columns) = self.shape(x);
+        assert_eq!(rows, of.len(), "each row stands for one of the whole");
         let mask = self.constant_with(rows, columns, |mask| {
-            let mut words = [0; 256];
-            for values in mask.chunks_mut(words.len()) {
-                let words = &mut words[..values.len()];
-                rng.fill_words(words);
-                for (value, word) in values.iter_mut().zip(words) {
-                    *value = if u64::from(*word) < threshold { 0.0 } else { kept };
-                }
+            let mut at = 0;
+            for (mask, row) in mask.chunks_exact_mut(columns.max(1)).zip(of) {
+                rng.skip_words((*row as usize - at) * columns);
+                fill_mask(mask, drop_prob, rng);
+                at = *row as usize + 1;
             }
+            rng.skip_words((n_all - at) * columns);
         });
         self.multiply(x, mask)
     }
@@ -174,6 +191,19 @@ impl Tape<'_> {
         let to = self.open(var);
         elementwise::apply(function, to.operand(x), to.y);
         var
+    }
+}
+
+/// Draws a word for each number of a mask: 0 for what is dropped, else what the rest is multiplied by.
+fn fill_mask(mask: &mut [f32], drop_prob: f32, rng: &mut SimRng) {
+    let (threshold, kept) = ((f64::from(drop_prob) * 4_294_967_296.0) as u64, 1.0 / (1.0 - drop_prob));
+    let mut words = [0; 256];
+    for values in mask.chunks_mut(words.len()) {
+        let words = &mut words[..values.len()];
+        rng.fill_words(words);
+        for (value, word) in values.iter_mut().zip(words) {
+            *value = if u64::from(*word) < threshold { 0.0 } else { kept };
+        }
     }
 }
 

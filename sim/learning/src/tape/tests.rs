@@ -401,6 +401,24 @@ fn dropout_keeps_the_mean() {
     assert_eq!(tape.dropout(x, 0.0, &mut rng), x);
 }
 
+#[test]
+fn dropout_of_some_rows_is_that_of_all() {
+    let mut tape = Tape::new();
+    let all = tape.constant_with(50, 7, |values| values.fill(1.0));
+    let of = [0, 1, 17, 48];
+    let some = tape.constant_with(of.len(), 7, |values| values.fill(1.0));
+    let mut streams = [9, 9].map(SimRng::seed_from_u64);
+    let whole = tape.dropout(all, 0.5, &mut streams[0]);
+    let few = tape.dropout_of(some, (&of, 50), 0.5, &mut streams[1]);
+    let rows = of.iter().flat_map(|row| &tape.value(whole)[*row as usize * 7..][..7]);
+    assert!(rows.eq(tape.value(few)));
+    assert_eq!(
+        streams[0].next_u64(),
+        streams[1].next_u64(),
+        "and the stream goes on alike"
+    );
+}
+
 /// Rows that are nearly zero would otherwise have a length that is divided by and a gradient without bound.
 #[test]
 fn a_reciprocal_root_ends_at_its_least() {

@@ -65,6 +65,19 @@ impl Conv {
         (0..n_convs).map(&mut conv).collect()
     }
 
+    /// Over how many hops a node's row is made, where it follows from those of the nodes within them alone.
+    pub(crate) fn n_hops(&self) -> Option<usize> {
+        match self {
+            Conv::Gcn(_) | Conv::GraphConv(_) | Conv::Sage(_) | Conv::Gat(_) => Some(1),
+            // A batch normalisation looks at all.
+            Conv::Gin(gin) => gin.norm.is_none().then_some(1),
+            Conv::Tag(tag) => Some(tag.weights.len() - 1),
+            Conv::Linear(_) => Some(0),
+            Conv::LightGcn(_, n_layers) => Some(*n_layers),
+            Conv::Structured(_) => None,
+        }
+    }
+
     /// The matrices that multiply what nodes bring, a row for each number; `None` for a layer that looks at these numbers otherwise.
     pub(crate) fn input_weights(&self) -> Option<Vec<Parameter>> {
         Some(match self {

@@ -126,6 +126,13 @@ impl Network {
         self.begins_with_sums
     }
 
+    /// How many propagations lie between what nodes bring, or the sums that a batch keeps, and the logits; `None` where these look at all nodes.
+    pub(super) fn n_hops(&self, batch: &Batch) -> Option<usize> {
+        let hops: Option<usize> = self.convs.iter().map(Conv::n_hops).sum();
+        let is_first_kept = self.begins_with_sums && batch.keeps_sums();
+        hops.map(|hops| hops - usize::from(is_first_kept))
+    }
+
     /// The matrices of which a training on inputs without some columns needs no rows of these; `None` where there is more to an input than
     /// its product with them.
     pub(super) fn input_weights(&self) -> Option<Vec<Parameter>> {
@@ -178,9 +185,9 @@ impl Network {
         match self.readout {
             Some(readout) => {
                 let graphs = readout.forward(tape, nodes, Some(batch.bounds()));
-                self.classify(tape, graphs, rng)
+                self.classify(tape, graphs, batch, rng)
             }
-            None => self.classify(tape, nodes, rng),
+            None => self.classify(tape, nodes, batch, rng),
         }
     }
 
@@ -192,7 +199,7 @@ impl Network {
     /// As [`logits`](Self::logits).
     pub fn node_logits<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
         let nodes = self.encode(tape, batch, None);
-        self.classify(tape, nodes, None).1
+        self.classify(tape, nodes, batch, None).1
     }
 
     /// The rows of the last graph layer, of shape `(n_nodes, hidden)`, or `(n_nodes, n_classes)` without a head.
@@ -219,7 +226,7 @@ impl Network {
         let relu = |i: usize| i + 1 < self.convs.len() || !self.head.is_empty();
         let mut h = self.first(tape, batch, mode, relu(0));
         for (i, conv) in self.convs[..n].iter().enumerate().skip(1) {
-            h = self.drop(tape, h, rng.as_deref_mut());
+            h = self.drop(tape, h, batch, rng.as_deref_mut());
             h = conv.forward(tape, batch.adjacency(), (h, mode), relu(i));
         }
         h
@@ -251,11 +258,11 @@ impl Network {
     }
 
     /// What the last linear layer reads, and the logits.
-    fn classify(&self, tape: &mut Tape<'_>, mut h: Var, mut rng: Option<&mut SimRng>) -> (Var, Var) {
+    fn classify(&self, tape: &mut Tape<'_>, mut h: Var, batch: &Batch, mut rng: Option<&mut SimRng>) -> (Var, Var) {
         let mut rows = h;
         for (i, linear) in self.head.iter().enumerate() {
             rows = h;
-            h = self.drop(tape, h, rng.as_deref_mut());
+            h = self.drop(tape, h, batch, rng.as_deref_mut());
             h = match i + 1 < self.head.len() {
                 true => linear.forward_relu(tape, h),
                 false => linear.forward(tape, h),
@@ -264,10 +271,11 @@ impl Network {
         (rows, h)
     }
 
-    fn drop(&self, tape: &mut Tape<'_>, h: Var, rng: Option<&mut SimRng>) -> Var {
-        match rng {
-            Some(rng) => tape.dropout(h, self.dropout, rng),
-            None => h,
+    fn drop(&self, tape: &mut Tape<'_>, h: Var, batch: &Batch, rng: Option<&mut SimRng>) -> Var {
+        match (rng, batch.nodes_of_whole()) {
+            (Some(rng), None) => tape.dropout(h, self.dropout, rng),
+            (Some(rng), Some(nodes)) => tape.dropout_of(h, nodes, self.dropout, rng),
+            (None, _) => h,
         }
     }
 }

@@ -13,6 +13,8 @@ struct Scratch {
     moments: Moments,
     order: Vec<u32>,
     batch: Batch,
+    /// The nodes that a small batch of nodes reads.
+    near: Batch,
     n_features: usize,
     labels: Vec<u32>,
     mask: Vec<bool>,
@@ -24,6 +26,7 @@ impl Scratch {
             moments: Moments::new(),
             order: Vec::new(),
             batch: Batch::new(n_features),
+            near: Batch::new(n_features),
             n_features,
             labels: Vec::new(),
             mask: Vec::new(),
@@ -232,6 +235,7 @@ impl Classifier {
             moments,
             order,
             batch,
+            near,
             labels,
             mask,
             ..
@@ -259,19 +263,38 @@ impl Classifier {
                     }
                 }
                 Kind::Nodes {
-                    batch, labels, train, ..
+                    batch,
+                    labels: all,
+                    train,
+                    ..
                 } => {
+                    let whole = nodes.unwrap_or(batch);
+                    let n_hops = self.network.n_hops(whole);
+                    let wanted = || items.iter().map(|item| train[*item as usize]);
+                    let is_near = n_hops.is_some_and(|n_hops| near.refill_near(whole, wanted(), n_hops));
+                    let some = near.nodes_of_whole().filter(|_| is_near).map(|(nodes, _)| nodes);
                     mask.clear();
-                    mask.resize(labels.len(), false);
-                    items
-                        .iter()
-                        .for_each(|item| mask[train[*item as usize] as usize] = true);
-                    let whole = View {
-                        batch,
-                        labels,
-                        mask: Some(mask),
-                    };
-                    whole.of(nodes)
+                    mask.resize(all.len(), false);
+                    wanted().for_each(|node| mask[node as usize] = true);
+                    match some {
+                        None => View {
+                            batch: whole,
+                            labels: all,
+                            mask: Some(mask),
+                        },
+                        Some(nodes) => {
+                            labels.clear();
+                            labels.extend(nodes.iter().map(|node| all[*node as usize]));
+                            // Ascending, so that each stands at or behind its new place.
+                            (0..).zip(nodes).for_each(|(at, node)| mask[at] = mask[*node as usize]);
+                            mask.truncate(nodes.len());
+                            View {
+                                batch: near,
+                                labels,
+                                mask: Some(mask),
+                            }
+                        }
+                    }
                 }
             };
             self.step(view, way, &mut own, moments, rng);
