@@ -3,7 +3,8 @@
 //! ```text
 //! sweep.json       name, axes, seeds, headline metrics, what makes the points, whether every point is finished
 //! scenario.ron     the card with its sweep
-//! points.csv       point, a column per axis, seed, then every summary number by name; a row a point
+//! points.csv       point, a column per axis, seed, then every summary number by name; a row a point. Of one graph in pieces also `cut_edges`, from
+//!                  the run's manifest
 //! points/NNNN-<axes>/     run directories
 //! figures/         means and 95 % intervals over seeds
 //! ```
@@ -29,7 +30,7 @@ pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;
 use crate::run_dir::{MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest};
-use crate::term::Meaning;
+use crate::term::{Meaning, Term};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -42,6 +43,14 @@ pub const SWEEP: &str = "sweep.json";
 pub const POINTS: &str = "points.csv";
 /// The number of a summary that says how much there is to warn of, if there is anything.
 pub const WARNINGS: &str = "warnings";
+/// What a sweep says of the pieces of one graph, besides the numbers of its runs' summaries.
+pub const CUT_EDGES: Term = Term::new(
+    "cut_edges",
+    "Cut edges",
+    Unit::Count,
+    "Edges between nodes of two clients.",
+    "",
+);
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
 
@@ -215,9 +224,15 @@ fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
 fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>, ReadError> {
     let mut rows = Vec::new();
     for point in manifest.points() {
-        if let Some((run, summary)) = read_finished(&manifest.point_path(dir, &point))? {
+        if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
+            if let Some(n) = run.division.and_then(|division| division.cut_of_pieces()) {
+                let name = CUT_EDGES.name.into_owned();
+                manifest.units.entry(name.clone()).or_insert(CUT_EDGES.unit);
+                manifest.terms.entry(name.clone()).or_insert_with(|| CUT_EDGES.meaning());
+                summary.entry(name).or_insert(n as f64);
+            }
             rows.push(PointRow {
                 point: point.point,
                 values: point.values,

@@ -1,6 +1,6 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
-use folkmoot_metrics::sweep_dir::WARNINGS;
+use folkmoot_metrics::sweep_dir::{CUT_EDGES, WARNINGS};
 use folkmoot_metrics::term::{base, find, meanings};
 use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
 use folkmoot_strategies::settings::{Finished, Runs};
@@ -140,6 +140,7 @@ pub const TERMS: &[Term] = &[
         "Stopped early",
         "Whether the card's `stop` has ended the run before its last round, 1 if it has.",
     ),
+    CUT_EDGES,
     count(
         WARNINGS,
         "Warnings",

@@ -87,6 +87,13 @@ pub struct Division {
     pub spare_items: u64,
 }
 
+impl Division {
+    /// The edges that are cut where nodes of one graph are shared out in pieces. Where each client has a node of its own, all are.
+    pub fn cut_of_pieces(&self) -> Option<u64> {
+        (self.of == "nodes" && self.clients < self.items).then_some(self.cut_edges)
+    }
+}
+
 fn is_none(n: &u64) -> bool {
     *n == 0
 }
