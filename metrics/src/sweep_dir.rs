@@ -230,7 +230,10 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             if let Some(n) = run.division.and_then(|division| division.cut_of_pieces()) {
                 let name = CUT_EDGES.name.into_owned();
                 manifest.units.entry(name.clone()).or_insert(CUT_EDGES.unit);
-                manifest.terms.entry(name.clone()).or_insert_with(|| CUT_EDGES.meaning());
+                manifest
+                    .terms
+                    .entry(name.clone())
+                    .or_insert_with(|| CUT_EDGES.meaning());
                 summary.entry(name).or_insert(n as f64);
             }
             rows.push(PointRow {
