@@ -109,12 +109,23 @@ impl Printed {
 pub struct Test {
     /// What is measured; nothing where reading decides.
     pub measure: Option<Measure>,
-    /// What it is compared with, and how.
-    pub against: Option<(Measure, Change)>,
+    /// What it is compared with.
+    pub against: Option<Against>,
     /// What measured numbers are multiplied by before they are compared.
     pub scale: f64,
     /// The rule.
     pub rule: Rule,
+}
+
+/// What a number is compared with, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Against {
+    /// The other number.
+    pub other: Measure,
+    /// How the two are compared.
+    pub change: Change,
+    /// Two numbers whose difference is taken off that of the first two; an interaction alone has them.
+    pub elsewhere: Option<[Measure; 2]>,
 }
 
 /// A number of a run.
@@ -146,6 +157,9 @@ pub enum Rule {
     Statistical,
     /// An order or a trend.
     Shape(Shape),
+    /// A difference of differences, the interaction of two things that vary: the difference from the other run is more or less than the
+    /// same difference elsewhere, or alike. All four numbers are of one seed; an order has no difference and cannot stand here.
+    Interaction(Shape),
     /// No seed's number is larger.
     AtMost(f64),
     /// No seed's number is smaller.
@@ -193,8 +207,10 @@ impl Test {
         let steps = self.steps();
         match (steps.is_empty(), &self.measure) {
             (true, Some(measure)) => {
-                let others = self.against.iter().map(|(other, _)| other.clone());
-                [measure.clone()].into_iter().chain(others).collect()
+                let against = self.against.iter();
+                let others =
+                    against.flat_map(|against| [&against.other].into_iter().chain(against.elsewhere.iter().flatten()));
+                [measure].into_iter().chain(others).cloned().collect()
             }
             _ => steps,
         }

@@ -3,6 +3,7 @@
 use super::Evidence;
 use crate::claims::{Change, Claim, Measure, Printed, Rule, Shape, Test};
 use folkmoot_metrics::Spread;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How far the printed number may lie from the measured mean, in standard errors.
@@ -118,16 +119,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
         };
         return Finding::new(Verdict::Open, why, None);
     }
-    let measured = match &test.against {
-        None => evidence
-            .of(measure)
-            .into_values()
-            .map(|value| value * test.scale)
-            .collect(),
-        Some((other, change)) => changes(evidence, measure, other, *change, test.scale),
-    };
+    let (measured, differences) = judged(test, measure, evidence);
     if measured.is_empty() {
-        return Finding::new(Verdict::Open, "the two runs share no seed", None);
+        return Finding::new(Verdict::Open, "no seed has all of its numbers", None);
     }
     if measured.iter().any(|value| value.is_nan()) {
         return Finding::new(Verdict::Open, "under some seed there is no such number (NaN)", None);
@@ -147,34 +141,75 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
             bound(measured.iter().all(|value| format!("{value:.decimals$}") == wanted))
         }
         (Rule::Statistical, Some(printed)) => statistical(&spread, &printed),
-        (Rule::Shape(Shape::More), _) => stepwise(&[measured], Some(spread)),
-        (Rule::Shape(Shape::Less), _) => {
-            let other_way: Vec<f64> = measured.iter().map(|value| -value).collect();
-            stepwise(&[other_way], Some(spread))
-        }
         (Rule::Shape(Shape::Order(_)), _) => {
             let steps = test.steps();
             let pairs = steps.windows(2);
             let falls = pairs.map(|pair| changes(evidence, &pair[0], &pair[1], Change::Points, test.scale));
-            stepwise(&falls.collect::<Vec<_>>(), None)
+            let falls: Vec<Vec<f64>> = falls.map(|fall| fall.into_values().collect()).collect();
+            stepwise(&falls, None)
         }
-        (Rule::Shape(Shape::Alike(most)), _) => alike(&spread, *most),
+        (Rule::Shape(shape), _) => sided(shape, &measured),
+        (Rule::Interaction(shape), _) => {
+            let finding = sided(shape, &measured);
+            let said = differences
+                .map(|[here, there]| format!("here {}, elsewhere {}", spread_text(&here), spread_text(&there)));
+            let why = said.into_iter().chain([finding.why]).filter(|text| !text.is_empty());
+            Finding {
+                why: why.collect::<Vec<_>>().join(": "),
+                ..finding
+            }
+        }
         (Rule::Exact | Rule::Statistical, None) | (Rule::Reading { .. } | Rule::Open(_), _) => {
             found(Verdict::Open, "there is no number to compare with".to_owned())
         }
     }
 }
 
-/// How two numbers differ under each seed that both have.
-fn changes(evidence: &Evidence, measure: &Measure, other: &Measure, change: Change, scale: f64) -> Vec<f64> {
+/// What the rule judges, a number a seed; of an interaction also the two differences, over the seeds that have all four numbers.
+fn judged(test: &Test, measure: &Measure, evidence: &Evidence) -> (Vec<f64>, Option<[Spread; 2]>) {
+    let Some(against) = &test.against else {
+        let own = evidence.of(measure).into_values();
+        return (own.map(|value| value * test.scale).collect(), None);
+    };
+    let of = |measure, other| changes(evidence, measure, other, against.change, test.scale);
+    let here = of(measure, &against.other);
+    let Some([measure, other]) = &against.elsewhere else {
+        return (here.into_values().collect(), None);
+    };
+    let there = of(measure, other);
+    let pairs = here
+        .into_iter()
+        .filter_map(|(seed, here)| Some((here, *there.get(&seed)?)));
+    let (here, there): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let interaction = here.iter().zip(&there).map(|(here, there)| here - there);
+    (
+        interaction.collect(),
+        Some([&here, &there].map(|side| Spread::of(side))),
+    )
+}
+
+/// How two numbers differ, by each seed that both have.
+fn changes(evidence: &Evidence, measure: &Measure, other: &Measure, change: Change, scale: f64) -> BTreeMap<u64, f64> {
     let others = evidence.of(other);
-    let pairs = evidence.of(measure).into_iter();
-    let pairs = pairs.filter_map(|(seed, value)| Some((value, *others.get(&seed)?)));
-    let change = |(value, other): (f64, f64)| match change {
+    let change = |value: f64, other: f64| match change {
         Change::Points => scale * (value - other),
         Change::Percent => 100.0 * (value / other - 1.0),
     };
-    pairs.map(change).collect()
+    let pairs = evidence.of(measure).into_iter();
+    pairs
+        .filter_map(|(seed, value)| Some((seed, change(value, *others.get(&seed)?))))
+        .collect()
+}
+
+/// On which side of zero differences lie; an order has none of its own.
+fn sided(shape: &Shape, measured: &[f64]) -> Finding {
+    let spread = Spread::of(measured);
+    match shape {
+        Shape::More => stepwise(&[measured.to_vec()], Some(spread)),
+        Shape::Less => stepwise(&[measured.iter().map(|value| -value).collect()], Some(spread)),
+        Shape::Alike(most) => alike(&spread, *most),
+        Shape::Order(_) => Finding::new(Verdict::Open, "there is no number to compare with", Some(spread)),
+    }
 }
 
 fn statistical(spread: &Spread, printed: &Printed) -> Finding {
