@@ -175,6 +175,79 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     assert!(table.lines().count() == 4 && table.contains("mine,all-hops"), "{table}");
 }
 
+/// How much more a predictor saves of long walks than of short ones, and that it were less; and one of a setting that nobody ran.
+const INTERACTIONS: &str = r#"(
+    system: "Mine",
+    paper: "A note",
+    grids: [(
+        id: "saving", claim: "A predictor saves {row} of long walks than of short ones.", at: "page 1",
+        card: "karate", set: ["sweep.seeds=[1, 2, 3]"], arm: { "strategy.predictor_prob": "0.0" },
+        metric: "peer_messages_per_walk", against: (arm: { "strategy.predictor_prob": "0.2" }),
+        rows: [
+            (name: "more", rule: Interaction(More)),
+            (name: "less", rule: Interaction(Less)),
+        ],
+        columns: [
+            (name: "l", elsewhere: (set: ["sweep.seeds=[1, 2, 3]", "strategy.walk_length=10"])),
+        ],
+        printed: [["+"], ["-"]],
+    )],
+)"#;
+
+#[test]
+fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
+    let temp = TempDir::new();
+    temp.write("mine.ron", INTERACTIONS);
+    let args = ["audit", "mine.ron", "--out", "made", "--record", "kept"];
+    let first = temp.run(&args);
+    // Two lengths, with a predictor and without, under three seeds each.
+    assert!(first.stderr.contains("12 runs to make"), "{first:#?}");
+    let text = first.done();
+    let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
+    assert!(
+        line("saving/more/l").contains("shape") && line("saving/less/l").contains("refuted"),
+        "{text}"
+    );
+    let said = line("saving/more/l");
+    assert!(said.contains("here 6.") && said.contains("elsewhere 1."), "{said}");
+    let table = std::fs::read_to_string(temp.join("made/audit.csv")).unwrap();
+    assert!(
+        table.contains(",3,shape,\"here 6.") && table.contains(",3,refuted,"),
+        "{table}"
+    );
+    let kept = std::fs::read_to_string(temp.join("kept/mine.csv")).unwrap();
+    assert_eq!(kept.lines().count(), 1 + 12, "{kept}");
+    let json = |args: &[&str]| -> Vec<serde_json::Value> {
+        serde_json::from_str(&temp.run(&[args, &["--format", "json"]].concat()).done()).unwrap()
+    };
+    let rows = json(&["audit", "mine.ron", "--from", "made/runs", "--out", "again"]);
+    assert_eq!(
+        (&rows[0]["verdict"], &rows[1]["verdict"]),
+        (&"shape".into(), &"refuted".into())
+    );
+    assert!(
+        rows[0]["measured"].as_f64().unwrap() > 4.0 && rows[0]["seeds"] == 3,
+        "{rows:?}"
+    );
+    // Without the runs of one of the four numbers nothing is decided, and it says which.
+    for entry in std::fs::read_dir(temp.join("made/runs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.display().to_string().contains("prob=0.2") && path.display().to_string().contains("walk_length=10") {
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
+    let rows = json(&["audit", "mine.ron", "--from", "made/runs", "--out", "fewer"]);
+    assert_eq!(rows[0]["verdict"], "open");
+    let why = rows[0]["why"].as_str().unwrap();
+    assert!(
+        why.starts_with("not run: karate strategy.predictor_prob=0.2") && why.ends_with("strategy.walk_length=10"),
+        "{why}"
+    );
+    temp.write("bad.ron", INTERACTIONS.replace("elsewhere: (set", "against: (set"));
+    temp.run(&["audit", "bad.ron"])
+        .refused(&["bad.ron", "grids.0", "saving/more/l: an interaction needs `elsewhere`"]);
+}
+
 #[test]
 fn a_wrong_audit_is_refused() {
     let temp = TempDir::new();

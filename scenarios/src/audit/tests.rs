@@ -120,6 +120,210 @@ fn an_order_needs_each_of_its_steps() {
     assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", noisy)]), Verdict::Open);
 }
 
+/// 0.2 less 0.0, less 0.4 less 0.3.
+fn interaction(shape: &str) -> String {
+    format!(
+        r#"against: (arm: {{ "{AXIS}": "0.0" }}), elsewhere: (arm: {{ "{AXIS}": "0.4" }}, against: (arm: {{ "{AXIS}": "0.3" }})), rule: Interaction({shape})"#
+    )
+}
+
+/// Runs whose difference is 2, 12 and 22 here and 1, 11 and 21 elsewhere: neither is decided by itself, and each seed has 1 between them.
+const PAIRED: [(&str, &[f64]); 4] = [
+    ("0.2", &[12.0, 62.0, 112.0]),
+    ("0.0", &[10.0, 50.0, 90.0]),
+    ("0.4", &[8.0, 31.01, 50.99]),
+    ("0.3", &[7.0, 20.0, 30.0]),
+];
+
+#[test]
+fn an_interaction_is_of_four_numbers_of_each_seed() {
+    let found = |shape: &str, runs: &[(&str, &[f64])]| decide(&claim(&interaction(shape)), false, &evidence(runs));
+    let supported = found("More", &PAIRED);
+    assert_eq!(
+        (supported.verdict, supported.text().as_str(), supported.why.as_str()),
+        (
+            Verdict::Shape,
+            "1.0000 ± 0.0058",
+            "here 12.0 ± 5.8, elsewhere 11.0 ± 5.8"
+        )
+    );
+    assert_eq!(found("Less", &PAIRED).verdict, Verdict::Refuted);
+    assert_eq!(found("Alike(1.1)", &PAIRED).verdict, Verdict::Shape);
+    let apart = found("Alike(0.9)", &PAIRED);
+    assert_eq!(apart.verdict, Verdict::Refuted);
+    assert!(
+        apart.why.ends_with("elsewhere 11.0 ± 5.8: more than 0.9 apart"),
+        "{}",
+        apart.why
+    );
+    // Elsewhere the difference is larger: what would be more than the other run is not more than there.
+    let [here, other, _, low] = PAIRED;
+    let larger: &[(&str, &[f64])] = &[here, other, ("0.4", &[10.0, 33.01, 52.99]), low];
+    assert_eq!(found("More", larger).verdict, Verdict::Refuted);
+    assert_eq!(found("Less", larger).verdict, Verdict::Shape);
+    // 1, 4 and -2 between the differences decide nothing.
+    let noisy = found("More", &[here, other, ("0.4", &[8.0, 28.0, 54.0]), low]);
+    assert_eq!(noisy.verdict, Verdict::Open);
+    assert!(noisy.why.ends_with(": undecided over 3 seeds"), "{}", noisy.why);
+    assert_eq!(
+        found("Alike(1)", &[here, other, ("0.4", &[8.0, 28.0, 54.0]), low]).verdict,
+        Verdict::Open
+    );
+    // Half more here, a tenth more elsewhere.
+    let per_cent = format!("change: Percent, {}", interaction("More"));
+    let runs: &[(&str, &[f64])] = &[
+        ("0.2", &[3.0, 6.0]),
+        ("0.0", &[2.0, 4.0]),
+        ("0.4", &[1.1, 1100.0]),
+        ("0.3", &[1.0, 1000.0]),
+    ];
+    let found = decide(&claim(&per_cent), false, &evidence(runs));
+    assert!((found.measured.unwrap().mean - 40.0).abs() < 1e-9, "{found:?}");
+}
+
+#[test]
+fn an_interaction_takes_the_seeds_that_have_all_four_numbers() {
+    let found = |runs: &[(&str, &[f64])]| decide(&claim(&interaction("More")), false, &evidence(runs));
+    let [here, other, there, low] = PAIRED;
+    let fewer = found(&[here, other, there, ("0.3", &low.1[..2])]);
+    assert_eq!((fewer.verdict, fewer.measured.unwrap().n()), (Verdict::Shape, 2));
+    let one = found(&[here, ("0.0", &other.1[..1]), there, low]);
+    assert_eq!(
+        (one.verdict, one.why.as_str()),
+        (Verdict::Open, "here 2, elsewhere 1: undecided over 1 seeds")
+    );
+    for missing in 0..4 {
+        let there: Vec<_> = PAIRED
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| *i != missing)
+            .map(|(_, run)| *run)
+            .collect();
+        let found = found(&there);
+        assert_eq!(found.verdict, Verdict::Open);
+        assert_eq!(found.why, format!("not run: {}", run(PAIRED[missing].0)));
+    }
+    let nan = found(&[here, other, there, ("0.3", &[7.0, 20.0, f64::NAN])]);
+    assert!(nan.verdict == Verdict::Open && nan.why.contains("NaN"), "{nan:?}");
+    // Seeds of which none is common to all.
+    let mut apart = evidence(&PAIRED[..3]);
+    let measured = Measured {
+        values: BTreeMap::from([("m".to_owned(), 1.0)]),
+        ..Measured::default()
+    };
+    apart.add(&run("0.3"), 9, measured);
+    let apart = decide(&claim(&interaction("More")), false, &apart);
+    assert_eq!(
+        (apart.verdict, apart.why.as_str()),
+        (Verdict::Open, "no seed has all of its numbers")
+    );
+    let no_number = interaction("More").replace("elsewhere: (", "elsewhere: (metric: \"k\", ");
+    let found = decide(&claim(&no_number), false, &evidence(&PAIRED));
+    assert_eq!(found.why, format!("the run has no number k: {}", run("0.4")));
+}
+
+#[test]
+fn elsewhere_is_the_same_difference_but_for_what_it_says() {
+    let measures = |fields: &str| -> Vec<String> {
+        let measures = claim(fields).test.measures().into_iter();
+        measures
+            .map(|measure| format!("{} of {}", measure.metric, measure.run))
+            .collect()
+    };
+    let against = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }})"#);
+    let (here, other) = (run("0.2"), run("0.0"));
+    assert_eq!(
+        measures(&format!(
+            r#"{against}, elsewhere: (metric: "k"), rule: Interaction(Less)"#
+        )),
+        [
+            format!("m of {here}"),
+            format!("m of {other}"),
+            format!("k of {here}"),
+            format!("k of {other}")
+        ]
+    );
+    let card =
+        r#"elsewhere: (card: "other", arm: { "x": "1" }), against: (metric: "m@clean"), rule: Interaction(Less)"#;
+    assert_eq!(
+        measures(card),
+        [
+            format!("m of {here}"),
+            format!("m@clean of {here}"),
+            "m of other x=1".to_owned(),
+            "m@clean of other x=1".to_owned()
+        ]
+    );
+    let quick = format!(
+        r#"{against}, elsewhere: (metric: "k"), rule: Interaction(Less), quick: (card: "small", arm: {{ "{AXIS}": "0.1" }})"#
+    );
+    let quick: Vec<String> = claim(&quick)
+        .quick
+        .unwrap()
+        .measures()
+        .iter()
+        .map(|measure| measure.run.to_string())
+        .collect();
+    assert_eq!(quick, ["0.1", "0.0", "0.1", "0.0"].map(|p| format!("small {AXIS}={p}")));
+}
+
+#[test]
+fn an_interaction_that_is_none_is_refused_with_its_place_and_the_way_out() {
+    let refused = |fields: &str| {
+        let text = format!(
+            "(system: \"S\", paper: \"P\", claims: [\n(id: \"a\", claim: \"c\", at: \"t\", card: \"{CARD}\", metric: \"m\", {fields}),\n])"
+        );
+        let why = Claims::read("s", &text).unwrap_err().to_string();
+        assert!(why.contains("claims/s.ron") && why.contains("2:"), "{why}");
+        why
+    };
+    let both = r#"against: (metric: "n"), elsewhere: (metric: "k")"#;
+    for (fields, why) in [
+        (
+            r#"elsewhere: (metric: "k"), rule: Interaction(More)"#.to_owned(),
+            "a: an interaction needs `against`",
+        ),
+        (
+            r#"against: (metric: "n"), rule: Interaction(More)"#.to_owned(),
+            "a: an interaction needs `elsewhere`: the arm",
+        ),
+        (
+            format!("{both}, rule: Interaction(Order([{{}}, {{}}]))"),
+            "each step is a claim of its own",
+        ),
+        (
+            format!("{both}, rule: Shape(More)"),
+            "only an interaction has `elsewhere`, as in rule: Interaction(More)",
+        ),
+        (format!("{both}, rule: Interaction(Deeper)"), "Deeper"),
+        // Two differences from the same number are the difference of two numbers.
+        (
+            both.to_owned() + ", rule: Interaction(More)",
+            "n of fedwalk/predictor stands in both: say in `elsewhere`",
+        ),
+        (
+            r#"against: (metric: "n"), elsewhere: (), rule: Interaction(More)"#.to_owned(),
+            "m of fedwalk/predictor stands in both",
+        ),
+        (
+            r#"against: (metric: "n"), elsewhere: (metric: "k", change: Percent), rule: Interaction(More)"#.to_owned(),
+            "`elsewhere` names a run and a number: put `change` beside it",
+        ),
+        (
+            r#"against: (metric: "n"), elsewhere: (metric: "k", against: (scale: 2)), rule: Interaction(More)"#
+                .to_owned(),
+            "`against` names a run and a number: put `scale` beside it",
+        ),
+        (
+            r#"against: (metric: "n", against: (metric: "k")), rule: Shape(More)"#.to_owned(),
+            "put `against` beside it",
+        ),
+    ] {
+        let said = refused(&fields);
+        assert!(said.contains(why), "{fields}: {said}");
+    }
+}
+
 #[test]
 fn a_mean_has_as_many_digits_as_its_standard_error_allows() {
     let text = |values: &[f64]| spread_text(&Spread::of(values));

@@ -1,6 +1,6 @@
 //! The files of claims: their shape, and how a claim is made of what is said in several places.
 
-use super::{Change, Claim, Claims, Measure, Printed, Rule, RunKey, Shape, Table, Test};
+use super::{Against, Change, Claim, Claims, Measure, Printed, Rule, RunKey, Shape, Table, Test};
 use crate::text::{Problems, Source, parse};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,8 @@ struct File {
     tables: Vec<Table>,
 }
 
-/// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid, by its quick twin, or by what it
-/// is compared with.
+/// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid, by its quick twin, by what it
+/// is compared with, or by where the same difference is measured elsewhere.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Said {
@@ -36,6 +36,7 @@ struct Said {
     metric: Option<String>,
     scale: Option<f64>,
     against: Option<Box<Said>>,
+    elsewhere: Option<Box<Said>>,
     change: Option<Change>,
     rule: Option<Rule>,
     erratum: Option<String>,
@@ -56,6 +57,7 @@ struct Grid {
     metric: Option<String>,
     scale: Option<f64>,
     against: Option<Box<Said>>,
+    elsewhere: Option<Box<Said>>,
     change: Option<Change>,
     rule: Option<Rule>,
     erratum: Option<String>,
@@ -84,6 +86,7 @@ impl Said {
             metric: own.metric.or(base.metric),
             scale: own.scale.or(base.scale),
             against: own.against.or(base.against),
+            elsewhere: own.elsewhere.or(base.elsewhere),
             change: own.change.or(base.change),
             rule: own.rule.or(base.rule),
             erratum: own.erratum.or(base.erratum),
@@ -114,32 +117,81 @@ impl Said {
         })
     }
 
-    fn test(&self) -> Result<Test, String> {
-        let rule = self.rule.clone().ok_or("a claim needs a rule")?;
-        let measure = self.measure();
-        let other = self.against.as_ref().and_then(|other| other.beside(self).measure());
-        let printed = self.printed.clone().unwrap_or_default();
-        let needs_run = !matches!(rule, Rule::Reading { .. } | Rule::Open(_));
-        if needs_run && measure.is_none() {
-            return Err("this rule needs a card and a metric".to_owned());
+    /// Refuses what is said of a claim and not of a run, which would be passed over in `place`.
+    fn names_a_run(&self, place: &str) -> Result<(), String> {
+        let beyond = [
+            ("id", self.id.is_some()),
+            ("name", self.name.is_some()),
+            ("claim", self.claim.is_some()),
+            ("at", self.at.is_some()),
+            ("printed", self.printed.is_some()),
+            ("scale", self.scale.is_some()),
+            ("against", self.against.is_some() && place != "elsewhere"),
+            ("elsewhere", self.elsewhere.is_some()),
+            ("change", self.change.is_some()),
+            ("rule", self.rule.is_some()),
+            ("erratum", self.erratum.is_some()),
+            ("note", self.note.is_some()),
+            ("quick", self.quick.is_some()),
+        ];
+        match (beyond.iter().find(|(_, is_said)| *is_said), &self.against) {
+            (Some((field, _)), _) => Err(format!("`{place}` names a run and a number: put `{field}` beside it")),
+            (None, Some(against)) => against.names_a_run("against"),
+            (None, None) => Ok(()),
         }
+    }
+
+    /// What it is compared with, beside itself.
+    fn other(&self) -> Option<Measure> {
+        self.against.as_ref()?.beside(self).measure()
+    }
+
+    /// The two numbers of the difference elsewhere, which is from the same as here where nothing else is said.
+    fn difference_elsewhere(&self) -> Option<[Measure; 2]> {
+        let there = self.elsewhere.as_ref()?.beside(self);
+        Some([there.measure()?, there.other()?])
+    }
+
+    fn test(&self) -> Result<Test, String> {
+        for (place, said) in [("against", &self.against), ("elsewhere", &self.elsewhere)] {
+            said.as_ref().map_or(Ok(()), |said| said.names_a_run(place))?;
+        }
+        let rule = self.rule.clone().ok_or("a claim needs a rule")?;
+        if matches!(rule, Rule::Reading { .. } | Rule::Open(_)) {
+            return Ok(Test {
+                measure: None,
+                against: None,
+                scale: 1.0,
+                rule,
+            });
+        }
+        let measure = self.measure().ok_or("this rule needs a card and a metric")?;
+        let (other, elsewhere) = (self.other(), self.difference_elsewhere());
+        let printed = self.printed.clone().unwrap_or_default();
         match &rule {
             Rule::Shape(Shape::More | Shape::Less | Shape::Alike(_)) if other.is_none() => {
-                Err("this rule needs `against`".to_owned())
+                return Err("this rule needs `against`".to_owned());
             }
-            Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => Err("an order needs two arms".to_owned()),
+            Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => return Err("an order needs two arms".to_owned()),
             Rule::Exact | Rule::Statistical if Printed::parse(&printed).is_none() => {
-                Err(format!("this rule needs a printed number, got {printed:?}"))
+                return Err(format!("this rule needs a printed number, got {printed:?}"));
             }
-            _ => Ok(Test {
-                measure: measure.filter(|_| needs_run),
-                against: other
-                    .filter(|_| needs_run)
-                    .map(|other| (other, self.change.unwrap_or_default())),
-                scale: self.scale.unwrap_or(1.0),
-                rule,
-            }),
+            Rule::Interaction(shape) => interacts(shape, &measure, other.as_ref(), elsewhere.as_ref())?,
+            _ if self.elsewhere.is_some() => {
+                return Err("only an interaction has `elsewhere`, as in rule: Interaction(More)".to_owned());
+            }
+            _ => {}
         }
+        Ok(Test {
+            measure: Some(measure),
+            against: other.map(|other| Against {
+                other,
+                change: self.change.unwrap_or_default(),
+                elsewhere,
+            }),
+            scale: self.scale.unwrap_or(1.0),
+            rule,
+        })
     }
 
     fn claim(self) -> Result<Claim, String> {
@@ -163,6 +215,30 @@ impl Said {
     }
 }
 
+/// Whether a difference of differences can be made of these numbers.
+fn interacts(
+    shape: &Shape,
+    measure: &Measure,
+    other: Option<&Measure>,
+    elsewhere: Option<&[Measure; 2]>,
+) -> Result<(), String> {
+    if let Shape::Order(_) = shape {
+        return Err("an interaction is More, Less or Alike; of an order each step is a claim of its own".to_owned());
+    }
+    let other = other.ok_or("an interaction needs `against`: what the number differs from, here and elsewhere")?;
+    let [there, other_there] =
+        elsewhere.ok_or("an interaction needs `elsewhere`: the arm, set, card or metric of the other difference")?;
+    match (measure == there, other == other_there) {
+        (false, false) => Ok(()),
+        (is_first, _) => {
+            let Measure { run, metric } = if is_first { measure } else { other };
+            Err(format!(
+                "an interaction is of two differences, and {metric} of {run} stands in both: say in `elsewhere` what else it is there, or take Shape"
+            ))
+        }
+    }
+}
+
 impl Grid {
     /// A claim for each cell that something is printed in.
     fn claims(self) -> Result<Vec<Said>, String> {
@@ -180,6 +256,7 @@ impl Grid {
             metric: self.metric,
             scale: self.scale,
             against: self.against,
+            elsewhere: self.elsewhere,
             change: self.change,
             rule: self.rule,
             erratum: self.erratum,
