@@ -27,6 +27,9 @@
 //! whoever sees it, the server too, learns no more. Each client is charged for the steps of the updates that it sends. Neighbours differ in that one item
 //! takes part or not; how many items a client holds is no secret: the number goes with every update, and the steps follow from it.
 //!
+//! Without a limit and noise nothing is left but who is in a step. Where all items are in each, the training is the plain one to the bit; where they are
+//! drawn by coins it is another algorithm than a pass over batches.
+//!
 //! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1. <https://arxiv.org/abs/1607.00133>
 
 use super::{Protocol, RoundStrategy, Rounds, Secure};
@@ -54,7 +57,8 @@ pub enum Private {
         noise_at: NoiseAt,
     },
     /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients of graphs are cut to a length, and noise is added to
-    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are.
+    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are. Only then is it the plain
+    /// training to the bit without limit and noise.
     Items {
         /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left out, there is no limit.
         #[part(above = 0, in = 1e-6..=1e6)]
