@@ -418,3 +418,50 @@ fn what_is_hardly_meant_is_warned_of_where_it_stands() {
         assert_eq!(quiet.stderr, "");
     }
 }
+
+#[test]
+fn what_a_method_and_a_protocol_do_not_go_together_in_is_found_without_data() {
+    let refused = |method: &str, protocol: &str, at: &str, words: &[&str]| {
+        let text = format!(
+            "(dataset: GraphClasses(n_graphs: 30), partition: Iid(n_clients: 3),\n strategy: {method}\n  protocol: (weighting: Uniform,\n   {protocol})))"
+        );
+        let said = refuses(text, words);
+        assert!(
+            said.contains("\n  4:") && said.contains(at) && said.contains('^'),
+            "{said}"
+        );
+    };
+    let clients = "private: Clients(clip: 1.0)";
+    let place = "strategy.protocol.private: must be Off here";
+    refused(
+        "Federated(method: Ifca(),",
+        clients,
+        place,
+        &["also tell which model they chose"],
+    );
+    refused("Scaffold(", clients, place, &["control variate"]);
+    refused(
+        "FedAvg(model: (encoder: GinBatchNorm),",
+        clients,
+        place,
+        &["running statistics"],
+    );
+    refused(
+        "FedAvg(scale: Standardised,",
+        "private: Items(clip: 1.0)",
+        place,
+        &["set scale: Raw"],
+    );
+    refused(
+        "FedAvg(scale: Federated,",
+        "rounds: 1",
+        "strategy.protocol.rounds",
+        &["must be at least 2"],
+    );
+    refused(
+        "FedAvg(",
+        "completeness: (partial_prob: 0.5)",
+        "strategy.protocol.completeness",
+        &["raise training.epochs"],
+    );
+}

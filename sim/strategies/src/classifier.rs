@@ -43,7 +43,10 @@ pub use network::Network;
 pub use nodes::Nodes;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
-pub use settings::{Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training};
+pub use settings::{
+    Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
+    trains,
+};
 pub use terms::TERMS;
 pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;

@@ -8,6 +8,9 @@
 //! | `model`  | downlink  | weights, dense `f32`                    | 4 × n_params     |
 //! | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 //!
+//! With `scale: Federated` the first round asks for statistics of inputs instead, 8 + 16 × n_features bytes a client, and 8 × n_features bytes more go with
+//! every model.
+//!
 //! A client's samples are the graphs it holds, or the labelled nodes of its part of one graph, less those that validate and
 //! test. The relatives of FedAvg are settings: FedProx (`training.proximal`), server momentum, FedAdam and FedYogi
 //! (`protocol.server`), FedBuff (`protocol.aggregation`), secure aggregation (`protocol.secure`), compression (`protocol.up`,
@@ -16,18 +19,19 @@
 //! Deviations from the paper: late updates are dropped, not waited for.
 
 use crate::attacks::{self, Attack, Victim};
-use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained};
+use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Scale, Shard, Split, Target, Training};
+use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_parts::{Broken, Chosen, part};
+use folkmoot_parts::{Broken, Chosen, Rules, part};
 use std::sync::Arc;
 
 /// The parameters of [`FedAvg`].
 #[part(
     name = "FedAvg",
-    about = "federated averaging of graph networks, and its relatives (AISTATS 2017)"
+    about = "federated averaging of graph networks, and its relatives (AISTATS 2017)",
+    rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -37,12 +41,25 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled.
+    pub scale: Scale,
     /// Who trains, validates and tests.
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
     /// Who asks, when the run is over, what it has given away.
     pub attacks: Vec<Chosen<dyn Attack>>,
+}
+
+impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let trains = Trains {
+            hides_items: classifier::hides_items(self.model.encoder, self.scale),
+            ..classifier::trains(&self.model, &self.training, self.scale)
+        };
+        self.protocol.suits(&trains, rules);
+    }
 }
 
 crate::settings::runs_here!(Params);
@@ -72,7 +89,7 @@ impl Settings for Params {
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        Facts::new(self.inputs, source)
+        Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
     }
 
     fn strategy(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
@@ -135,8 +152,20 @@ impl RoundStrategy for FedAvg {
 
     fn order(&self, _: Round, (): &()) {}
 
-    fn tells_model_alone(&self) -> bool {
-        true
+    fn n_fixed(&self) -> usize {
+        self.0.n_fixed()
+    }
+
+    fn statistics(&self, shard: &Shard) -> Vec<f64> {
+        self.0.statistics(shard)
+    }
+
+    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
+        self.0.fixed(sums)
+    }
+
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        self.0.tells_model_alone()
     }
 
     fn hides_items(&self) -> Result<(), &'static str> {

@@ -10,6 +10,8 @@
 //! - **What is kept** stays at its client. It is replaced when an update is sent, whether or not it arrives.
 //! - **Start.** Where clients begin with something that is never sent, all draw it from the public fact `start_seed`.
 //! - **A client without training items** sends what it was sent, which counts nothing, and keeps what it has.
+//! - **Scale.** With `scale: Federated` the first round asks for statistics of inputs instead of updates, 8 + 16 × n_features bytes a client, and 8 × n_features
+//!   bytes more go with every model.
 //! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes together when the run is over.
 
 mod cut;
@@ -48,8 +50,10 @@ pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 use method::models_of;
 
 use crate::attacks::{self, Attack, Models, Victim};
-use crate::classifier::{self, Classifier, Held, Inputs, Model, Shard, Split, Training};
-use crate::rounds::{self, Mean, Protocol, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Update, Updates};
+use crate::classifier::{self, Classifier, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
+use crate::rounds::{
+    self, Mean, Protocol, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
+};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
@@ -80,6 +84,8 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled; in common only by a method with one model for all, behind which the scale comes.
+    pub scale: Scale,
     /// Who trains, validates and tests.
     pub split: Split,
     /// How rounds go.
@@ -118,11 +124,26 @@ pub enum OptimiserState {
 }
 
 impl Params {
+    /// What is trained, for a protocol.
+    pub fn trains(&self) -> Trains {
+        let trains = classifier::trains(&self.model, &self.training, self.scale);
+        Trains {
+            tells_model_alone: self.method.tells_model_alone().and(trains.tells_model_alone),
+            ..trains
+        }
+    }
+
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let is_read = ["method", "protocol.rule", "protocol.server"];
         if !is_read.iter().any(|field| rules.is_broken(field)) {
             self.method.rules(self, rules);
+        }
+        if !rules.is_broken("method") {
+            let rule = "must be Raw or Standardised with this method: a common scale comes behind one model for all, and nothing may be told beside it";
+            let is_carried = self.scale != Scale::Federated || self.method.carries_scale();
+            rules.require(is_carried, "scale", rule);
+            self.protocol.suits(&self.trains(), rules);
         }
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
@@ -185,7 +206,7 @@ impl Settings for Params {
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts {
-            data: classifier::Facts::new(self.inputs, source)?,
+            data: classifier::Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source),
             start_seed: source.streams.global(START).next_u32(),
         })
     }
@@ -217,7 +238,7 @@ impl Settings for Params {
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
         let classifier = &rounds.task().common.classifier;
         let held = classifier.share(self.split, source)?;
-        let facts = classifier::Facts::new(self.inputs, source)?;
+        let facts = self.facts(source)?.data;
         attacks::watch(
             study::Own(Arc::clone(&held)),
             &self.attacks,
@@ -343,7 +364,25 @@ impl RoundStrategy for Federated {
     }
 
     fn n_update(&self) -> usize {
-        self.method.n_up(&self.common)
+        self.method.n_up(&self.common) - self.n_fixed()
+    }
+
+    fn n_fixed(&self) -> usize {
+        self.common.classifier.n_fixed()
+    }
+
+    fn statistics(&self, shard: &Shard) -> Vec<f64> {
+        self.common.classifier.statistics(shard)
+    }
+
+    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
+        self.common.classifier.fixed(sums)
+    }
+
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        self.method
+            .tells_model_alone()
+            .and(self.common.classifier.tells_model_alone())
     }
 
     fn n_trainable(&self) -> usize {

@@ -206,6 +206,10 @@ impl RoundStrategy for Fgcl {
 
     fn order(&self, _: Round, (): &()) {}
 
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err(params::TOLD)
+    }
+
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Past> {
         self.train_client(&task)
     }

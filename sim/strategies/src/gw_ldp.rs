@@ -266,6 +266,10 @@ impl RoundStrategy for GwLdp {
         self.classifier.fixed(sums)
     }
 
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err(params::TOLD)
+    }
+
     fn n_samples(&self, shard: &Shard) -> u32 {
         shard.n_train() as u32
     }

@@ -60,6 +60,7 @@ mod task;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod trains;
 
 pub use client::Client;
 pub use exchange::{Gathered, Heard, Preparation, Says};
@@ -73,13 +74,14 @@ pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure
 pub use study::{RoundEnd, RoundStudy, Watched};
 pub use task::{Task, Trained};
 pub use terms::TERMS;
+pub use trains::{NO_ITEMS, NOT_SAID, STATISTICS, Trains};
 
 use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_learning::Layout;
-use folkmoot_parts::Value;
+use folkmoot_parts::{Rules, Value};
 use message::{Down, Peer, Up};
 use std::sync::Arc;
 
@@ -259,10 +261,14 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         mean
     }
 
-    /// Whether all that clients tell of what they hold is the model that they have trained, so that a bound of its change bounds all. Default:
-    /// no, and training cannot be private.
-    fn tells_model_alone(&self) -> bool {
-        false
+    /// Whether all that clients tell of what they hold is the change of one model for all, so that a bound of its length bounds all; else what they tell
+    /// besides. What a client keeps may go into its change, which is cut all the same. Default: it is not said, and clients cannot be hidden.
+    ///
+    /// # Errors
+    ///
+    /// What else they tell, with the way out.
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err(NOT_SAID)
     }
 
     /// Whether training can take the gradient of each item by itself, cut it and hide it in noise, where [`Task::hidden_items`] asks for it; else why
@@ -272,7 +278,7 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     ///
     /// The reason, with the way out.
     fn hides_items(&self) -> Result<(), &'static str> {
-        Err("this system does not train on single items; use FedAvg on a set of graphs")
+        Err(NO_ITEMS)
     }
 
     /// The mechanisms that [`Task::releases`] numbers; the protocol's own, that weights are sent as they are, comes before.
@@ -318,21 +324,14 @@ impl<R: RoundStrategy> Rounds<R> {
             task.n_fixed() == 0 || !task.exchanges(),
             "a first round asks for statistics or exchanges"
         );
-        let opens = task.n_fixed() > 0 || task.exchanges();
-        if let (true, Err((field, rule))) = (opens, protocol.opens()) {
-            return Err(StrategyError(format!("protocol.{field}: {rule}")));
+        let mut rules = Rules::default();
+        protocol.suits(&Trains::of(&task), &mut rules);
+        if let Some(broken) = rules.into_broken().first() {
+            return Err(StrategyError(broken.to_string()));
         }
         if !protocol.up.is_plain() && task.n_update() < task.n_trainable() {
             return Err(StrategyError(
                 "protocol.up: must be Plain here, where an update is one of several models and no change of what was sent".to_owned(),
-            ));
-        }
-        Rounds::check_private(&task, &protocol)?;
-        if protocol.completeness.partial_prob > 0.0 && task.passes() < 2 {
-            return Err(StrategyError(
-                "protocol.completeness: a client's training is a single pass, which has no parts; raise training.epochs if this system has \
-                 it, or leave completeness out"
-                    .to_owned(),
             ));
         }
         Ok(Rounds {

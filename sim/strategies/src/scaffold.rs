@@ -19,15 +19,18 @@
 //! - **Steps** are counted as they are made, a short last batch among them. A client without training items makes none, and its `c_i`
 //!   stays; so does that of a client whose model or `Δc_i` is not finite: it sends a `Δc_i` of 0, and the model is refused.
 //! - **Parameters that do not learn**, such as running statistics, are averaged; their control variates are 0 and travel with the rest.
+//! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
 //!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
 
 use crate::attacks::{self, Attack, Victim};
 use crate::classifier::{
-    self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Shard, Split, Training,
+    self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Shard, Split, Target, Training,
 };
-use crate::rounds::{self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Weighting};
+use crate::rounds::{
+    self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
+};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
@@ -38,6 +41,8 @@ use std::sync::Arc;
 
 /// What a task releases besides weights: as it is, so that nothing is drawn.
 const CHANGE: Channel = Channel::new(0, Purpose(*b"sc-chang"));
+/// Why its clients cannot be hidden.
+const TOLD: &str = "clients also tell the change of their control variate, which no clip bounds; use FedAvg";
 const WHOLE_PASS: Purpose = Purpose(*b"sc-whole");
 
 /// The parameters of [`Scaffold`].
@@ -56,6 +61,8 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled.
+    pub scale: Scale,
     /// Who trains, validates and tests.
     pub split: Split,
     /// How rounds go: synchronous ones, in the clear.
@@ -93,6 +100,11 @@ impl Params {
             let rule = "must be Plain: the control variate in front of the model is as long as it, and is not packed";
             rules.require(self.protocol.down.is_plain(), "protocol.down", rule);
         }
+        let trains = Trains {
+            tells_model_alone: Err(TOLD),
+            ..classifier::trains(&self.model, &self.training, self.scale)
+        };
+        self.protocol.suits(&trains, rules);
     }
 }
 
@@ -123,7 +135,7 @@ impl Settings for Params {
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        Facts::new(self.inputs, source)
+        Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
     }
 
     fn strategy(&self, facts: &Facts) -> Result<Rounds<Scaffold>, StrategyError> {
@@ -323,6 +335,22 @@ impl RoundStrategy for Scaffold {
 
     fn layout(&self) -> &Layout {
         self.classifier.network().layout()
+    }
+
+    fn n_fixed(&self) -> usize {
+        self.classifier.n_fixed()
+    }
+
+    fn statistics(&self, shard: &Shard) -> Vec<f64> {
+        self.classifier.statistics(shard)
+    }
+
+    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
+        self.classifier.fixed(sums)
+    }
+
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err(TOLD)
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {

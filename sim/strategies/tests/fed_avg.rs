@@ -3,6 +3,8 @@
 
 #[path = "fed_avg/hidden.rs"]
 mod hidden;
+#[path = "fed_avg/scaled.rs"]
+mod scaled;
 
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
@@ -12,7 +14,7 @@ use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, P
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_strategies::classifier::{
-    Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Split, Training,
+    Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Training,
 };
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::{Adam, Aggregation, Discount, Momentum, Protocol, Secure, Yogi};
@@ -67,6 +69,7 @@ fn params(rounds: u32) -> Params {
             ..Training::default()
         },
         inputs: Inputs::Degree { most: 12 },
+        scale: Scale::Raw,
         split: Split::Shares {
             train: 0.6,
             validation: 0.1,

@@ -3,6 +3,10 @@
 
 #[path = "federated/own_models.rs"]
 mod own_models;
+#[path = "federated/private.rs"]
+mod private;
+#[path = "federated/scaled.rs"]
+mod scaled;
 #[path = "federated/state.rs"]
 mod state;
 #[path = "unlike/clients.rs"]
@@ -99,6 +103,7 @@ fn averaged(params: &Params, world: &World) -> Vec<f32> {
         model: params.model.clone(),
         training: params.training.clone(),
         inputs: params.inputs,
+        scale: params.scale,
         split: params.split,
         protocol: params.protocol.clone(),
         attacks: Vec::new(),

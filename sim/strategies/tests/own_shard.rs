@@ -212,6 +212,7 @@ fn in_fed_avg() {
                 update,
             ),
             ("(inputs: Constant, protocol: (rounds: 2, secure: Pairwise()))", masked),
+            ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
             (
                 "(protocol: (rounds: 3, up: TopK(share: 0.1), down: Half()))",
                 &["packed_update"],
@@ -237,8 +238,9 @@ fn in_fed_avg() {
 #[test]
 fn in_scaffold() {
     let both: &[&str] = &["control_change", "update"];
-    let cases: [(&str, &[&str]); 3] = [
+    let cases: [(&str, &[&str]); 4] = [
         ("(protocol: (rounds: 2))", both),
+        ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
         (
             "(protocol: (rounds: 2, up: TopK(share: 0.1)))",
             &["control_change", "packed_update"],

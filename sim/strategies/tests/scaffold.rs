@@ -99,6 +99,7 @@ fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
             model: ours.model.clone(),
             training: ours.training.clone(),
             inputs: ours.inputs,
+            scale: ours.scale,
             split: ours.split,
             protocol: ours.protocol.clone(),
             attacks: Vec::new(),

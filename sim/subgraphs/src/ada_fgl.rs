@@ -38,7 +38,7 @@ pub use settings::{Branch, Params, Personal};
 
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
-use folkmoot_strategies::classifier::{self, Classifier, Handed};
+use folkmoot_strategies::classifier::{self, Classifier, Handed, Scale};
 use folkmoot_strategies::federated::{self, Facts, Federated};
 use folkmoot_strategies::rounds::{self, Rounds};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
@@ -57,6 +57,7 @@ impl Params {
             model: self.model.clone(),
             training: self.training.clone(),
             inputs: self.inputs,
+            scale: Scale::Raw,
             split: self.split,
             protocol: self.protocol.clone(),
             optimiser_state: self.optimiser_state,

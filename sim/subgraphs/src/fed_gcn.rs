@@ -219,6 +219,13 @@ impl RoundStrategy for FedGcn {
 
     fn order(&self, _: Round, _: &Memory) {}
 
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        match self.exchanges() {
+            true => Err(settings::TOLD),
+            false => Ok(()),
+        }
+    }
+
     fn exchanges(&self) -> bool {
         self.plan.hops > 0
     }

@@ -199,6 +199,13 @@ impl RoundStrategy for FedSage {
 
     fn order(&self, _: Round, (): &()) {}
 
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        match self.exchanges() {
+            true => Err(settings::TOLD),
+            false => Ok(()),
+        }
+    }
+
     fn exchanges(&self) -> bool {
         self.makers.is_some()
     }

@@ -7,6 +7,7 @@
 
 use super::Classifier;
 use super::data::{Kind, Shard, View};
+use super::settings::{hides_items, tells_model_alone};
 use crate::rounds::HiddenItems;
 use folkmoot_draws::bernoulli;
 use folkmoot_engine::prelude::*;
@@ -18,27 +19,32 @@ const SUMS: Channel = Channel::new(0, Purpose(*b"cl-items"));
 const ITEMS: u32 = 0;
 
 impl Classifier {
+    /// Whether all that a client tells by training is the change of the model.
+    ///
+    /// # Errors
+    ///
+    /// What else it tells, with the way out.
+    pub(crate) fn tells_model_alone(&self) -> Result<(), &'static str> {
+        tells_model_alone(self.encoder, self.scale)
+    }
+
     /// Whether an item's gradient is its own.
     ///
     /// # Errors
     ///
     /// Why it is not, with the way out.
     pub(crate) fn hides_items(&self) -> Result<(), &'static str> {
-        let layout = self.network.layout();
         if !self.network.is_graph_level() {
             return Err(
                 "nodes of one graph are in each other's gradients, so that no clip bounds what one adds; use Clients, or a set of graphs",
             );
         }
-        if layout.n_trainable() < layout.len() {
-            return Err("a batch normalisation mixes the items of a step; use an encoder without it");
-        }
-        Ok(())
+        hides_items(self.encoder, self.scale)
     }
 
     /// The model after training on a shard from `parameters`, with its items hidden; `releases` gets a release for each step.
     ///
-    /// `rng` draws step by step first who is in it, item by item, then their dropouts; in a dry run there is none, and the model stays as it came.
+    /// Where all items are in each step and nothing is cut or noisy, it is the plain training, to the bit. Else `rng` draws step by step first who is in it, item by item, then their dropouts; in a dry run there is none, and the model stays as it came.
     /// Contrasts, corrections and frozen parts are not for it.
     ///
     /// # Panics
@@ -65,6 +71,9 @@ impl Classifier {
             }
             return parameters.to_vec();
         };
+        if noise.is_none() && hidden.clip == f64::INFINITY && mean == n {
+            return self.train_passes(shard, parameters, passes, rng);
+        }
         let (mut model, mut moments) = (parameters.to_vec(), Moments::new());
         let proximal = self.training.proximal as f32;
         for _ in 0..n_steps {

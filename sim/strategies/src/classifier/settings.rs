@@ -1,5 +1,6 @@
 //! The settings of a classifier and of its training, as cards write them.
 
+use crate::rounds::{STATISTICS, Trains};
 use folkmoot_learning::layers::Readout;
 use folkmoot_learning::{Adam, Csr, Decay, DegreeRule, Optimiser, Sgd};
 use folkmoot_parts::{Broken, Rules, part};
@@ -271,6 +272,46 @@ impl Model {
             let rule = format!("must be even with Structured, which halves it, got {}", self.hidden);
             rules.require(self.hidden.is_multiple_of(2), "hidden", rule);
         }
+    }
+}
+
+/// What a model that clients train for nothing but its change is for a protocol, before there are data; a training's own may be more.
+pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
+    Trains {
+        passes: training.epochs,
+        opens: scale == Scale::Federated,
+        tells_model_alone: tells_model_alone(model.encoder, scale),
+        ..Trains::default()
+    }
+}
+
+/// Whether all that a client tells by training so is the change of a model; else what it tells besides, with the way out.
+///
+/// # Errors
+///
+/// What else.
+pub fn tells_model_alone(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
+    match (encoder, scale) {
+        (_, Scale::Federated) => Err(
+            "clients also tell statistics of what their nodes bring, in the first round, and no clip bounds these; set scale: Raw or Standardised",
+        ),
+        (Encoder::GinBatchNorm, _) => Err(STATISTICS),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the gradient of a graph is of nothing else; else why not, with the way out.
+///
+/// # Errors
+///
+/// Why not.
+pub fn hides_items(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
+    match (encoder, scale) {
+        (_, Scale::Federated | Scale::Standardised) => {
+            Err("a scale is made of all graphs of a client, so that no clip bounds what one adds; set scale: Raw")
+        }
+        (Encoder::GinBatchNorm, _) => Err("a batch normalisation mixes the items of a step; use an encoder without it"),
+        _ => Ok(()),
     }
 }
 

@@ -29,6 +29,14 @@ pub struct Ditto {
 }
 
 impl Method for Ditto {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     fn passes(&self, epochs: f64) -> f64 {
         2.0 * epochs
     }

@@ -33,6 +33,14 @@ pub struct FedDyn {
 }
 
 impl Method for FedDyn {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     fn train(&self, local: &Local<'_>) -> Learned {
         let n = self.n_trainable(local.common);
         let own = local.kept.map_or_else(|| vec![0.0; n], <[f32]>::to_vec);

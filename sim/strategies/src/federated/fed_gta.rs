@@ -156,6 +156,10 @@ fn confidence(nodes: &Nodes<'_>, rows: &[f64], n_classes: usize) -> f64 {
 }
 
 impl Method for FedGta {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("clients of FedGta also tell moments of what their model says of their nodes; use Global")
+    }
+
     fn n_up(&self, common: &Common) -> usize {
         common.n_parameters() + self.n_moments(common.classifier.network().n_classes()) + 1
     }

@@ -53,6 +53,10 @@ fn steps_of(training: &Training) -> (f64, f64) {
 }
 
 impl Method for FedNova {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("clients of FedNova also tell how far their steps reach, which lengthens what a clip has cut; use Global")
+    }
+
     fn n_up(&self, common: &Common) -> usize {
         common.n_parameters() + 1
     }

@@ -50,6 +50,14 @@ pub struct FedRep {
 }
 
 impl Method for FedPer {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     has_parts!(Cut::before_head);
 
     fn train(&self, local: &Local<'_>) -> Learned {
@@ -60,6 +68,14 @@ impl Method for FedPer {
 }
 
 impl Method for FedRep {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     has_parts!(Cut::before_head);
 
     fn train(&self, local: &Local<'_>) -> Learned {

@@ -161,6 +161,10 @@ fn sign(x: f32) -> f32 {
 }
 
 impl Method for FedPub {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("clients of FedPub also tell the mean row of a graph, and the server compares them one by one; use Global")
+    }
+
     fn n_up(&self, common: &Common) -> usize {
         common.n_parameters() + common.classifier.network().n_hidden()
     }

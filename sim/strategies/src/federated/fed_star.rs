@@ -33,6 +33,10 @@ fn cut(common: &Common) -> Cut {
 }
 
 impl Method for FedStar {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     has_parts!(cut);
 
     fn train(&self, local: &Local<'_>) -> Learned {

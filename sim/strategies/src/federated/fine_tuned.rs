@@ -29,6 +29,14 @@ pub struct FineTuned {
 }
 
 impl Method for FineTuned {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     fn train(&self, local: &Local<'_>) -> Learned {
         Learned::sent(local.train(local.parameters))
     }

@@ -235,6 +235,10 @@ impl Gcfl {
 }
 
 impl Method for Gcfl {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("the server of Gcfl parts clients by their updates one by one, and those may come with a norm; use Global")
+    }
+
     has_parts!(Cut::before_head);
 
     fn n_up(&self, common: &Common) -> usize {

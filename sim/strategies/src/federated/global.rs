@@ -19,6 +19,14 @@ use folkmoot_parts::part;
 pub struct Global {}
 
 impl Method for Global {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     fn train(&self, local: &Local<'_>) -> Learned {
         Learned::sent(local.train(local.parameters))
     }

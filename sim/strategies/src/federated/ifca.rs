@@ -45,6 +45,10 @@ impl Ifca {
 }
 
 impl Method for Ifca {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("clients of Ifca also tell which model they chose; use Global")
+    }
+
     fn n_down(&self, common: &Common) -> usize {
         self.clusters as usize * common.n_parameters()
     }

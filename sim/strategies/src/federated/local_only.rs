@@ -17,6 +17,10 @@ use folkmoot_parts::part;
 pub struct LocalOnly {}
 
 impl Method for LocalOnly {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err("clients of LocalOnly send no model, so there is nothing to hide")
+    }
+
     fn n_down(&self, _: &Common) -> usize {
         0
     }

@@ -2,7 +2,7 @@
 
 use super::{OwnModel, Params};
 use crate::classifier::{Classifier, Course, Shard};
-use crate::rounds::{Aggregation, Rule, Secure, Update, Updates};
+use crate::rounds::{Aggregation, NOT_SAID, Rule, Secure, Update, Updates};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Moments};
@@ -83,6 +83,21 @@ pub trait Method: Send + Sync {
         _weight: f64,
     ) -> Vec<f64> {
         mean
+    }
+
+    /// Whether all that clients tell is the change of one model for all, of which the server makes no more than the sum; else what they tell besides. What
+    /// they keep may go into it. Default: it is not said, and clients cannot be hidden.
+    ///
+    /// # Errors
+    ///
+    /// What else they tell, with the way out.
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Err(NOT_SAID)
+    }
+
+    /// Whether the server's numbers end as a whole model does and updates do without these, so that a common scale of inputs can stand there. Default: no.
+    fn carries_scale(&self) -> bool {
+        false
     }
 
     /// Whether it can train what it is given. Default: it can.

@@ -34,6 +34,14 @@ pub struct Moon {
 }
 
 impl Method for Moon {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
     /// A step reads rows by two models more, forward only: a third of a pass each.
     fn passes(&self, epochs: f64) -> f64 {
         epochs * if self.weight > 0.0 { 5.0 / 3.0 } else { 1.0 }

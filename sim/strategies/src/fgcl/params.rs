@@ -2,7 +2,7 @@
 
 use super::options::{Contrast, DegreeRule, Draws, Model, Setting, Supervised, Training, Variant, Views};
 use crate::classifier::{Encoder, Inputs, Split};
-use crate::rounds::Protocol;
+use crate::rounds::{Protocol, Trains};
 use folkmoot_parts::{Rules, part};
 
 /// The parameters of [`super::Fgcl`].
@@ -45,6 +45,10 @@ pub struct Params {
     pub attacks: bool,
 }
 
+/// Why its clients cannot be hidden by a clip.
+pub(super) const TOLD: &str =
+    "clients also show graphs when the model is put to use, as views or as they are, which no clip bounds; use FedAvg";
+
 impl Params {
     /// Whether views are graphs that have lost some of their edges.
     pub(super) fn drops_edges(&self) -> bool {
@@ -86,5 +90,10 @@ impl Params {
             "must be 0 with this encoder, which knows no weights of edges: use Gcn, GraphConv, Tag, LightGcn or Gin",
         );
         rules.at("model", |rules| self.model.plain().rules(rules));
+        let trains = Trains {
+            tells_model_alone: Err(TOLD),
+            ..Trains::default()
+        };
+        self.protocol.suits(&trains, rules);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, NodeWeights, RowDistance, Variant};
 use super::release::Release;
-use crate::classifier::{Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
-use crate::rounds::{Aggregation, Protocol};
+use crate::classifier::{self, Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
+use crate::rounds::{Aggregation, Protocol, Trains};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 
@@ -59,6 +59,10 @@ pub struct Params {
     pub evaluation: Evaluation,
 }
 
+/// Why its clients cannot be hidden by a clip.
+pub(super) const TOLD: &str =
+    "clients also tell embeddings of their graphs, which `release` bounds and no clip does; use FedAvg";
+
 impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
@@ -94,9 +98,11 @@ impl Params {
             let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read inputs as the set has them";
             rules.require(!looks_at_inputs, "scale", rule);
         }
-        if let (Scale::Federated, Err((field, rule))) = (self.scale, self.protocol.opens()) {
-            rules.require(false, &format!("protocol.{field}"), rule);
-        }
+        let trains = Trains {
+            tells_model_alone: Err(TOLD),
+            ..classifier::trains(&self.model, &self.training, self.scale)
+        };
+        self.protocol.suits(&trains, rules);
         if !rules.is_broken("codec") {
             let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: an embedding is sent once, and what is left out of it never comes";
             rules.require(self.codec.suits_models(), "codec", rule);

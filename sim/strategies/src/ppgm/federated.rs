@@ -12,19 +12,20 @@ use super::options::{Distillation, Model, Size};
 use super::params::{Split, Training};
 use super::train::Trainer;
 use super::{Facts, Params as Central, Ppgm, scores};
-use crate::rounds::{self, Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Watched};
+use crate::rounds::{self, Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Trains, Watched};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
 use folkmoot_learning::Layout;
-use folkmoot_parts::part;
+use folkmoot_parts::{Rules, part};
 use std::sync::Arc;
 
 /// The parameters of [`Federated`].
 #[part(
     name = "FederatedPpgm",
-    about = "PPGM trained by federated averaging over the devices"
+    about = "PPGM trained by federated averaging over the devices",
+    rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -58,6 +59,15 @@ pub struct Local {
 }
 
 impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let trains = Trains {
+            tells_model_alone: Ok(()),
+            ..Trains::default()
+        };
+        self.protocol.suits(&trains, rules);
+    }
+
     /// What the model and the eavesdropper are in central terms.
     fn central(&self) -> Central {
         let attack = Attack {
@@ -224,6 +234,10 @@ impl RoundStrategy for Federated {
     }
 
     fn order(&self, _: Round, (): &()) {}
+
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
         let sampler = match &task.shard.sampler {

@@ -18,6 +18,8 @@
 //!   that one client is another: it moves by twice the clip. Noise at clients: that a client sends its change or none.
 //! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of the variance. Who drops out afterwards takes its share
 //!   along. A client knows no more, when it sends, than that the threshold of them must stay, so it is charged for the noise of so many.
+//! - **What a client keeps**, such as a model of its own, may go into its next change, which is cut all the same. The guarantee is of what is sent: a
+//!   score of a client's own model is for whoever studies the run, and nothing protects it.
 //! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the guarantees are those of real numbers.
 //!
 //! # Single items
@@ -26,6 +28,9 @@
 //! along that sum over as many items as are drawn *on average*. What is sent is made of such sums alone, so nothing else of an update is charged, and
 //! whoever sees it, the server too, learns no more. Each client is charged for the steps of the updates that it sends. Neighbours differ in that one item
 //! takes part or not; how many items a client holds is no secret: the number goes with every update, and the steps follow from it.
+//!
+//! Without a limit and noise nothing is left but who is in a step. Where all items are in each, the training is the plain one to the bit; where they are
+//! drawn by coins it is another algorithm than a pass over batches.
 //!
 //! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1. <https://arxiv.org/abs/1607.00133>
 
@@ -54,7 +59,8 @@ pub enum Private {
         noise_at: NoiseAt,
     },
     /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients of graphs are cut to a length, and noise is added to
-    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are.
+    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are. Only then is it the plain
+    /// training to the bit without limit and noise.
     Items {
         /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left out, there is no limit.
         #[part(above = 0, in = 1e-6..=1e6)]
@@ -247,25 +253,6 @@ impl Private {
 }
 
 impl<R: RoundStrategy> Rounds<R> {
-    /// Whether what is trained can be private, and the reason if not.
-    pub(super) fn check_private(task: &R, protocol: &Protocol) -> Result<(), StrategyError> {
-        let why = match protocol.private {
-            Private::Off => return Ok(()),
-            Private::Items { .. } => match task.hides_items() {
-                Ok(()) => return Ok(()),
-                Err(why) => why,
-            },
-            Private::Clients { .. } if !task.tells_model_alone() || task.n_update() != task.n_parameters() => {
-                "clients of this system tell more than a change of one model, which no clip bounds; use FedAvg"
-            }
-            Private::Clients { .. } if task.n_trainable() < task.n_parameters() => {
-                "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it"
-            }
-            Private::Clients { .. } => return Ok(()),
-        };
-        Err(StrategyError(format!("protocol.private: must be Off here: {why}")))
-    }
-
     /// The server's own release, behind all others.
     fn noise_channel(&self) -> Channel {
         Channel::new(1 + self.task().mechanisms().len(), Purpose(*b"rd-noise"))

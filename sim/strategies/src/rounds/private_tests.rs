@@ -286,7 +286,7 @@ fn what_breaks_the_bound_is_refused() {
         with_extras: true,
         ..samples(3)
     };
-    assert!(refused(telling).contains("tell more"));
+    assert!(refused(telling).contains("also tell extras"));
     let hurried = asked(CohortSpec::Size { n: 2, over_select: 2.0 });
     let error = try_play(samples(5), with(server(1.0), 3), &hurried, Options::default());
     assert!(error.err().unwrap().to_string().contains("cohort.over_select"));

@@ -168,8 +168,11 @@ impl RoundStrategy for Toy {
         Ok(())
     }
 
-    fn tells_model_alone(&self) -> bool {
-        !self.with_extras
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        match self.with_extras {
+            true => Err("clients also tell extras"),
+            false => Ok(()),
+        }
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {

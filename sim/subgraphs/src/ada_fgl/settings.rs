@@ -1,6 +1,6 @@
 //! The settings of AdaFGL, as cards write them.
 
-use folkmoot_parts::part;
+use folkmoot_parts::{Rules, part};
 use folkmoot_strategies::classifier::{Inputs, Model, Split, Training};
 use folkmoot_strategies::federated::OptimiserState;
 use folkmoot_strategies::rounds::Protocol;
@@ -8,7 +8,8 @@ use folkmoot_strategies::rounds::Protocol;
 /// The parameters of AdaFGL.
 #[part(
     name = "AdaFgl",
-    about = "federated averaging, then a network of each client's own for its graph, by what the common model says of it (ICDE 2024)"
+    about = "federated averaging, then a network of each client's own for its graph, by what the common model says of it (ICDE 2024)",
+    rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -26,6 +27,13 @@ pub struct Params {
     pub optimiser_state: OptimiserState,
     /// What each client makes of the common model by itself.
     pub personal: Personal,
+}
+
+impl Params {
+    /// What ties several settings: what is sent is sent in the first step.
+    fn rules(&self, rules: &mut Rules) {
+        self.protocol.suits(&self.first().trains(), rules);
+    }
 }
 
 /// The second step, which each client makes by itself when the last round is over; it takes no virtual time.

@@ -1,8 +1,12 @@
 //! The settings of FedGCN, as cards write them.
 
 use folkmoot_parts::{Rules, part};
-use folkmoot_strategies::classifier::{Encoder, Inputs, Model, Split, Training};
-use folkmoot_strategies::rounds::{Protocol, Secure};
+use folkmoot_strategies::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
+use folkmoot_strategies::rounds::{Protocol, Secure, Trains};
+
+/// Why clients cannot be hidden who tell their neighbours something.
+pub(super) const TOLD: &str =
+    "clients also tell rows and sums of their nodes in the first round, which no clip bounds; set hops: 0";
 
 /// The parameters of FedGCN.
 #[part(
@@ -103,6 +107,18 @@ impl Params {
         let rule = "must be Off where features go to the server, which cannot be added up; or set carries: Sums";
         let is_hidden = features && self.between == Between::Server && self.protocol.secure != Secure::Off;
         rules.require(!is_hidden, "protocol.secure", rule.to_owned());
+        self.protocol.suits(&self.trains(), rules);
+    }
+
+    /// What is trained, for a protocol.
+    fn trains(&self) -> Trains {
+        let opens = self.hops > 0;
+        let trains = classifier::trains(&self.model, &self.training, Scale::Raw);
+        Trains {
+            opens,
+            tells_model_alone: if opens { Err(TOLD) } else { trains.tells_model_alone },
+            ..trains
+        }
     }
 }
 

@@ -2,8 +2,11 @@
 
 use folkmoot_learning::{Adam, Decay, Optimiser};
 use folkmoot_parts::{Rules, part};
-use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
-use folkmoot_strategies::rounds::{Protocol, Secure, Weighting};
+use folkmoot_strategies::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
+use folkmoot_strategies::rounds::{Protocol, Secure, Trains, Weighting};
+
+/// Why clients cannot be hidden who train generators.
+pub(super) const TOLD: &str = "clients also tell generators, embeddings and gradients in the first round, which no clip bounds; set generator: Off";
 
 /// The parameters of FedSage.
 #[part(
@@ -98,6 +101,17 @@ impl Params {
         let rule = "must read edges, which Mlp does not, where a generator makes neighbours; or set generator: Off";
         let reads_edges = self.model.encoder != Encoder::Mlp;
         rules.require(!has_generator || reads_edges, "model.encoder", rule.to_owned());
+        let trains = classifier::trains(&self.model, &self.training, Scale::Raw);
+        let trains = Trains {
+            opens: has_generator,
+            tells_model_alone: if has_generator {
+                Err(TOLD)
+            } else {
+                trains.tells_model_alone
+            },
+            ..trains
+        };
+        self.protocol.suits(&trains, rules);
     }
 }
 

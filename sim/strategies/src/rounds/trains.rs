@@ -1,0 +1,76 @@
+//! What a protocol asks of what is trained.
+
+use super::{Private, Protocol, RoundStrategy};
+use folkmoot_parts::Rules;
+
+/// Why clients are not hidden whose strategy does not say what they tell.
+pub const NOT_SAID: &str = "this system does not say that its clients tell the change of one model alone; use FedAvg";
+
+/// Why items are not hidden where no training does it.
+pub const NO_ITEMS: &str = "this system does not take the gradient of single items; use FedAvg on a set of graphs";
+
+/// Why clients are not hidden whose models have running statistics.
+pub const STATISTICS: &str = "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it";
+const OTHER_LENGTH: &str = "clients of this system tell something else than the change of the model that they were sent, which no clip bounds; use FedAvg";
+
+/// What is trained, as far as a protocol asks for it: what settings tell of it before there are data, or the task itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Trains {
+    /// As [`RoundStrategy::passes`].
+    pub passes: u32,
+    /// Whether the first round asks for statistics or exchanges.
+    pub opens: bool,
+    /// As [`RoundStrategy::tells_model_alone`].
+    pub tells_model_alone: Result<(), &'static str>,
+    /// As [`RoundStrategy::hides_items`].
+    pub hides_items: Result<(), &'static str>,
+}
+
+impl Default for Trains {
+    /// A single pass, that says nothing of what it tells.
+    fn default() -> Self {
+        Trains {
+            passes: 1,
+            opens: false,
+            tells_model_alone: Err(NOT_SAID),
+            hides_items: Err(NO_ITEMS),
+        }
+    }
+}
+
+impl Trains {
+    /// What a task is, however it came about.
+    pub(super) fn of<R: RoundStrategy>(task: &R) -> Trains {
+        let tells = task.tells_model_alone().and_then(|()| match task.n_parameters() {
+            n if task.n_update() != n => Err(OTHER_LENGTH),
+            n if task.n_trainable() < n => Err(STATISTICS),
+            _ => Ok(()),
+        });
+        Trains {
+            passes: task.passes(),
+            opens: task.n_fixed() > 0 || task.exchanges(),
+            tells_model_alone: tells,
+            hides_items: task.hides_items(),
+        }
+    }
+}
+
+impl Protocol {
+    /// Notes what it asks for that these have not, below `protocol`.
+    pub fn suits(&self, trains: &Trains, rules: &mut Rules) {
+        if let (true, Err((field, rule))) = (trains.opens, self.opens()) {
+            rules.require(false, &format!("protocol.{field}"), rule);
+        }
+        let can = match self.private {
+            Private::Off => Ok(()),
+            Private::Clients { .. } => trains.tells_model_alone,
+            Private::Items { .. } => trains.hides_items,
+        };
+        if let Err(why) = can {
+            rules.require(false, "protocol.private", format!("must be Off here: {why}"));
+        }
+        let has_parts = self.completeness.partial_prob <= 0.0 || trains.passes > 1;
+        let rule = "a client's training is a single pass, which has no parts; raise training.epochs if this system has it, or leave completeness out";
+        rules.require(has_parts, "protocol.completeness", rule);
+    }
+}
