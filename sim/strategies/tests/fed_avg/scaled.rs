@@ -40,7 +40,11 @@ fn words(scale: impl Fn(usize, f32) -> f32) -> Arc<Dataset> {
 /// Three words of each node, the second of which occurs a hundred times as often as the first, and the third by tens.
 fn plain_words() -> Vec<[f32; 3]> {
     let word = |node: u32| {
-        let class = if node.is_multiple_of(3) { (node / 3) % 3 } else { node / 30 };
+        let class = if node.is_multiple_of(3) {
+            (node / 3) % 3
+        } else {
+            node / 30
+        };
         [
             f32::from(class == 0),
             100.0 * f32::from(class == 1),
