@@ -180,6 +180,49 @@ fn a_sweep_says_where_its_seeds_come_from_when_another_one_is_asked() {
     assert_eq!(temp.names(), [""; 0]);
 }
 
+/// What a strategy does not count itself: how clients fare and how the graph is cut, from what its runs leave.
+#[test]
+fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
+    let temp = TempDir::new();
+    let axes = "sweep.axes={\"partition\": [Iid(n_clients: 3), Louvain(n_clients: 6)]}";
+    let sets = [
+        "sweep.arms={}",
+        axes,
+        "sweep.seeds=[1, 2]",
+        "strategy.protocol.rounds=2",
+    ];
+    let mut args = vec!["sweep", "fed-avg/cuts", "--out", "s", "--quiet"];
+    args.extend(sets.iter().flat_map(|set| ["--set", *set]));
+    temp.run(&args).done();
+    let sweep = SweepDir::open(&temp.join("s")).unwrap();
+    assert_eq!(sweep.points.len(), 4);
+    for (point, row) in sweep.manifest.points().iter().zip(&sweep.points) {
+        let run = RunDir::open(&sweep.manifest.point_path(&sweep.path, point)).unwrap();
+        let mut of_clients: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
+        of_clients.sort_by(f64::total_cmp);
+        // Of three or six clients the worst tenth is one.
+        assert_eq!(row.summary["test_own_worst_tenth"], of_clients[0]);
+        let mean = of_clients.iter().sum::<f64>() / of_clients.len() as f64;
+        let squares: f64 = of_clients.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let spread = (squares / of_clients.len() as f64).sqrt();
+        assert!((row.summary["test_own_spread"] - spread).abs() < 1e-12);
+        assert_eq!(
+            row.summary["cut_edges"],
+            run.manifest.division.unwrap().cut_edges as f64
+        );
+        assert!(!run.summary.contains_key("test_own_worst_tenth"));
+    }
+    let meaning = &sweep.manifest.terms["test_own_spread"];
+    assert_eq!(meaning.words, "Test spread over clients");
+
+    temp.run(&["plot", "s", "--only", "split,fairness"]).done();
+    let drawn = |name: &str| std::fs::read_to_string(temp.join(&format!("s/figures/{name}.svg"))).unwrap();
+    for text in ["Iid", "Louvain", "edges lie in no client"] {
+        assert!(drawn("split").contains(text), "{text}");
+    }
+    assert!(drawn("fairness").contains("the worst first"));
+}
+
 #[test]
 fn a_headline_that_no_run_has_is_said() {
     let temp = TempDir::new();

@@ -32,6 +32,7 @@ mod by_round;
 pub mod compare;
 mod curves;
 pub mod export;
+pub mod figures;
 pub mod findings;
 pub mod ids;
 pub mod ledger;
@@ -59,7 +60,7 @@ pub use metric::{Metric, Unit};
 pub use records::{
     AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow, totals,
 };
-pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError};
+pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_split, read_table};
 pub use sheet::Sheet;
 pub use spread::Spread;
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};

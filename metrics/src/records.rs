@@ -2,6 +2,7 @@
 //! other programs read these files.
 
 use crate::ids::Direction;
+use crate::spread::Spread;
 use crate::table::table;
 use serde::{Deserialize, Serialize};
 
@@ -229,6 +230,12 @@ impl ClientScoreRow {
         all.sort_unstable_by(f64::total_cmp);
         all.truncate(all.len().div_ceil(10));
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    }
+
+    /// The standard deviation over clients of their accuracy; 0 without rows.
+    pub fn spread(rows: &[ClientScoreRow]) -> f64 {
+        let all: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
+        Spread::of(&all).population_std()
     }
 }
 

@@ -39,13 +39,13 @@ pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
 pub use manifest::{Division, Manifest, Parent, encode_summary, fingerprint};
-pub use read::RunDir;
+pub use read::{RunDir, read_split, read_table};
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};
 
 pub(crate) use disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
 pub(crate) use manifest::{decode_summary, from_json, to_json};
-pub(crate) use read::{list_files, read_bytes, read_manifest, read_table, result_files};
+pub(crate) use read::{list_files, read_bytes, read_manifest, result_files};
 
 /// The resolved scenario's file name; of a sweep's card, too.
 pub const SCENARIO: &str = "scenario.ron";

@@ -4,7 +4,7 @@
 //! sweep.json       name, axes, seeds, headline metrics, what makes the points, whether every point is finished
 //! scenario.ron     the card with its sweep
 //! points.csv       point, a column per axis, seed, then every summary number by name; a row a point. Of one graph in pieces also `cut_edges`, from
-//!                  the run's manifest
+//!                  the run's manifest; of clients that are scored one by one the worst tenth and the spread, from `client_scores.csv`
 //! points/NNNN-<axes>/     run directories
 //! figures/         means and 95 % intervals over seeds
 //! ```
@@ -29,8 +29,11 @@ pub use table::PointRow;
 pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;
-use crate::run_dir::{MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest};
-use crate::term::{Meaning, Term};
+use crate::records::ClientScoreRow;
+use crate::run_dir::{
+    MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest, read_table,
+};
+use crate::term::{Answering, Asked, Meaning, Term, Weighed, find};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -51,6 +54,29 @@ pub const CUT_EDGES: Term = Term::new(
     "Edges between nodes of two clients.",
     "",
 );
+/// What a sweep says of clients that are scored one by one, where their runs do not say it themselves; of test items, so under `test_`.
+pub const OWN_WORST_TENTH: Term = Term::new(
+    "own_worst_tenth",
+    "Accuracy of the worst tenth",
+    Unit::Number,
+    "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
+    "",
+)
+.from(0.0)
+.up_to(1.0)
+.higher()
+.scored(Answering::Own, Asked::Own, Weighed::Clients);
+/// As [`OWN_WORST_TENTH`].
+pub const OWN_SPREAD: Term = Term::new(
+    "own_spread",
+    "Spread over clients",
+    Unit::Number,
+    "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
+    "",
+)
+.from(0.0)
+.up_to(1.0)
+.lower();
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
 
@@ -227,14 +253,14 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
-            if let Some(n) = run.division.and_then(|division| division.cut_of_pieces()) {
-                let name = CUT_EDGES.name.into_owned();
-                manifest.units.entry(name.clone()).or_insert(CUT_EDGES.unit);
-                manifest
-                    .terms
-                    .entry(name.clone())
-                    .or_insert_with(|| CUT_EDGES.meaning());
-                summary.entry(name).or_insert(n as f64);
+            let cut = run.division.and_then(|division| division.cut_of_pieces());
+            let mut besides: Vec<(Term, f64)> = cut.map(|n| (CUT_EDGES, n as f64)).into_iter().collect();
+            besides.extend(of_clients(&manifest.point_path(dir, &point))?);
+            for (term, value) in besides {
+                let name = term.name.to_string();
+                manifest.units.entry(name.clone()).or_insert(term.unit);
+                manifest.terms.entry(name.clone()).or_insert_with(|| term.meaning());
+                summary.entry(name).or_insert(value);
             }
             rows.push(PointRow {
                 point: point.point,
@@ -245,6 +271,22 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         }
     }
     Ok(rows)
+}
+
+/// What `client_scores.csv` of a run directory comes to; nothing where there is none.
+fn of_clients(dir: &Path) -> Result<Vec<(Term, f64)>, ReadError> {
+    let rows: Vec<ClientScoreRow> = read_table(dir, true)?;
+    let Some(worst) = ClientScoreRow::worst_tenth(&rows) else {
+        return Ok(Vec::new());
+    };
+    let of_clients = [(OWN_WORST_TENTH, worst), (OWN_SPREAD, ClientScoreRow::spread(&rows))];
+    let tested = |(term, value): (Term, f64)| {
+        Some((
+            find(std::slice::from_ref(&term), &format!("test_{}", term.name))?,
+            value,
+        ))
+    };
+    Ok(of_clients.into_iter().filter_map(tested).collect())
 }
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {

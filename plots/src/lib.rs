@@ -46,6 +46,7 @@ mod verdicts;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
+use folkmoot_metrics::figures::figures_called;
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -240,6 +241,8 @@ pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
 fn of_sweep(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     let mut figures = sweep::of_curves(sweep)?;
     figures.extend(sweep::figures(sweep));
+    figures.extend(sweep::of_clients(sweep)?);
+    figures.extend(sweep::of_splits(sweep)?);
     figures.extend(sweep::of_artifacts(sweep)?);
     Ok(figures)
 }
@@ -255,6 +258,12 @@ impl Drawing {
 
     /// Those of the figures that are asked for, by the command or else by the card, or the usual ones.
     fn choose(&self, figures: Vec<Figure>, of_card: &[String], usual: &[String]) -> Result<Vec<Figure>, PlotError> {
+        debug_assert!(
+            figures
+                .iter()
+                .all(|figure| figures_called(&figure.name).next().is_some()),
+            "a figure that nothing explains"
+        );
         let named = |names: &[String]| -> Vec<Figure> {
             let of_name = |name: &String| {
                 figures

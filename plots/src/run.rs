@@ -5,6 +5,8 @@ mod clients;
 mod online;
 mod scores;
 
+pub(crate) use clients::fairness_of_arms;
+
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::file_part;
 use crate::names::{Unit, Units, heading, si};

@@ -1,7 +1,7 @@
 //! How the data are shared out: the labels, the size and the edges of every client's shard.
 
 use crate::figure::{Figure, Panel};
-use folkmoot_metrics::{RunDir, SplitRow};
+use folkmoot_metrics::{Division, RunDir, SplitRow};
 use std::collections::BTreeMap;
 
 /// More columns than this would be too thin to see.
@@ -12,6 +12,8 @@ const MOST_LABELS: usize = 24;
 /// Clients side by side: a column of each has its labels as cells, and its size and edges as bars below.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
+    /// Whose data it is; empty where a figure has no other.
+    pub(crate) above: String,
     /// What the items are.
     pub(crate) items: String,
     pub(crate) labels: Vec<String>,
@@ -37,15 +39,7 @@ pub(crate) struct Column {
 pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
     let division = run.manifest.division.as_ref()?;
     let split = split(&run.split, &division.of)?;
-    let mut notes = Vec::new();
-    if division.edges > 0 {
-        notes.push(format!(
-            "{} of {} edges lie in no client's shard ({:.1} %).",
-            division.cut_edges,
-            division.edges,
-            100.0 * division.cut_edges as f64 / division.edges as f64
-        ));
-    }
+    let mut notes: Vec<String> = cut(division).map(|cut| format!("{cut}.")).into_iter().collect();
     for (n, said) in [
         (division.shared_items, "with several clients"),
         (division.spare_items, "with none"),
@@ -66,6 +60,32 @@ pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
         notes,
         panels: vec![Panel::Split(split)],
     })
+}
+
+fn cut(division: &Division) -> Option<String> {
+    let share = 100.0 * division.cut_edges as f64 / division.edges as f64;
+    let said = || {
+        format!(
+            "{} of {} edges lie in no client's shard ({share:.1} %)",
+            division.cut_edges, division.edges
+        )
+    };
+    (division.edges > 0).then(said)
+}
+
+/// How the data of arms are shared out that have names: a panel for each way, under the name of the first arm that has it, and as a note what is cut.
+pub(crate) fn side_by_side(arms: &[(String, Division, Vec<SplitRow>)]) -> (Vec<Panel>, Vec<String>) {
+    let mut notes = Vec::new();
+    let panel = |(name, division, rows): &(String, Division, Vec<SplitRow>)| {
+        let above = name.clone();
+        let split = split(rows, &division.of)?;
+        notes.extend(cut(division).map(|cut| match above.is_empty() {
+            true => format!("{cut}."),
+            false => format!("{above}: {cut}."),
+        }));
+        Some(Panel::Split(Split { above, ..split }))
+    };
+    (arms.iter().filter_map(panel).collect(), notes)
 }
 
 fn split(rows: &[SplitRow], items: &str) -> Option<Split> {
@@ -131,6 +151,7 @@ fn split(rows: &[SplitRow], items: &str) -> Option<Split> {
     // Where nothing is labelled, labels say nothing.
     let is_labelled = order.iter().any(|label| *label != "unlabelled");
     Some(Split {
+        above: String::new(),
         items: items.to_owned(),
         labels: if is_labelled { labels } else { Vec::new() },
         columns,

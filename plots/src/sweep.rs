@@ -5,7 +5,7 @@ mod runs;
 
 pub(crate) use axis::bounded;
 use axis::{above_it, alike, capital, counted, number, place};
-pub(crate) use runs::{first_run, of_artifacts, of_curves};
+pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};

@@ -138,6 +138,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/small",
     "ppgm/thorough",
     "ppgm/variants",
+    "scaffold/rates",
     "scaffold/small",
     "users/edges",
     "users/edges-cora",

@@ -6,10 +6,11 @@ use crate::glossary;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, formed, quoted_part, recover, variant_of};
+use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
+use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Target};
 use folkmoot_parts::{Rules, Value};
@@ -116,6 +117,15 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     for (i, name) in file.sweep.headline.iter().enumerate() {
         if let Some(why) = glossary::unknown(name, &strategies, registry) {
             problems.push_at(&format!("sweep.headline.{i}"), why);
+        }
+    }
+    for (i, name) in file.figures.iter().enumerate() {
+        if figures_called(name).next().is_none() {
+            let known = FIGURES.map(|known| known.name);
+            problems.push_at(
+                &format!("figures.{i}"),
+                format!("no such figure{}", suggest(name, &known)),
+            );
         }
     }
     for score in file.targets.keys() {

@@ -5,6 +5,7 @@ use crate::context::Program;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
+use folkmoot_metrics::figures::{KnownFigure, figures_called};
 use folkmoot_metrics::term::MARKS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
@@ -15,7 +16,7 @@ use folkmoot_scenarios::glossary::{Word, look_up};
 pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
     let words = look_up(&args.path, &program.registry);
     let found = match find(&args.path, &program.registry) {
-        Err(_) if !words.is_empty() => Vec::new(),
+        Err(_) if !words.is_empty() || figures_called(&args.path).next().is_some() => Vec::new(),
         found => found.map_err(|why| {
             let name = &program.name;
             Exit::usage(format!("error: {why}\n  see {name} list, or {name} explain strategy"))
@@ -35,6 +36,8 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
         });
     }
     blocks.extend(words.iter().map(|word| of_word(&args.path, word)));
+    let of_figure = |known: &KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
+    blocks.extend(figures_called(&args.path).map(of_figure));
     print(&blocks.join("\n\n"))
 }
 

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::explain::{better, default, items, range_of, unit};
 use clap::{Arg, Command};
 use folkmoot_metrics::Term;
+use folkmoot_metrics::figures::FIGURES;
 use folkmoot_metrics::term::{MARKS, PREFIXES, SUFFIXES};
 use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 use folkmoot_scenarios::axis::Described;
@@ -52,6 +53,7 @@ pub(crate) fn pages(program: &Program, command: &Command) -> Result<Vec<(String,
     }
     all.push(page("numbers", "Numbers of every run", numbers_of_all()));
     all.push(page("tables", "Tables of a run directory", of_tables()));
+    all.push(page("figures", "Figures of runs and sweeps", of_figures()));
     all.push(page("cards", "Cards that come with the program", cards(program)?));
     let links = all.iter().map(|page| format!("- [{}]({}.md)", page.title, page.file));
     let index = format!(
@@ -361,6 +363,11 @@ fn of_tables() -> String {
         format!("## {file}\n\n{}", table(&["column", "cells", "what it is"], &rows))
     });
     blocks.collect::<Vec<String>>().join("\n\n")
+}
+
+fn of_figures() -> String {
+    let rows = FIGURES.map(|known| vec![code(known.name), known.of.to_owned(), plain(known.about)]);
+    table(&["figure", "of a", "what it shows"], &rows)
 }
 
 fn cards(program: &Program) -> Result<String, Exit> {

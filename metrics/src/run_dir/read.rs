@@ -1,7 +1,7 @@
 //! Reading a run directory back.
 
 use super::error::ReadError;
-use super::manifest::{Manifest, decode_summary, fingerprint, from_json};
+use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
 use crate::records::{AbsenceRow, ClientRow, ClientScoreRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
 use crate::table::{Row, TimingRow, decode};
@@ -156,8 +156,22 @@ fn read_optional(path: &Path, may_lack: bool) -> Result<Option<Vec<u8>>, ReadErr
     }
 }
 
+/// How the data of the run directory `dir` are shared out, and `split.csv`; none where it does not say.
+///
+/// # Errors
+///
+/// When `dir` is no run directory or is damaged.
+pub fn read_split(dir: &Path) -> Result<Option<(Division, Vec<SplitRow>)>, ReadError> {
+    let rows = read_table(dir, true)?;
+    Ok(read_manifest(dir)?.division.map(|division| (division, rows)))
+}
+
 /// A table of the run directory `dir`; empty if it is missing and `may_lack` allows that.
-pub(crate) fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadError> {
+///
+/// # Errors
+///
+/// When it is damaged, or missing.
+pub fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadError> {
     let path = dir.join(R::FILE);
     match read_optional(&path, may_lack)? {
         Some(bytes) => decode(&bytes).map_err(|error| ReadError::Table { path, error }),

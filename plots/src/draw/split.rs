@@ -41,6 +41,9 @@ pub(super) fn draw(scene: &mut Scene, split: &Split, origin: Point) -> f64 {
         columns: &split.columns,
     };
     let mut y = origin.1;
+    if !split.above.is_empty() {
+        y = title(scene, &frame, &split.above, y);
+    }
     if !split.labels.is_empty() {
         y = cells(scene, split, &frame, widest, y);
     }

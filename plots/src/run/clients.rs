@@ -93,21 +93,46 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (mean_all, mean_worst) = (mean(&all), mean(&all[..n_worst]));
+    let level = |label: &str, to: f64, value: f64, nth| {
+        let label = format!("{label}: {}", short(value));
+        Series::new(label, Role::Theory(nth), vec![(0.0, value), (to, value)])
+    };
+    let series = vec![
+        by_rank("a client".to_owned(), 0, &all),
+        level("mean of all clients", 1.0, mean_all, 0),
+        level("mean of the worst tenth", n_worst as f64 / n as f64, mean_worst, 1),
+    ];
+    let mut figure = faring(series);
+    figure.notes.push(format!(
+        "{n} clients with test items, each with the model that it answers with; the worst tenth: {n_worst}."
+    ));
+    Some(figure)
+}
+
+/// The same of several arms beside each other, each with what to call it and the accuracies of its clients, of all its runs together.
+pub(crate) fn fairness_of_arms(arms: Vec<(String, Vec<f64>)>) -> Option<Figure> {
+    let several = arms.into_iter().filter(|(_, all)| all.len() > 1);
+    let series = several.enumerate().map(|(nth, (label, mut all))| {
+        all.sort_by(f64::total_cmp);
+        by_rank(label, nth, &all)
+    });
+    let series: Vec<Series> = series.collect();
+    (!series.is_empty()).then(|| faring(series))
+}
+
+/// A curve over the share of clients, of what they have in ascending order.
+fn by_rank(label: String, nth: usize, all: &[f64]) -> Series {
+    let n = all.len();
     let steps = n.min(QUANTILES);
     let ranks = (0..=steps).map(|i| (i * n / steps).min(n - 1));
     let sorted = ranks.enumerate().map(|(i, rank)| (i as f64 / steps as f64, all[rank]));
-    let series = |label: String, role, path, points| Series {
-        label,
-        role,
-        points,
-        band: Vec::new(),
-        across: Vec::new(),
-        path,
-    };
-    let level = |label: &str, to: f64, value: f64, nth| {
-        let label = format!("{label}: {}", short(value));
-        series(label, Role::Theory(nth), Path::Joined, vec![(0.0, value), (to, value)])
-    };
+    Series {
+        path: Path::Stairs,
+        ..Series::new(label, Role::Data(nth), sorted.collect())
+    }
+}
+
+fn faring(series: Vec<Series>) -> Figure {
     let lines = Lines {
         x: Axis {
             log_beyond: None,
@@ -117,17 +142,9 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
             log_beyond: None,
             ..Axis::amount("Accuracy of a client", Unit::Share)
         },
-        series: vec![
-            series("a client".to_owned(), Role::Data(0), Path::Stairs, sorted.collect()),
-            level("mean of all clients", 1.0, mean_all, 0),
-            level("mean of the worst tenth", n_worst as f64 / n as f64, mean_worst, 1),
-        ],
+        series,
     };
-    let mut figure = figure("fairness", "how clients fare", Panel::Lines(lines));
-    figure.notes.push(format!(
-        "{n} clients with test items, each with the model that it answers with; the worst tenth: {n_worst}."
-    ));
-    Some(figure)
+    figure("fairness", "how clients fare", Panel::Lines(lines))
 }
 
 /// The share of values that are at most x, for some hundreds of x.

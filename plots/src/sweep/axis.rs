@@ -33,7 +33,8 @@ pub(super) fn above_it(mut panel: Panel, above: &str) -> Panel {
         _ if above.is_empty() => {}
         Panel::Lines(lines) => lines.y.above = above.to_owned(),
         Panel::Bars(bars) => bars.x.above = above.to_owned(),
-        Panel::Heat(_) | Panel::Timeline(_) | Panel::Split(_) => {}
+        Panel::Split(split) => split.above = above.to_owned(),
+        Panel::Heat(_) | Panel::Timeline(_) => {}
     }
     panel
 }

@@ -5,9 +5,16 @@ use crate::artifacts;
 use crate::curves;
 use crate::figure::{Figure, Panel};
 use crate::names::{Units, heading};
+use crate::run::fairness_of_arms;
+use crate::split;
 use folkmoot_metrics::sweep_dir::PointRow;
-use folkmoot_metrics::{ReadError, RunDir, SweepDir, read_curves};
+use folkmoot_metrics::{
+    ClientScoreRow, Division, ReadError, RunDir, SplitRow, SweepDir, read_curves, read_split, read_table,
+};
 use std::path::PathBuf;
+
+/// More ways to share data out than this are too many for a figure.
+const MAX_WAYS: usize = 16;
 
 /// Maps and matrices that runs left, an arm beside the other, each of its first seed; all such figures of the first run
 /// where a sweep has seeds alone.
@@ -98,6 +105,97 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
         }
     }
     Ok(figures.into_iter().map(|figure| framed(sweep, figure)).collect())
+}
+
+/// How the data of the first seed are shared out: a panel for each way that there is, named by those axes which make it.
+pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
+    let Some(seed) = sweep.points.first().map(|point| point.seed) else {
+        return Ok(None);
+    };
+    // The ways, and the points that have them.
+    let mut ways: Vec<(Division, Vec<SplitRow>, Vec<&PointRow>)> = Vec::new();
+    for point in sweep.points.iter().filter(|point| point.seed == seed) {
+        let split = point_dir(sweep, point).map(|dir| read_split(&dir)).transpose()?;
+        let Some((division, rows)) = split.flatten() else {
+            continue;
+        };
+        match ways.iter_mut().find(|way| (&way.0, &way.1) == (&division, &rows)) {
+            Some((.., points)) => points.push(point),
+            None => ways.push((division, rows, vec![point])),
+        }
+    }
+    if ways.len() > MAX_WAYS {
+        return Ok(None);
+    }
+    let view = View::new(sweep);
+    let axes: Vec<usize> = view
+        .iter()
+        .flat_map(|view| std::iter::once(view.main).chain(view.others.iter().copied()))
+        .collect();
+    let is_one = |axis: &usize, points: &[&PointRow]| {
+        points
+            .iter()
+            .all(|point| point.values[*axis] == points[0].values[*axis])
+    };
+    let mut making = axes;
+    making.retain(|axis| ways.len() > 1 && ways.iter().all(|(.., points)| is_one(axis, points)));
+    let named = |(division, rows, points): (Division, Vec<SplitRow>, Vec<&PointRow>)| {
+        let values: Vec<&str> = making.iter().map(|axis| points[0].values[*axis].as_str()).collect();
+        let name = view.as_ref().map(|view| view.label_of(making.iter().copied(), &values));
+        (name.unwrap_or_default(), division, rows)
+    };
+    let arms: Vec<_> = ways.into_iter().map(named).collect();
+    let (panels, mut notes) = split::side_by_side(&arms);
+    notes.insert(0, format!("Runs of seed {seed}."));
+    notes.extend(unfinished(sweep));
+    let figure = Figure {
+        name: "split".to_owned(),
+        title: heading(&sweep.manifest.name, "how the data are shared out"),
+        notes,
+        panels,
+    };
+    Ok((!figure.panels.is_empty()).then_some(figure))
+}
+
+/// How the clients of each arm fare, those of all seeds together, side by side for each part of the sweep.
+pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
+    let Some(view) = View::new(sweep) else {
+        return Ok(None);
+    };
+    let mut whole: Option<Figure> = None;
+    for (above, part) in view.parts() {
+        let arms = part.labelled();
+        if arms.len() > MAX_CURVES {
+            continue;
+        }
+        let mut accuracies = Vec::new();
+        for (label, points) in arms {
+            let mut all = Vec::new();
+            for dir in points.into_iter().filter_map(|point| point_dir(sweep, point)) {
+                let rows: Vec<ClientScoreRow> = read_table(&dir, true)?;
+                all.extend(rows.iter().map(|row| row.accuracy));
+            }
+            accuracies.push((label, all));
+        }
+        let Some(figure) = fairness_of_arms(accuracies) else {
+            continue;
+        };
+        let panels: Vec<Panel> = (figure.panels.into_iter())
+            .map(|panel| above_it(panel, &above))
+            .collect();
+        match &mut whole {
+            Some(whole) => whole.panels.extend(panels),
+            None => whole = Some(Figure { panels, ..figure }),
+        }
+    }
+    let figure = |mut figure: Figure| {
+        figure.title = heading(&sweep.manifest.name, &figure.title);
+        let said = "Clients with test items, of all seeds together, each with the model that it answers with.";
+        figure.notes.push(said.to_owned());
+        figure.notes.extend(unfinished(sweep));
+        figure
+    };
+    Ok(whole.map(figure))
 }
 
 /// The run of the first point, if it is there.

@@ -1,6 +1,7 @@
 //! What is measured of a graph network that classifies.
 
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::sweep_dir::{OWN_SPREAD, OWN_WORST_TENTH};
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 /// Of every strategy that trains one; `validation_` and `test_` before a name say of which part.
@@ -77,6 +78,8 @@ pub const TERMS: &[Term] = &[
     .from(0.0)
     .up_to(1.0)
     .lower(),
+    OWN_WORST_TENTH,
+    OWN_SPREAD,
 ];
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {

@@ -27,19 +27,6 @@ pub const TERMS: &[Term] = &[
     )
     .higher()
     .scored(Answering::Own, Asked::Own, Weighed::Clients),
-    share(
-        "own_worst_tenth",
-        "Accuracy of the worst tenth",
-        "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
-    )
-    .higher()
-    .scored(Answering::Own, Asked::Own, Weighed::Clients),
-    share(
-        "own_spread",
-        "Spread over clients",
-        "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
-    )
-    .lower(),
     Term::new(
         "models_at_server",
         "Models at the server",
@@ -140,9 +127,8 @@ pub fn conclude(rows: &[ClientScoreRow], sheet: &mut Sheet) {
     if accuracies.is_empty() {
         return;
     }
-    let spread = Spread::of(&accuracies);
-    sheet.number("test_own_accuracy", spread.mean);
-    sheet.number("test_own_spread", spread.population_std());
+    sheet.number("test_own_accuracy", Spread::of(&accuracies).mean);
+    sheet.number("test_own_spread", ClientScoreRow::spread(rows));
     sheet.number_if("test_own_worst_tenth", ClientScoreRow::worst_tenth(rows));
     sheet.number_if("test_own_loss", (!losses.is_empty()).then(|| Spread::of(&losses).mean));
 }

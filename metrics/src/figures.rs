@@ -1,0 +1,177 @@
+//! The figures that runs and sweeps have, by their names below `figures/`: what a card may ask for, and what each shows.
+
+/// What a figure is called and shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownFigure {
+    /// Its name, `*` standing for a metric, a target or a parameter.
+    pub name: &'static str,
+    /// Whether a run's directory, a sweep's or both have it.
+    pub of: &'static str,
+    /// What it shows, and of which data.
+    pub about: &'static str,
+}
+
+const fn of_run(name: &'static str, about: &'static str) -> KnownFigure {
+    let of = "run";
+    KnownFigure { name, of, about }
+}
+
+const fn of_sweep(name: &'static str, about: &'static str) -> KnownFigure {
+    let of = "sweep";
+    KnownFigure { name, of, about }
+}
+
+const fn of_both(name: &'static str, about: &'static str) -> KnownFigure {
+    let of = "run and sweep";
+    KnownFigure { name, of, about }
+}
+
+/// All of them.
+pub const FIGURES: [KnownFigure; 30] = [
+    of_run(
+        "messages-by-round",
+        "Messages sent in each round, by kind, with what theory says of them where a strategy does.",
+    ),
+    of_run(
+        "bytes-by-round",
+        "Bytes on the wire in each round, headers and retries included, by kind.",
+    ),
+    of_run("cumulative-bytes", "The same summed over rounds."),
+    of_run(
+        "score-*-by-round",
+        "A metric of `scores.csv` over rounds, a curve for each part of the data.",
+    ),
+    of_run(
+        "score-*-by-time",
+        "The same over virtual time; not in an ideal world, whose messages take none.",
+    ),
+    of_run("score-*-by-bytes", "The same over bytes on the wire so far."),
+    of_both(
+        "by-*",
+        "Numbers over a parameter within a run, `metric[parameter=value]`, a curve for each arm.",
+    ),
+    of_run(
+        "participation",
+        "Results that were asked for, came in time, came late or were given up, by round.",
+    ),
+    of_run("availability", "Clients that were online at each round's end."),
+    of_run(
+        "online",
+        "Who was online when, from `absences.csv`: how many, and single clients as lines.",
+    ),
+    of_run("carried", "Bytes a second of virtual time, by direction."),
+    of_run(
+        "message-fate",
+        "What became of the messages of each kind: delivered, dropped and why, or in flight.",
+    ),
+    of_run(
+        "client-bytes",
+        "Bytes that clients sent and received, from those with most to those with least.",
+    ),
+    of_run(
+        "client-compute-time",
+        "Time for which clients worked, from most to least.",
+    ),
+    of_run(
+        "client-online-time",
+        "Time for which clients were online, from most to least.",
+    ),
+    of_run(
+        "fairness",
+        "How clients fare, from the worst to the best, from `client_scores.csv`.",
+    ),
+    of_run("epsilon", "Privacy that clients have spent, by what was released."),
+    of_run("epsilon-by-round", "The mean of that over rounds."),
+    of_run(
+        "timeline",
+        "Who worked, waited and was away when, of a run that was traced.",
+    ),
+    of_run(
+        "changes",
+        "How far graphs move with an edge or a node less, from the artifact `changes.csv`.",
+    ),
+    of_run(
+        "links",
+        "Bytes that each link between clients carried, from the artifact `links.csv`.",
+    ),
+    of_run(
+        "map",
+        "Items in the plane, by class and by cluster, from artifacts `map*.csv`.",
+    ),
+    of_both(
+        "distances",
+        "Distances between items, from artifacts `distances*.npy`; of a sweep an arm beside the other.",
+    ),
+    of_sweep("maps", "The maps of the runs of one seed, an arm beside the other."),
+    of_both(
+        "split",
+        "Labels, sizes and edges, inside and cut, of every client's data; of a sweep a panel for each way of sharing out.",
+    ),
+    of_sweep(
+        "curves-*",
+        "A score over rounds, virtual time and bytes, a curve for each arm.",
+    ),
+    of_sweep(
+        "target-*",
+        "What each arm took to reach a target of the card: rounds, virtual time and bytes.",
+    ),
+    of_sweep(
+        "headline",
+        "The numbers of the card's headline over the axes, with 95 % intervals over seeds; `messages-and-bytes` where it has none.",
+    ),
+    of_sweep(
+        "scatter",
+        "The second number of the headline over the first, a point for each value of the only axis.",
+    ),
+    of_sweep(
+        "sweep-*",
+        "A number of the summary over the axes; every one that varies has such a figure.",
+    ),
+];
+
+/// The figures that a name stands for: `*` on either side stands for anything.
+pub fn figures_called(name: &str) -> impl Iterator<Item = &'static KnownFigure> {
+    let name = match name {
+        "messages-and-bytes" => "headline",
+        name => name,
+    };
+    FIGURES.iter().filter(move |known| may_be(name, known.name))
+}
+
+/// Whether some text fits both patterns, by what stands before the first `*` of each and after the last.
+fn may_be(a: &str, b: &str) -> bool {
+    fn ends(pattern: &str) -> (&str, &str, bool) {
+        match (pattern.split_once('*'), pattern.rsplit_once('*')) {
+            (Some((head, _)), Some((_, tail))) => (head, tail, true),
+            _ => (pattern, pattern, false),
+        }
+    }
+    let ((head, tail, is_open), (other_head, other_tail, is_other_open)) = (ends(a), ends(b));
+    let begins = head.starts_with(other_head) && is_other_open || other_head.starts_with(head) && is_open;
+    let closes = tail.ends_with(other_tail) && is_other_open || other_tail.ends_with(tail) && is_open;
+    a == b || begins && closes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figures_called;
+
+    #[test]
+    fn names_and_patterns_find_the_figures_that_they_stand_for() {
+        let of = |name| figures_called(name).map(|known| known.name).collect::<Vec<_>>();
+        assert_eq!(of("split"), ["split"]);
+        assert_eq!(
+            of("score-accuracy-by-*"),
+            ["score-*-by-round", "score-*-by-time", "score-*-by-bytes"]
+        );
+        assert_eq!(of("score-accuracy-by-time"), ["score-*-by-time"]);
+        assert_eq!(of("curves-*"), ["curves-*"]);
+        assert_eq!(of("curves-test_accuracy"), ["curves-*"]);
+        assert_eq!(of("cumulative-bytes*"), ["cumulative-bytes"]);
+        assert_eq!(of("messages-and-bytes"), ["headline"]);
+        assert_eq!(of("splits"), [""; 0]);
+        assert_eq!(of("score"), [""; 0]);
+        assert_eq!(of("curves"), [""; 0]);
+        assert_eq!(of("*").len(), super::FIGURES.len());
+    }
+}
