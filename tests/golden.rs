@@ -7,6 +7,7 @@
 
 mod attention;
 mod classical;
+mod codecs;
 mod compare;
 mod dtw;
 mod embedding_metric;
@@ -49,6 +50,7 @@ type Check = fn(&Case) -> Result<Vec<Mismatch>, String>;
 const TOPICS: &[(&str, Check)] = &[
     ("attention", attention::check),
     ("classical", classical::check),
+    ("codecs", codecs::check),
     ("dtw", dtw::check),
     ("embedding_metric", embedding_metric::check),
     ("fedwalk_messages", fedwalk_messages::check),
