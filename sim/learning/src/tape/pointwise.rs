@@ -145,16 +145,7 @@ impl Tape<'_> {
     /// # Determinism
     /// Draws a `u32` for each element, in order; none if `drop_prob` is 0.
     pub fn dropout(&mut self, x: Var, drop_prob: f32, rng: &mut SimRng) -> Var {
-        assert!(
-            (0.0..1.0).contains(&drop_prob),
-            "drop_prob must lie in 0..1, got {drop_prob}"
-        );
-        if drop_prob == 0.0 {
-            return x;
-        }
-        let (rows, columns) = self.shape(x);
-        let mask = self.constant_with(rows, columns, |mask| fill_mask(mask, drop_prob, rng));
-        self.multiply(x, mask)
+        self.masked(x, drop_prob, |mask| fill_mask(mask, drop_prob, rng))
     }
 
     /// [`dropout`](Self::dropout) of the rows `of` an `x` of `n_all` rows, ascending, where it is these rows alone: their bits, and the stream
@@ -163,6 +154,20 @@ impl Tape<'_> {
     /// # Panics
     /// If the probability is not in `0..1`, or `of` has another length than `x`.
     pub fn dropout_of(&mut self, x: Var, (of, n_all): (&[u32], usize), drop_prob: f32, rng: &mut SimRng) -> Var {
+        let (rows, columns) = self.shape(x);
+        assert_eq!(rows, of.len(), "each row stands for one of the whole");
+        self.masked(x, drop_prob, |mask| {
+            let mut at = 0;
+            for (mask, row) in mask.chunks_exact_mut(columns.max(1)).zip(of) {
+                rng.skip_words((*row as usize - at) * columns);
+                fill_mask(mask, drop_prob, rng);
+                at = *row as usize + 1;
+            }
+            rng.skip_words((n_all - at) * columns);
+        })
+    }
+
+    fn masked(&mut self, x: Var, drop_prob: f32, fill: impl FnOnce(&mut [f32])) -> Var {
         assert!(
             (0.0..1.0).contains(&drop_prob),
             "drop_prob must lie in 0..1, got {drop_prob}"
@@ -171,16 +176,7 @@ impl Tape<'_> {
             return x;
         }
         let (rows, columns) = self.shape(x);
-        assert_eq!(rows, of.len(), "each row stands for one of the whole");
-        let mask = self.constant_with(rows, columns, |mask| {
-            let mut at = 0;
-            for (mask, row) in mask.chunks_exact_mut(columns.max(1)).zip(of) {
-                rng.skip_words((*row as usize - at) * columns);
-                fill_mask(mask, drop_prob, rng);
-                at = *row as usize + 1;
-            }
-            rng.skip_words((n_all - at) * columns);
-        });
+        let mask = self.constant_with(rows, columns, fill);
         self.multiply(x, mask)
     }
 
