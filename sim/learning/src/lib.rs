@@ -2,7 +2,8 @@
 //!
 //! - [`Layout`] says what a model's flat vector of numbers means, [`Tape`] computes with it and differentiates, [`Csr`] is what
 //!   graph layers propagate with, and [`Batch`] makes several graphs one.
-//! - [`layers`]: the layers of graph networks; [`Optimiser`] moves a model, [`Average`] takes the mean of several.
+//! - [`layers`]: the layers of graph networks; [`Optimiser`] moves a model, [`Average`] takes the mean of several, and [`Factored`] is the gradient
+//!   of a large weight by few rows.
 //! - [`skip_gram`]: trains [`Embeddings`](folkmoot_graphs::Embeddings) from walks.
 //! - [`losses`]: what skip-gram minimises, as plain functions with gradients; the losses of models are methods of the tape.
 //!
@@ -46,6 +47,7 @@ mod average;
 mod batch;
 mod csr;
 mod dense;
+mod factored;
 mod init;
 mod kernels;
 pub mod layers;
@@ -59,6 +61,7 @@ pub use average::Average;
 pub use batch::Batch;
 pub use csr::{Csr, CsrError, DegreeRule};
 pub use dense::normalise_dense;
+pub use factored::Factored;
 pub use init::Init;
 pub use layout::{Layout, Parameter, Slot};
 pub use optim::{Adam, Decay, Moments, Optimiser, Sgd};

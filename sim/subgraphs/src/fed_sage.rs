@@ -40,6 +40,7 @@ mod exchange;
 mod impaired;
 mod losses;
 mod maker;
+mod numbers;
 mod settings;
 mod study;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::data::Piece;
 use super::impaired::{Impaired, n_left};
 use super::maker::{Frozen, Near, Sight, gradient_for_other};
+use super::numbers::Numbers;
 use super::settings::Plan;
 use super::told::Told;
 use super::{FedSage, Makers};
@@ -10,7 +11,6 @@ use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Csr, Moments};
 use folkmoot_strategies::classifier::{Brings, Nodes, Part, Shard};
 use folkmoot_strategies::rounds::{Gathered, Heard, Preparation, Says};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -235,13 +235,14 @@ impl AtClient<'_, '_, '_> {
             }
             false => {
                 let impaired = self.impaired();
-                let mut values = learning.weights.to_vec();
+                let mut rows = Vec::new();
                 let trained = (0..impaired.trains.len()).filter(|row| impaired.trains[*row]);
                 for row in trained.clone() {
-                    values.extend(&learning.embeddings[row * plan.latent..][..plan.latent]);
+                    rows.extend(&learning.embeddings[row * plan.latent..][..plan.latent]);
                 }
-                values.extend(trained.map(|row| impaired.missing[row].len() as f32));
-                Told::new(head, values)
+                rows.extend(trained.map(|row| impaired.missing[row].len() as f32));
+                let weights = Arc::clone(&learning.weights);
+                Told::new(head, Numbers::Generator { weights, rows })
             }
         };
         Says {
@@ -255,11 +256,11 @@ impl AtClient<'_, '_, '_> {
     fn answer(&self, told: &Told) -> Says<Told, Kept> {
         let (plan, networks) = (&self.makers.plan, &self.makers.networks);
         let head = (told.whose, told.step);
-        let gradient = match (is_linked(&self.nodes), self.preparation.dry_run()) {
+        let gradient = match (is_linked(&self.nodes), told.generator(networks.n_shared())) {
             (false, _) => Told::dry(head, 0),
-            (true, true) => Told::dry(head, networks.n_shared()),
-            (true, false) => {
-                let (shared, rows) = told.values().split_at(networks.n_shared());
+            // Nothing is made in a dry run.
+            (true, None) => Told::dry(head, networks.n_shared()),
+            (true, Some((shared, rows))) => {
                 let rows = rows.split_at(told.n_nodes(plan, networks.n_shared()) * plan.latent);
                 // A stream of its own for each step and pair of clients, whatever comes first.
                 let pair = (told.step.wrapping_mul(plan.n_clients).wrapping_add(told.whose))
@@ -267,7 +268,10 @@ impl AtClient<'_, '_, '_> {
                     .wrapping_add(self.me());
                 let rng = &mut self.preparation.item_rng(OTHER, pair);
                 let shard = &self.preparation.shard.shard;
-                Told::new(head, gradient_for_other((plan, networks), shared, rows, shard, rng))
+                Told::new(
+                    head,
+                    gradient_for_other((plan, networks), shared, rows, shard, rng).into(),
+                )
             }
         };
         Says {
@@ -291,21 +295,20 @@ impl AtClient<'_, '_, '_> {
                     .wrapping_mul(self.makers.plan.n_clients)
                     .wrapping_add(self.me()),
             );
-            let (losses, mut gradient) =
-                self.sight(&impaired)
-                    .own_gradient(&learning.weights, learning.frozen(), Some(rng));
+            let (losses, own) = self
+                .sight(&impaired)
+                .own_gradient(&learning.weights, learning.frozen(), Some(rng));
+            let mut gradient = Numbers::Gradient(own).all().into_owned();
             gradient
                 .iter_mut()
-                .zip(told.values())
+                .zip(&*told.values())
                 .for_each(|(g, of_others)| *g += of_others);
             let now = losses.total(&self.makers.plan);
             next.losses = Some([learning.losses.map_or(now, |[alone, _]| alone), now]);
             // Where nobody says anything, decay alone would take the weights away.
             if gradient.iter().any(|g| *g != 0.0) {
-                let (mut weights, mut moments) = (learning.weights.to_vec(), (*learning.moments).clone());
-                self.makers.plan.optimiser.step(&mut moments, &mut weights, &gradient);
-                next.weights = weights.into();
-                next.moments = Arc::new(moments);
+                let (weights, moments) = (Arc::make_mut(&mut next.weights), Arc::make_mut(&mut next.moments));
+                self.makers.plan.optimiser.step(moments, weights, &gradient);
             }
         }
         self.go_on(next)
@@ -385,31 +388,22 @@ pub(super) fn answer(makers: &Makers, gathered: Gathered<Told>) -> Vec<(ClientId
     for told in gradients {
         by_generator.entry((told.whose, told.step)).or_default().push(told);
     }
-    let sums: Vec<(ClientId, Told)> = by_generator
-        .into_par_iter()
-        .map(|(head, all)| (ClientId(head.0), sum(head, &all)))
-        .collect();
-    answers.extend(sums);
+    answers.extend(
+        by_generator
+            .into_iter()
+            .map(|(head, all)| (ClientId(head.0), sum(head, all))),
+    );
     answers
 }
 
-/// Gradients added up in double precision, in the ascending order of who made them.
-pub(super) fn sum(head: (u32, u32), all: &[Told]) -> Told {
+/// What gradients come to, in the ascending order of who made them.
+pub(super) fn sum(head: (u32, u32), mut all: Vec<Told>) -> Told {
     let n = all.iter().map(Told::n_values).max().unwrap_or(0);
-    let made: Vec<&[f32]> = all
-        .iter()
-        .map(Told::values)
-        .filter(|values| !values.is_empty())
-        .collect();
-    if made.is_empty() {
-        return Told::dry(head, n);
+    all.retain(Told::is_made);
+    match all.is_empty() {
+        true => Told::dry(head, n),
+        false => Told::new(head, Numbers::Sum(all)),
     }
-    let at = |place: usize| {
-        made.iter()
-            .filter_map(move |values| values.get(place))
-            .map(|x| f64::from(*x))
-    };
-    Told::new(head, (0..n).map(|place| at(place).sum::<f64>() as f32).collect())
 }
 
 /// Bytes that a formula says of the exchange, where everybody is there: of clients with these numbers of training nodes, and whether two of their nodes are neighbours.

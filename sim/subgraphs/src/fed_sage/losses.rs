@@ -1,6 +1,7 @@
-//! What generators are told apart by: how many neighbours are missing, and what the nearest of them is like. Operations of the tape.
+//! Operations of the tape: what generators are told apart by, which is how many neighbours are missing and what the nearest of them is like, and what keeps a gradient's factors.
 
 use folkmoot_learning::tape::{Backward, Function};
+use std::sync::OnceLock;
 
 /// The mean over nodes of `s(x − c)`, `s` the square's half up to 1 and straight from there (Huber), of predicted counts `x`, shape `(n, 1)`.
 #[derive(Debug)]
@@ -121,5 +122,29 @@ impl Function for Nearest<'_> {
                 *to += factor * (x - y);
             }
         }
+    }
+}
+
+/// Rows `y = x W + b` as they are, of operands `y` and `x`; keeps the factors of the gradient by `W`: `x`, and on the way back the gradient of `y`.
+#[derive(Debug, Default)]
+pub(super) struct Factors(OnceLock<[Vec<f32>; 2]>);
+
+impl Factors {
+    /// Those of the way back; none where it came by nothing.
+    pub(super) fn into_inner(self) -> [Vec<f32>; 2] {
+        self.0.into_inner().unwrap_or_default()
+    }
+}
+
+impl Function for Factors {
+    fn forward(&self, x: &[&[f32]], y: &mut [f32]) {
+        y.copy_from_slice(x[0]);
+    }
+
+    fn backward(&self, cx: &mut Backward<'_, '_, '_>) {
+        let gy = cx.gradient();
+        self.0.get_or_init(|| [cx.operand(1).to_vec(), gy.to_vec()]);
+        let Some(to) = cx.gradient_of(0) else { return };
+        to.iter_mut().zip(gy).for_each(|(to, gy)| *to += gy);
     }
 }

@@ -1,11 +1,12 @@
 //! The generator of a client: networks that say how many neighbours a node lacks and what these are like, and how they learn.
 
 use super::impaired::Impaired;
-use super::losses::{Comparison, Missing, Nearest};
+use super::losses::{Comparison, Factors, Missing, Nearest};
+use super::numbers::Gradient;
 use super::settings::Plan;
 use folkmoot_draws::{SimRng, index, normals_f32};
 use folkmoot_learning::layers::Linear;
-use folkmoot_learning::{Adjacency, Csr, Init, Layout, Moments, Parameter, Tape, Var};
+use folkmoot_learning::{Adjacency, Csr, Factored, Init, Layout, Moments, Parameter, Tape, Var};
 use folkmoot_strategies::classifier::{Nodes, Shard};
 use std::cell::OnceCell;
 
@@ -17,7 +18,13 @@ type Convolution = [Parameter; 2];
 pub(super) struct Networks {
     layout: Layout,
     /// Those that make features, alone: what is sent and learns from others.
-    shared: Layout,
+    pub(super) shared: Layout,
+    /// The same without the last weight, which has most of the numbers.
+    others: Layout,
+    /// In that.
+    last_bias: Parameter,
+    /// Rows and columns of the last weight.
+    last: [usize; 2],
     makes: [Linear; 3],
     encodes: [Convolution; 2],
     counts: Linear,
@@ -30,16 +37,22 @@ type Drawn<'r> = Option<&'r mut SimRng>;
 impl Networks {
     pub(super) fn new(plan: &Plan) -> Networks {
         let (d, [first, second]) = (plan.n_features, plan.widths);
-        let makes = |layout: &mut Layout| {
+        let last = [second, plan.n_made * d];
+        let below = |layout: &mut Layout| {
             [
                 Linear::new(layout, "make0", plan.latent, first),
                 Linear::new(layout, "make1", first, second),
-                Linear::new(layout, "make2", second, plan.n_made * d),
             ]
         };
-        let (mut layout, mut shared) = (Layout::new(), Layout::new());
+        let makes = |layout: &mut Layout| {
+            let [make0, make1] = below(layout);
+            [make0, make1, Linear::new(layout, "make2", last[0], last[1])]
+        };
+        let (mut layout, mut shared, mut others) = (Layout::new(), Layout::new(), Layout::new());
         makes(&mut shared);
         let makes = makes(&mut layout);
+        below(&mut others);
+        let last_bias = others.weight("make2.bias", 1, last[1], Init::Zeros);
         let mut convolution = |name: &str, n_in, n_out| {
             [
                 layout.weight(format!("{name}.weight"), n_in, n_out, Init::Glorot),
@@ -59,6 +72,9 @@ impl Networks {
         Networks {
             layout,
             shared,
+            others,
+            last_bias,
+            last,
             makes,
             encodes,
             counts,
@@ -91,8 +107,35 @@ impl Networks {
         convolve(tape, impaired.batch.csr(), hidden, second[1], true)
     }
 
+    /// Takes what makes features on a tape that is to keep the factors of the gradient by the last weight, and not that gradient.
+    fn load_apart<'g>(&self, tape: &mut Tape<'g>, shared: &'g [f32], factors: &'g Factors) -> Apart<'g> {
+        let range = self.shared.range(self.makes[2].weight);
+        tape.load(&self.others, &[&shared[..range.start], &shared[range.end..]].concat());
+        Apart {
+            weight: tape.input(self.last[0], self.last[1], &shared[range]),
+            bias: self.last_bias.var(),
+            factors,
+        }
+    }
+
+    /// The gradient by what makes features, of that by all but the last weight, and its factors by that.
+    fn gradient(&self, others: Vec<f32>, factors: [Vec<f32>; 2]) -> Gradient {
+        Gradient {
+            others,
+            at: self.shared.range(self.makes[2].weight).start,
+            last: Factored::new(factors, self.last),
+        }
+    }
+
     /// Features of made neighbours, each row those of `n_made` side by side, from embeddings.
-    fn make(&self, plan: &Plan, tape: &mut Tape<'_>, embeddings: Var, mut rng: Drawn<'_>) -> Var {
+    pub(super) fn make<'g>(
+        &self,
+        plan: &Plan,
+        tape: &mut Tape<'g>,
+        embeddings: Var,
+        apart: Option<Apart<'g>>,
+        mut rng: Drawn<'_>,
+    ) -> Var {
         let (n, latent) = tape.shape(embeddings);
         let mut rows = embeddings;
         if let Some(rng) = rng.as_deref_mut()
@@ -104,7 +147,14 @@ impl Networks {
         let rows = self.makes[0].forward_relu(tape, rows);
         let rows = self.makes[1].forward_relu(tape, rows);
         let rows = drop(plan, tape, rows, rng);
-        let rows = self.makes[2].forward(tape, rows);
+        let rows = match apart {
+            None => self.makes[2].forward(tape, rows),
+            Some(Apart { weight, bias, factors }) => {
+                let made = tape.linear(rows, weight, Some(bias), false);
+                let (n, width) = tape.shape(made);
+                tape.custom(factors, &[made, rows], n, width)
+            }
+        };
         tape.tanh(rows)
     }
 
@@ -131,6 +181,13 @@ impl Networks {
         let hidden = tape.matmul(hidden, second[0]);
         convolve(tape, &mended.means, hidden, second[1], false)
     }
+}
+
+/// The last weight, as what answers and does not learn, its bias, and what keeps the factors of the gradient by the weight.
+pub(super) struct Apart<'g> {
+    weight: Var,
+    bias: Var,
+    factors: &'g Factors,
 }
 
 fn convolve<'g>(tape: &mut Tape<'g>, means: &'g Csr, x: Var, bias: Var, relu: bool) -> Var {
@@ -278,13 +335,14 @@ impl<'a> Sight<'a> {
         tape: &mut Tape<'g>,
         live: Var,
         mended: &'g Mended<'_>,
-        classifier: [[Var; 2]; 2],
+        (classifier, apart): ([[Var; 2]; 2], Option<Apart<'g>>),
         mut rng: Drawn<'_>,
     ) -> Made
     where
         'a: 'g,
     {
-        let made = (!mended.live.is_empty()).then(|| self.networks.make(self.plan, tape, live, rng.as_deref_mut()));
+        let make = || self.networks.make(self.plan, tape, live, apart, rng.as_deref_mut());
+        let made = (!mended.live.is_empty()).then(make);
         let both = (self.impaired, mended);
         let logits = Networks::classify(self.plan, tape, both, made, classifier, rng);
         Made {
@@ -324,7 +382,7 @@ impl<'a> Sight<'a> {
         let mended = mended.get_or_init(|| Mended::new(plan, impaired, shard, own.value(counts)));
         let live = own.gather_rows(embeddings, &mended.live);
         let classifier = networks.classifies.map(|both| both.map(Parameter::var));
-        let made = self.made(&mut own, live, mended, classifier, rng);
+        let made = self.made(&mut own, live, mended, (classifier, None), rng);
         let [a, b, c] = plan.weights;
         let of_counts = own.custom(&counted, &[counts], 1, 1);
         let mut loss = own.scale(a, of_counts);
@@ -362,7 +420,7 @@ impl<'a> Sight<'a> {
     }
 
     /// The losses at a client by what makes features, `1/N` times which it follows, and their gradient by that.
-    pub(super) fn own_gradient(&self, shared: &[f32], frozen: Frozen<'_>, rng: Drawn<'_>) -> (Losses, Vec<f32>) {
+    pub(super) fn own_gradient(&self, shared: &[f32], frozen: Frozen<'_>, rng: Drawn<'_>) -> (Losses, Gradient) {
         let Sight {
             plan,
             networks,
@@ -377,15 +435,16 @@ impl<'a> Sight<'a> {
         let rows = rows(frozen.embeddings, plan.latent, &mended.live);
         let share = 1.0 / plan.n_clients as f32;
         let [_, b, c] = plan.weights;
-        Tape::with_own(|tape| {
-            tape.load(&networks.shared, shared);
+        let factors = Factors::default();
+        let (losses, others) = Tape::with_own(|tape| {
+            let apart = networks.load_apart(tape, shared, &factors);
             let live = tape.input(mended.live.len(), plan.latent, &rows);
             let classifier = networks.classifies.map(|[weight, bias]| {
                 let (weight, bias) = (at(weight), at(bias));
                 let n_in = weight.len() / bias.len();
                 [tape.input(n_in, bias.len(), weight), tape.input(1, bias.len(), bias)]
             });
-            let made = self.made(tape, live, &mended, classifier, rng);
+            let made = self.made(tape, live, &mended, (classifier, Some(apart)), rng);
             let counts = tape.input(impaired.nodes.len(), 1, frozen.counts);
             let of_counts = tape.custom(&counted, &[counts], 1, 1);
             let losses = Losses {
@@ -393,17 +452,16 @@ impl<'a> Sight<'a> {
                 features: made.features.map_or(0.0, |features| f64::from(tape.scalar(features))),
                 classes: f64::from(tape.scalar(made.classes)),
             };
-            let gradient = match made.features {
-                Some(features) => {
-                    let loss = tape.scale(share * c, made.classes);
-                    let loss = tape.add_scaled(loss, share * b, features);
-                    tape.backward(loss);
-                    tape.parameters_mut().1.to_vec()
-                }
-                None => vec![0.0; networks.n_shared()],
-            };
-            (losses, gradient)
-        })
+            let others = made.features.map(|features| {
+                let loss = tape.scale(share * c, made.classes);
+                let loss = tape.add_scaled(loss, share * b, features);
+                tape.backward(loss);
+                tape.parameters_mut().1.to_vec()
+            });
+            (losses, others)
+        });
+        let others = others.unwrap_or_else(|| vec![0.0; networks.others.len()]);
+        (losses, networks.gradient(others, factors.into_inner()))
     }
 
     /// What neighbours are made for nodes that are left, with noise: of each, at the node of the client with this place, its features side by side; and how near those that can be compared are to
@@ -420,7 +478,7 @@ impl<'a> Sight<'a> {
         let (made, near) = Tape::with_own(|tape| {
             tape.load(&networks.shared, shared);
             let live = tape.input(mended.live.len(), plan.latent, &rows);
-            let made = networks.make(&answering, tape, live, Some(rng));
+            let made = networks.make(&answering, tape, live, None, Some(rng));
             let made = tape.value(made);
             let d = plan.n_features;
             let slots = mended.slots.iter().flat_map(|slot| &made[*slot as usize * d..][..d]);
@@ -472,24 +530,26 @@ pub(super) fn gradient_for_other(
     (embeddings, counts): (&[f32], &[f32]),
     shard: &Shard,
     rng: &mut SimRng,
-) -> Vec<f32> {
+) -> Gradient {
     let targets = drawn_targets(plan, shard.nodes(), counts, rng);
     let comparisons = comparisons(&targets);
     let live: Vec<u32> = targets.iter().map(|(node, _)| *node).collect();
     if live.is_empty() {
-        return vec![0.0; networks.n_shared()];
+        return networks.gradient(vec![0.0; networks.others.len()], Default::default());
     }
     let rows = rows(embeddings, plan.latent, &live);
     let nearest = nearest(plan, comparisons, shard, counts.len());
-    Tape::with_own(|tape| {
-        tape.load(&networks.shared, shared);
+    let factors = Factors::default();
+    let others = Tape::with_own(|tape| {
+        let apart = networks.load_apart(tape, shared, &factors);
         let rows = tape.input(live.len(), plan.latent, &rows);
-        let made = networks.make(plan, tape, rows, Some(rng));
+        let made = networks.make(plan, tape, rows, Some(apart), Some(rng));
         let features = tape.custom(&nearest, &[made], 1, 1);
         let loss = tape.scale(plan.weights[1] / plan.n_clients as f32, features);
         tape.backward(loss);
         tape.parameters_mut().1.to_vec()
-    })
+    });
+    networks.gradient(others, factors.into_inner())
 }
 
 /// Of each node that lacks neighbours, the drawn ones it is compared with.

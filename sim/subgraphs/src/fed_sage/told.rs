@@ -1,9 +1,11 @@
 //! What clients and the server tell each other of generators.
 
+use super::numbers::Numbers;
 use super::settings::Plan;
 use folkmoot_engine::prelude::*;
 use folkmoot_strategies::rounds::message::Extra;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Numbers about one client's generator: a gradient, or the generator itself and behind it, of each training node that is left, its embedding, and then of each how many neighbours
@@ -18,19 +20,20 @@ pub struct Told {
     n_values: u32,
     /// The numbers.
     #[serde(with = "shared")]
-    values: Option<Arc<[f32]>>,
+    values: Option<Arc<Numbers>>,
 }
 
 /// Bytes of what is told besides numbers.
 pub(super) const HEAD: u64 = 8;
 
 impl Told {
-    pub(super) fn new((whose, step): (u32, u32), values: Vec<f32>) -> Told {
+    pub(super) fn new((whose, step): (u32, u32), values: Numbers) -> Told {
+        let n_values = values.len() as u32;
         Told {
             whose,
             step,
-            n_values: values.len() as u32,
-            values: (!values.is_empty()).then(|| values.into()),
+            n_values,
+            values: (n_values > 0).then(|| Arc::new(values)),
         }
     }
 
@@ -49,9 +52,30 @@ impl Told {
         self.n_values as usize
     }
 
+    /// Whether it has numbers that are made.
+    pub(super) fn is_made(&self) -> bool {
+        self.values.is_some()
+    }
+
     /// The numbers; none in a dry run.
-    pub(super) fn values(&self) -> &[f32] {
-        self.values.as_deref().unwrap_or_default()
+    pub(super) fn values(&self) -> Cow<'_, [f32]> {
+        self.values.as_ref().map_or(Cow::default(), |values| values.all())
+    }
+
+    /// Writes the numbers from a place on, where they are made.
+    pub(super) fn read(&self, from: usize, to: &mut [f32]) {
+        if let Some(values) = &self.values {
+            values.read(from, to);
+        }
+    }
+
+    /// A generator of so many numbers, and those behind it; `None` where none is made.
+    pub(super) fn generator(&self, n_shared: usize) -> Option<(&[f32], &[f32])> {
+        match self.values.as_deref()? {
+            Numbers::Plain(values) => values.split_at_checked(n_shared),
+            Numbers::Generator { weights, rows } => Some((weights, rows)),
+            Numbers::Gradient(_) | Numbers::Sum(_) => None,
+        }
     }
 
     /// Whether it is a generator and not a gradient, where generators have so many numbers.

@@ -3,6 +3,7 @@
 use super::super::exchange::{filled, sum};
 use super::super::losses::{Comparison, Missing, Nearest};
 use super::super::maker::{Frozen, comparisons, drawn_targets, gradient_for_other};
+use super::super::numbers::Numbers;
 use super::*;
 use folkmoot_draws::normal;
 use folkmoot_learning::Tape;
@@ -134,6 +135,7 @@ fn a_gradient_for_another_is_that_of_the_formula() {
         let shard = &pieces[1].shard;
         let rows = (&embeddings[..], &counts[..]);
         let got = gradient_for_other((plan, &makers.networks), &shared, rows, shard, &mut stream(6));
+        let got = Numbers::from(got).all().into_owned();
         let targets = drawn_targets(plan, shard.nodes(), &counts, &mut stream(6));
         let lengths: Vec<(u32, usize)> = targets.iter().map(|(node, drawn)| (*node, drawn.len())).collect();
         assert_eq!(lengths, [(0, 2), (2, 2), (3, 1)], "as many as are missing, up to two");
@@ -180,6 +182,40 @@ fn a_gradient_for_another_is_that_of_the_formula() {
     });
 }
 
+/// The gradient that is kept as factors, with noise and dropout, is the one that a tape makes of all layers.
+#[test]
+fn a_gradient_for_another_has_the_bits_of_one_that_is_made_whole() {
+    at_first_of(2, wide(2, 1, 1), |_, makers, pieces, _| {
+        let (plan, networks) = (&makers.plan, &makers.networks);
+        let (shared, embeddings, counts) = message(makers);
+        let shard = &pieces[1].shard;
+        let rows = (&embeddings[..], &counts[..]);
+        let gradient = gradient_for_other((plan, networks), &shared, rows, shard, &mut stream(6));
+        let numbers = Numbers::from(gradient);
+        assert!(matches!(numbers, Numbers::Gradient(_)), "of three rows");
+        let rng = &mut stream(6);
+        let targets = drawn_targets(plan, shard.nodes(), &counts, rng);
+        let nearest = Nearest {
+            comparisons: comparisons(&targets),
+            known: shard.node_features(),
+            n_features: plan.n_features,
+            width: plan.n_made * plan.n_features,
+            share: 1.0 / 8.0,
+        };
+        let mut tape = Tape::new();
+        tape.load(&networks.shared, &shared);
+        let all = tape.input(4, plan.latent, &embeddings);
+        let live = tape.gather_rows(all, &[0, 2, 3]);
+        let made = networks.make(plan, &mut tape, live, None, Some(rng));
+        let features = tape.custom(&nearest, &[made], 1, 1);
+        let loss = tape.scale(0.5, features);
+        tape.backward(loss);
+        let whole = tape.parameters_mut().1;
+        assert_eq!(bits(&numbers.all()), bits(whole));
+        assert!(whole.iter().filter(|x| **x != 0.0).count() > 1_000);
+    });
+}
+
 /// What the server adds up is the gradient of one loss over what all others hold.
 #[test]
 fn the_sum_of_gradients_is_that_of_one_pooled_loss() {
@@ -192,10 +228,11 @@ fn the_sum_of_gradients_is_that_of_one_pooled_loss() {
             let both = (plan, &makers.networks);
             Told::new(
                 (0, 0),
-                gradient_for_other(both, &shared, rows, shard, &mut stream(client as u64)),
+                gradient_for_other(both, &shared, rows, shard, &mut stream(client as u64)).into(),
             )
         };
-        let all = sum((0, 0), &[of(1), of(2), of(3)]);
+        let all = sum((0, 0), vec![of(1), of(2), of(3)]);
+        let all = all.values();
         // All that others hold in one table, and every drawn target in it.
         let (mut known, mut pooled) = (Vec::new(), Vec::new());
         for (client, piece) in pieces.iter().enumerate().skip(1) {
@@ -230,13 +267,13 @@ fn the_sum_of_gradients_is_that_of_one_pooled_loss() {
         let loss = tape.custom(&nearest, &[rows], 1, 1);
         tape.backward(loss);
         let width = plan.n_made * plan.n_features;
-        let n = all.values().len();
+        let n = all.len();
         for k in 0..width {
             let by_row = |row: usize| {
                 f64::from(tape.gradient(rows)[row * width + k]) * (1.0 - f64::from(made[row * width + k]).powi(2))
             };
             let expected = (0..3).map(by_row).sum::<f64>();
-            let got = f64::from(all.values()[n - width + k]);
+            let got = f64::from(all[n - width + k]);
             assert!((got - expected).abs() < 1e-6, "{got}, not {expected}, at {k}");
         }
     });
@@ -258,6 +295,7 @@ fn alone_a_client_has_the_same_loss_in_both_phases() {
             rest,
         };
         let (first, (second, gradient)) = (sight.losses(&learned), sight.own_gradient(shared, frozen, None));
+        let gradient = Numbers::Gradient(gradient).all().into_owned();
         assert!(first.features > 0.0, "neighbours are made, and compared");
         for (first, second) in [
             (first.counts, second.counts),
@@ -286,6 +324,7 @@ fn alone_a_client_has_the_same_loss_in_both_phases() {
             ..makers.plan
         };
         let (_, halved) = Sight { plan: &half, ..sight }.own_gradient(shared, frozen, None);
+        let halved = Numbers::Gradient(halved).all().into_owned();
         assert!(
             gradient
                 .iter()
