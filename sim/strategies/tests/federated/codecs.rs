@@ -144,15 +144,13 @@ fn a_change_is_that_of_the_model_it_was_learned_from() {
         let (outcome, ours) = left(&packed, &World::ideal(), Options::default());
         packed.protocol.up = Default::default();
         packed.protocol.down = Default::default();
+        let n = prepared(&packed).strategy.task().n_trainable();
         let theirs = alone(&packed, 3);
         for (ours, theirs) in ours.own.iter().zip(&theirs) {
-            assert!(
-                ours != theirs && apart(ours, theirs) < 0.02,
-                "{up} {down}: {}",
-                apart(ours, theirs)
-            );
+            let error = apart(&ours[..n], &theirs[..n]);
+            assert!(error > 0.0 && error < 0.05, "{up} {down}: {error}");
         }
-        assert!(apart(&theirs[0], &theirs[1]) > 0.1, "models are unlike");
+        assert!(apart(&theirs[0][..n], &theirs[1][..n]) > 0.2, "models are unlike");
         let n_packed = of_kind(&outcome, "packed_model").0;
         assert_eq!(n_packed, if down == "Plain()" { 0 } else { u64::from(3 * N_CLIENTS) });
     }
