@@ -202,6 +202,17 @@ impl Codec for RandomK {
         self.feedback
     }
 
+    /// What is left out, or where it is made up for by the scale `s`, `s − 1` on average.
+    fn most_error(&self, n_values: usize) -> Option<f64> {
+        let k = n_sent(self.share, n_values);
+        let left_out = 1.0 - k as f64 / n_values.max(1) as f64;
+        Some(if self.feedback {
+            left_out
+        } else {
+            self.scale(n_values, k) - 1.0
+        })
+    }
+
     fn common(&self, n_values: usize, round: u32) -> Option<Common> {
         let k = n_sent(self.share, n_values);
         Some(Common {

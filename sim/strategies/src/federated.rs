@@ -52,9 +52,10 @@ use method::models_of;
 use crate::attacks::{self, Attack, Models, Victim};
 use crate::classifier::{self, Classifier, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
 use crate::rounds::{
-    self, Mean, Protocol, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
+    self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
 };
 use crate::settings::{Settings, Shared, Source, split_of};
+use folkmoot_codecs::{Shape, n_values};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Moments as OptimiserMoments};
@@ -386,14 +387,19 @@ impl RoundStrategy for Federated {
     }
 
     fn n_trainable(&self) -> usize {
-        self.method.n_trainable(&self.common)
+        n_values(&self.shapes())
     }
 
-    fn shapes(&self) -> Vec<[usize; 2]> {
-        match self.n_parameters() == self.layout().len() {
-            true => self.layout().shapes(),
-            false => vec![[1, self.n_trainable()]],
-        }
+    fn shapes(&self) -> Vec<Shape> {
+        self.method.shapes(&self.common)
+    }
+
+    fn update_shapes(&self) -> Vec<Shape> {
+        self.method.update_shapes(&self.common)
+    }
+
+    fn begins(&self, others: &[f32]) -> usize {
+        self.method.begins(&self.common, others)
     }
 
     fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
@@ -456,6 +462,12 @@ impl RoundStrategy for Federated {
             kept,
             counts: counts.into_iter().flatten().collect(),
             ..Trained::model(sent)
+        }
+    }
+
+    fn is_read(&self, kept: &mut Option<Kept>, read: Read<'_, ()>) {
+        if let Some(numbers) = kept.as_mut().and_then(|kept| kept.numbers.as_mut()) {
+            self.method.is_read(numbers, read.change);
         }
     }
 

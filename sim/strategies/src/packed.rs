@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a codec has made of numbers; the last field of a message, as it goes on to its end.
-#[derive(Clone, Debug)]
-pub struct Packed(pub Arc<[u8]>);
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Packed(#[serde(with = "shared")] pub Arc<[u8]>);
 
 impl Payload for Packed {
     fn encoded_len(&self) -> usize {
@@ -30,7 +30,7 @@ pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32) -> Vec<Broken> {
     let doubt = |error: f64| Broken {
         path: path.to_owned(),
         rule: format!(
-            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels or a smaller bucket",
+            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels, a smaller bucket or feedback",
             (10.0 * error.sqrt()).round() / 10.0
         ),
     };

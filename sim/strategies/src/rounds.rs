@@ -72,7 +72,7 @@ pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use study::{RoundEnd, RoundStudy, Watched};
-pub use task::{Task, Trained};
+pub use task::{Read, Task, Trained};
 pub use terms::TERMS;
 pub use trains::{NO_ITEMS, NOT_SAID, STATISTICS, Trains};
 
@@ -130,6 +130,17 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// the layout says.
     fn shapes(&self) -> Vec<Shape> {
         self.layout().shapes()
+    }
+
+    /// The same of an update, whose first numbers these are. Default: as of the model.
+    fn update_shapes(&self) -> Vec<Shape> {
+        self.shapes()
+    }
+
+    /// Where in the model that a client was sent the numbers begin from which those of its update that learn have come; `others` stand behind these in
+    /// the update. Default: they are the first.
+    fn begins(&self, _others: &[f32]) -> usize {
+        0
     }
 
     /// So many of the last numbers of the model say how clients read what they hold. They come from [`statistics`](Self::statistics) by
@@ -216,6 +227,10 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// A client's part of a round. Pure: on any thread, once or more often per task.
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Self::Extra, Self::Kept>;
 
+    /// Puts right what a client is to keep of its training by what the server reads of it, where that is not what was learned: behind a codec, or a
+    /// clip. Pure, as training is. Default: nothing.
+    fn is_read(&self, _kept: &mut Option<Self::Kept>, _read: Read<'_, Self::Extra>) {}
+
     /// What a client keeps after it has kept `before`. Default: `now` in its place.
     fn keep(_before: Self::Kept, now: Self::Kept) -> Self::Kept {
         now
@@ -245,7 +260,7 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// Looks at the updates of a round before they are combined, where the server sees them one by one. Default: nothing.
     fn look(&self, _collected: &mut Self::Collected, _updates: &Updates<'_>) {}
 
-    /// The model that the server has for a client, where that is not the one for all; it is sent as it is, whatever `protocol.down` says. Default: none.
+    /// The model that the server has for a client, where that is not the one for all. It changes with the round alone. Default: none.
     fn own_model(&self, _collected: &Self::Collected, _client: ClientId) -> Option<Arc<[f32]>> {
         None
     }
@@ -328,11 +343,6 @@ impl<R: RoundStrategy> Rounds<R> {
         protocol.suits(&Trains::of(&task), &mut rules);
         if let Some(broken) = rules.into_broken().first() {
             return Err(StrategyError(broken.to_string()));
-        }
-        if !protocol.up.is_plain() && task.n_update() < task.n_trainable() {
-            return Err(StrategyError(
-                "protocol.up: must be Plain here, where an update is one of several models and no change of what was sent".to_owned(),
-            ));
         }
         Ok(Rounds {
             task,
@@ -499,10 +509,18 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
         let is_given_up = match message {
             Letter::Down(_) => true,
             // What is kept of a training may rest on the server having its extra, so its sender is to know.
-            Letter::Up(Up::Extra(_)) if R::READS_KEPT => return Absence::Tell { after: SimSpan::ZERO },
+            Letter::Up(Up::Extra(_) | Up::PackedExtra(_)) if R::READS_KEPT => {
+                return Absence::Tell { after: SimSpan::ZERO };
+            }
             Letter::Up(up) => !matches!(
                 up,
-                Up::Update(..) | Up::PackedUpdate(..) | Up::Extra(_) | Up::Statistics(_) | Up::Told(_) | Up::Ready
+                Up::Update(..)
+                    | Up::PackedUpdate(..)
+                    | Up::Extra(_)
+                    | Up::PackedExtra(_)
+                    | Up::Statistics(_)
+                    | Up::Told(_)
+                    | Up::Ready
             ),
             Letter::Peer(_) => false,
         };

@@ -7,7 +7,7 @@
 //! |------------------|-----------|----------------------------------------------------------------|------------------|
 //! | `model`          | downlink  | the server's control variate `c`, then the weights `x`, `f32`  | 8 × n_params     |
 //! | `update`         | uplink    | training samples as `u32`, then the weights `y_i`              | 4 × n_params + 4 |
-//! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
+//! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`; `packed_control_change` where `protocol.up` packs it | 4 × n_params |
 //!
 //! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control variate ([`Renewal`]). The server moves
 //! the model by the mean change over the clients that answered, times `protocol.server`'s rate, and `c` by the sum of their `Δc_i` over
@@ -22,21 +22,29 @@
 //! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
 //!
+//! - **Codecs.** `protocol.up` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
+//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. A codec that rounds by more than the length of
+//!   what it packs, as `RandomK` without feedback, drives the control variates apart, and is doubted.
+//!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
+
+mod control;
+
+pub use control::{Change, Control, Controls, change_from_steps, correction};
 
 use crate::attacks::{self, Attack, Victim};
 use crate::classifier::{
     self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Shard, Split, Target, Training,
 };
+use crate::packed;
 use crate::rounds::{
-    self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
+    self, Aggregation, Protocol, Read, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
 };
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a task releases besides weights: as it is, so that nothing is drawn.
@@ -119,7 +127,8 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
+        let up = packed::doubts("protocol.up", &*self.protocol.up, self.model.hidden);
+        [self.training.doubts(), self.protocol.doubts(self.model.hidden), up].concat()
     }
 
     fn headline() -> &'static [&'static str] {
@@ -177,112 +186,6 @@ impl AsRef<Classifier> for Scaffold {
     fn as_ref(&self) -> &Classifier {
         &self.classifier
     }
-}
-
-/// The server's control variate, as it is sent: shape `(n_params,)`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Control(#[serde(with = "shared")] pub Arc<[f32]>);
-
-impl Payload for Control {
-    fn encoded_len(&self) -> usize {
-        self.0.encoded_len()
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        self.0.encode(out);
-    }
-
-    /// The first half of what is left; the model is the other.
-    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        let bytes = reader.rest();
-        if !bytes.len().is_multiple_of(8) {
-            return Err(DecodeError::Invalid("a control variate is as long as its model"));
-        }
-        let (control, model) = bytes.split_at(bytes.len() / 2);
-        *reader = WireReader::new(model);
-        Payload::decode(&mut WireReader::new(control)).map(Control)
-    }
-}
-
-/// The change of a client's control variate: shape `(n_params,)`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change(pub Vec<f32>);
-
-impl Payload for Change {
-    fn encoded_len(&self) -> usize {
-        self.0.encoded_len()
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        self.0.encode(out);
-    }
-
-    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        Ok(Change(reader.rest_f32()?))
-    }
-}
-
-impl Extra for Change {
-    const NAME: &'static str = "control_change";
-}
-
-/// What has come of control variates' changes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Controls {
-    /// Of the rounds before the newest from which any came.
-    sum: Vec<f64>,
-    newest: u32,
-    /// What came since, late ones of earlier rounds among it.
-    coming: Vec<(ClientId, Vec<f32>)>,
-}
-
-impl Controls {
-    /// Takes in a change that a client made in `round`.
-    pub fn add(&mut self, client: ClientId, round: Round, Change(change): Change) {
-        if round.0 > self.newest {
-            self.sum = self.sum();
-            self.coming.clear();
-            self.newest = round.0;
-        }
-        self.coming.push((client, change));
-    }
-
-    /// The sum of all changes, in ascending order of the clients of each round; empty before the first.
-    pub fn sum(&self) -> Vec<f64> {
-        let mut coming: Vec<_> = self.coming.iter().collect();
-        // A stable sort: several of one client stay in the order in which they came.
-        coming.sort_by_key(|(client, _)| *client);
-        let mut sum = self.sum.clone();
-        for (_, change) in coming {
-            sum.resize(change.len(), 0.0);
-            sum.iter_mut().zip(change).for_each(|(sum, x)| *sum += f64::from(*x));
-        }
-        sum
-    }
-
-    /// `c` for so many clients and parameters.
-    pub fn mean(&self, n_clients: u32, n_parameters: usize) -> Vec<f32> {
-        let mut mean: Vec<f32> = self
-            .sum()
-            .iter()
-            .map(|sum| (sum / f64::from(n_clients)) as f32)
-            .collect();
-        mean.resize(n_parameters, 0.0);
-        mean
-    }
-}
-
-/// What is added to each gradient: `c − c_i`.
-pub fn correction(c: &[f32], own: &[f32]) -> Vec<f32> {
-    c.iter().zip(own).map(|(c, own)| c - own).collect()
-}
-
-/// `Δc_i` by option II after `n_steps` steps from `x` to `y`: `(x − y) / (K rate) − c`, of what learns.
-pub fn change_from_steps((x, y): (&[f32], &[f32]), c: &[f32], n_steps: u64, rate: f64) -> Vec<f32> {
-    let change = |((x, y), c): ((&f32, &f32), &f32)| {
-        ((f64::from(*x) - f64::from(*y)) / (n_steps as f64 * rate) - f64::from(*c)) as f32
-    };
-    x.iter().zip(y).zip(c).map(change).collect()
 }
 
 impl Scaffold {
@@ -388,10 +291,15 @@ impl RoundStrategy for Scaffold {
         Trained {
             parameters,
             receipt: releases.receipt(),
-            extra: Some(Change(change.clone())),
-            kept: Some(Change(change)),
+            extra: Some(Change(change)),
+            kept: None,
             counts: Vec::new(),
         }
+    }
+
+    /// A client keeps the change that the server reads, so that both count alike; what a codec leaves out of it is in the next.
+    fn is_read(&self, kept: &mut Option<Change>, read: Read<'_, Change>) {
+        *kept = read.extra.cloned();
     }
 
     fn keep(Change(mut own): Change, Change(change): Change) -> Change {

@@ -1,6 +1,8 @@
 //! Federated methods as runs: what each sends, the identity that defines it, and how clients are scored.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "federated/codecs.rs"]
+mod codecs;
 #[path = "federated/own_models.rs"]
 mod own_models;
 #[path = "federated/private.rs"]
@@ -377,7 +379,9 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
 fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
     let prepared = prepared(&small("Ifca(clusters: 3)", 1));
     let task = prepared.strategy.task();
-    let n = task.n_parameters() / 3;
+    // Three models of so many numbers that learn, and behind these what does not.
+    let (n, learn) = (task.n_parameters() / 3, task.n_trainable() / 3);
+    assert!(learn < n);
     let with = |value: f32, cluster: f32| {
         let mut values = vec![value; n];
         values.push(cluster);
@@ -390,19 +394,24 @@ fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
         discount: 1.0,
         values,
     });
-    let base: Vec<f32> = [7.0, 8.0, 9.0].into_iter().flat_map(|x| vec![x; n]).collect();
+    let three = |n: usize| [7.0, 8.0, 9.0].into_iter().flat_map(move |x| vec![x; n]);
+    let base: Vec<f32> = three(learn).chain(three(n - learn)).collect();
     let combined = task.combine(
         &Mean {},
         &Updates {
             all: all.collect(),
             model: &base,
-            n_trainable: n,
+            n_trainable: learn,
         },
     );
     assert_eq!(combined.len(), 3 * n);
-    assert_eq!([combined[0], combined[n], combined[2 * n]], [4.0, 8.0, 2.0]);
+    let firsts = |from: usize, n: usize| [0, 1, 2].map(|at| combined[from + at * n]);
+    assert_eq!(
+        (firsts(0, learn), firsts(3 * learn, n - learn)),
+        ([4.0, 8.0, 2.0], [4.0, 8.0, 2.0])
+    );
     let initial = task.initial(&mut Streams::new(1).global(Purpose(*b"test    ")));
-    assert!(initial[..n] != initial[n..2 * n], "models begin apart");
+    assert!(initial[..learn] != initial[learn..2 * learn], "models begin apart");
     assert_eq!(Ifca { clusters: 0 }.broken()[0].path, "clusters");
 }
 

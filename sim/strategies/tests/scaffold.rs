@@ -349,3 +349,54 @@ fn running_statistics_have_no_control_variate() {
     assert!(left.sum[..n_trainable].iter().any(|x| *x != 0.0));
     assert!(left.sum[n_trainable..].iter().all(|x| *x == 0.0));
 }
+
+/// Clients keep what the server reads of their changes, which are packed as the models' are.
+#[test]
+fn packed_changes_are_counted_and_c_stays_the_mean() {
+    for codec in [
+        "Half()",
+        "Uniform(bits: 4)",
+        "TopK(share: 0.1)",
+        "Sign()",
+        "LowRank(rank: 1)",
+    ] {
+        let mut ours = params("", 4);
+        let text = format!("({REST}, protocol: (up: {codec}))");
+        ours.protocol.up = Registry::shipped().settings::<Params>(&text).unwrap().protocol.up;
+        let world = World {
+            cohort: CohortSpec::Size { n: 5, over_select: 1.0 },
+            deadline: None,
+            ..lossy(0.2)
+        };
+        let (outcome, left) = play(&ours, &world, Options::default());
+        assert!(gap(&left) < 1e-6, "{codec}: {}", gap(&left));
+        let rows = |kind: &str| {
+            let rows = outcome.messages.iter().filter(|row| row.kind == kind);
+            rows.fold((0, 0), |(n, bytes), row| (n + row.sent, bytes + row.payload_bytes))
+        };
+        let ((n, bytes), (n_changes, of_changes)) = (rows("packed_update"), rows("packed_control_change"));
+        assert_eq!((n, rows("control_change").0), (n_changes, 0), "{codec}");
+        let layout = prepared(&ours).strategy.task().layout().clone();
+        let len = ours.protocol.up.encoded_len(&layout.shapes()).unwrap();
+        assert_eq!((bytes, of_changes), (n * (len + 4), n * len), "{codec}");
+        let plain = n * 8 * layout.len() as u64 + 4 * n;
+        let compression = outcome
+            .summary
+            .iter()
+            .find(|(name, _)| name == "compression_up")
+            .unwrap()
+            .1;
+        assert_eq!(compression, plain as f64 / (bytes + of_changes) as f64);
+    }
+    let doubts = |up: &str| {
+        let text = format!("({REST}, protocol: (up: {up}))");
+        Registry::shipped().settings::<Params>(&text).unwrap().doubts().len()
+    };
+    assert_eq!(
+        (
+            doubts("RandomK(share: 0.1, feedback: true)"),
+            doubts("RandomK(share: 0.1, feedback: false)")
+        ),
+        (0, 1)
+    );
+}

@@ -30,6 +30,9 @@
 //! Under `protocol.secure` the shares of all sums are masked and added up like updates (`masked_update`, 8 bytes a number), so that the server learns the
 //! sums alone, and clients then ask for theirs by number; among peers and with features nothing is masked but updates.
 //!
+//! **A codec** packs sums and features on their way (`codec`), and 8 bytes more a message say how much; numbers of nodes, neighbours and degrees stay as they are. The server adds
+//! up what it reads. Masked shares are in fixed point as without it.
+//!
 //! **Weights.** `Normalised` are those of `D^-1/2 (A + I) D^-1/2` with the degrees of the whole graph: a client divides what it adds by the roots of its own
 //! nodes' degrees, and whoever reads a sum divides it by that of the node it is of. So degrees travel only with two hops.
 //!
@@ -42,6 +45,7 @@
 //! `upload: Dense` with `weights: Plain` does. Who was not answered, because it was away, trains on its cut graph. Scores are those of clients
 //! that have all answers; under secure aggregation they are without its rounding to 24 bits behind the point.
 
+mod coding;
 mod data;
 mod exchange;
 mod replay;
@@ -58,8 +62,10 @@ pub use theory::{Counts, count};
 pub use words::Words;
 
 use crate::{Cut, Part};
+use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
+use folkmoot_parts::Chosen;
 use folkmoot_strategies::classifier::{self, Accuracy, Classifier, Shard};
 use folkmoot_strategies::rounds::{self, Gathered, Heard, RoundStrategy, Rounds, Says, Task, Trained};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
@@ -127,6 +133,7 @@ impl Settings for Params {
             classifier: Classifier::new(&self.model, &self.training, &facts.data),
             encoder: self.model.encoder,
             cut: Arc::clone(&facts.cut),
+            codec: self.codec.clone(),
             n_clients: facts.data.n_clients,
         };
         Rounds::new(task, self.protocol.clone())
@@ -158,6 +165,8 @@ pub struct FedGcn {
     classifier: Classifier,
     encoder: classifier::Encoder,
     cut: Arc<Cut>,
+    /// Of what is exchanged.
+    codec: Chosen<dyn Codec>,
     n_clients: u32,
 }
 
@@ -235,11 +244,11 @@ impl RoundStrategy for FedGcn {
     }
 
     fn tell(&self, part: &Part, kept: Option<&Kept>, heard: Heard<Words>) -> Says<Words, Kept> {
-        exchange::tell(self, part, kept, heard)
+        coding::tell(self, part, kept, heard)
     }
 
     fn answer(&self, memory: &mut Memory, gathered: Gathered<Words>) -> Result<Vec<(ClientId, Words)>, StrategyError> {
-        exchange::answer(self, memory, gathered)
+        coding::answer(self, memory, gathered)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {

@@ -1,6 +1,8 @@
 //! Models that are cut in two: what is learned together, and what is never sent, such as heads.
 
 use super::{Common, Learned, Local};
+use folkmoot_codecs::Shape;
+use folkmoot_learning::Slot;
 use std::ops::Range;
 
 /// Where a client's own part, such as its head, and the rest lie in a whole model.
@@ -35,9 +37,19 @@ impl Cut {
         }
     }
 
-    pub(super) fn n_shared(&self, below: usize) -> usize {
-        let within = |range: &Range<usize>| range.end.min(below).saturating_sub(range.start);
-        self.shared.iter().map(within).sum()
+    pub(super) fn n_shared(&self) -> usize {
+        self.shared.iter().map(Range::len).sum()
+    }
+
+    /// Rows and columns of the matrices that are shared and learn.
+    pub(super) fn shapes(&self, common: &Common) -> Vec<Shape> {
+        let layout = common.classifier.network().layout();
+        let is_shared = |slot: &&Slot| {
+            let start = layout.range(slot.parameter).start;
+            slot.trainable && !self.head.iter().any(|range| range.contains(&start))
+        };
+        let shared = layout.slots().iter().filter(is_shared);
+        shared.map(|slot| [slot.rows, slot.columns]).collect()
     }
 
     /// The whole model of which these are the parts.
@@ -79,11 +91,11 @@ impl Cut {
 macro_rules! has_parts {
     ($cut:expr) => {
         fn n_down(&self, common: &Common) -> usize {
-            $cut(common).n_shared(usize::MAX)
+            $cut(common).n_shared()
         }
 
-        fn n_trainable(&self, common: &Common) -> usize {
-            $cut(common).n_shared(common.classifier.network().layout().n_trainable())
+        fn shapes(&self, common: &Common) -> Vec<folkmoot_codecs::Shape> {
+            $cut(common).shapes(common)
         }
 
         fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
@@ -121,6 +133,6 @@ mod tests {
             (&[0.0, 1.0, 4.0, 5.0, 7.0, 8.0][..], &[2.0, 3.0, 6.0][..])
         );
         assert_eq!(cut.join(&shared, &head), whole);
-        assert_eq!([0, 1, 5, 9].map(|below| cut.n_shared(below)), [0, 1, 3, 6]);
+        assert_eq!(cut.n_shared(), 6);
     }
 }

@@ -17,7 +17,8 @@ use folkmoot_parts::{Rules, part};
 ///
 /// A client lessens `f_i(w) − λ_i·w + strength/2 ‖w − θ‖²` from `w = θ`, and then sets `λ_i ← λ_i − strength (θ_i − θ)`, of what learns. The
 /// server sets `h ← h − strength/N Σ (θ_i − θ)`, over all `N` clients' number, and `θ ← mean θ_i − h/strength`. All begin at 0. So
-/// `h = mean λ_i` over all clients, as long as every update that is sent is taken in.
+/// `h = mean λ_i` over all clients, as long as every update that is sent is taken in: behind a codec or a clip `θ_i` is on both sides what the server reads.
+/// Noise that the server adds to a sum is in `h` alone.
 ///
 /// Deviations from the paper: an update that is late, lost or refused has changed its client's `λ_i` and not `h`, and the difference stays; what
 /// does not learn, such as running statistics, is averaged.
@@ -42,23 +43,30 @@ impl Method for FedDyn {
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        let n = self.n_trainable(local.common);
+        let n = local.classifier().network().layout().n_trainable();
         let own = local.kept.map_or_else(|| vec![0.0; n], <[f32]>::to_vec);
         let correction: Vec<f32> = own.iter().map(|x| -x).collect();
-        let strength = self.strength as f32;
         let course = Course {
-            pull: Some((strength, local.parameters)),
+            pull: Some((self.strength as f32, local.parameters)),
             correction: &correction,
             ..local.course()
         };
         let sent = local.train_along(local.parameters, &course);
-        let ends = own.iter().zip(&sent).zip(local.parameters);
-        let kept: Vec<f32> = ends.map(|((own, y), x)| own - strength * (y - x)).collect();
-        // An update with a number that is not finite is refused, and is to leave no trace.
-        let is_sound = kept.iter().all(|x| x.is_finite());
         Learned {
-            kept: (is_sound && local.learns()).then_some(kept),
+            kept: local.learns().then_some(own),
             sent,
+        }
+    }
+
+    fn is_read(&self, kept: &mut Vec<f32>, change: &dyn Fn() -> Option<Vec<f32>>) {
+        // An update with a number that is not finite is refused, and is to leave no trace.
+        let Some(change) = change() else {
+            return;
+        };
+        let strength = self.strength as f32;
+        let after: Vec<f32> = kept.iter().zip(change).map(|(own, x)| own - strength * x).collect();
+        if after.iter().all(|x| x.is_finite()) {
+            *kept = after;
         }
     }
 
@@ -70,7 +78,7 @@ impl Method for FedDyn {
         mut mean: Vec<f64>,
         weight: f64,
     ) -> Vec<f64> {
-        memory.resize(self.n_trainable(common), 0.0);
+        memory.resize(common.classifier.network().layout().n_trainable(), 0.0);
         let strength = f64::from(self.strength as f32);
         for ((h, mean), x) in memory.iter_mut().zip(&mut mean).zip(model) {
             *h -= strength / f64::from(common.n_clients) * weight * (*mean - f64::from(*x));

@@ -171,7 +171,9 @@ impl Method for FedPub {
 
     fn train(&self, local: &Local<'_>) -> Learned {
         if !local.learns() {
-            return Learned::sent(vec![0.0; self.n_up(local.common)]);
+            let mut sent = local.parameters.to_vec();
+            sent.resize(self.n_up(local.common), 0.0);
+            return Learned::sent(sent);
         }
         let (mut sent, mask) = self.trained(local);
         let model = masked(&sent, &mask, is_kept);

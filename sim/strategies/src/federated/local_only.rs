@@ -1,6 +1,7 @@
 //! Every client by itself: the control.
 
 use super::{Common, Learned, Local, Method};
+use folkmoot_codecs::Shape;
 use folkmoot_draws::SimRng;
 use folkmoot_parts::part;
 
@@ -25,8 +26,8 @@ impl Method for LocalOnly {
         0
     }
 
-    fn n_trainable(&self, _: &Common) -> usize {
-        0
+    fn shapes(&self, _: &Common) -> Vec<Shape> {
+        Vec::new()
     }
 
     fn initial(&self, _: &Common, _: &mut SimRng) -> Vec<f32> {

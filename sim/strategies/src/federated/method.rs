@@ -3,6 +3,7 @@
 use super::{OwnModel, Params};
 use crate::classifier::{Classifier, Course, Shard};
 use crate::rounds::{Aggregation, NOT_SAID, Rule, Secure, Update, Updates};
+use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Moments};
@@ -21,14 +22,25 @@ pub trait Method: Send + Sync {
         common.n_parameters()
     }
 
-    /// So many of them learn, the first ones. Default: all of a whole model's that do.
-    fn n_trainable(&self, common: &Common) -> usize {
-        common.classifier.network().layout().n_trainable()
+    /// Rows and columns of the matrices in which those of them stand that learn, the first ones. Default: all of a whole model's.
+    fn shapes(&self, common: &Common) -> Vec<Shape> {
+        common.classifier.network().layout().shapes()
     }
 
     /// How many numbers a client sends. Default: as many as it gets.
     fn n_up(&self, common: &Common) -> usize {
         self.n_down(common)
+    }
+
+    /// The same of what a client sends. Default: as of what it gets.
+    fn update_shapes(&self, common: &Common) -> Vec<Shape> {
+        self.shapes(common)
+    }
+
+    /// Where in what a client was sent the numbers begin from which those of its update that learn have come; `others` stand behind these. Default:
+    /// they are the first.
+    fn begins(&self, _common: &Common, _others: &[f32]) -> usize {
+        0
     }
 
     /// What the server has before the first round: [`n_down`](Self::n_down) numbers. Default: a whole model.
@@ -43,6 +55,10 @@ pub trait Method: Send + Sync {
 
     /// A client's part of a round. Pure: on any thread, once or more often.
     fn train(&self, local: &Local<'_>) -> Learned;
+
+    /// Puts right what a client keeps, where it keeps anything, by the change of what learns as the server reads it, behind a codec or a clip; there is
+    /// none where the update is refused. Default: it is as it was trained.
+    fn is_read(&self, _kept: &mut Vec<f32>, _change: &dyn Fn() -> Option<Vec<f32>>) {}
 
     /// The model that a client answers with, a whole one, given the server's last and what it keeps. Default: the server's.
     fn own(&self, local: &Local<'_>) -> Vec<f32> {
@@ -155,13 +171,8 @@ pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: 
 pub(super) fn has_own_models(params: &Params, rules: &mut Rules, name: &str) {
     sees_updates(params, rules, name, "models of clients are made of a round's updates");
     let protocol = &params.protocol;
-    let mut require = |holds: bool, field: &str, rule: String| rules.require(holds, &format!("protocol.{field}"), rule);
     let rule = format!("must be Mean() with {name}, which weighs updates by itself");
-    require(protocol.rule.is_mean(), "rule", rule);
-    for (field, is_plain) in [("up", protocol.up.is_plain()), ("down", protocol.down.is_plain())] {
-        let rule = format!("must be Plain() with {name}, whose clients are sent different models");
-        require(is_plain, field, rule);
-    }
+    rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
 }
 
 /// The models among updates that have more behind them.

@@ -1,6 +1,6 @@
 //! The client's side of rounds.
 
-use super::coding::Learned;
+use super::coding::{Beside, Learned};
 use super::exchange::{Heard, Says};
 use super::job::{Done, Left, Trained, Training, Work};
 use super::message::{Down, Extra, Peer, Up};
@@ -53,7 +53,7 @@ struct Session<E, K> {
 struct Waiting<E, K> {
     /// What is to be masked, or the position and the bits of a number that cannot be.
     values: Result<Vec<f32>, (u32, u32)>,
-    extra: Option<E>,
+    extra: Option<Beside<E>>,
     receipt: Receipt,
     left: Left<K>,
 }
@@ -142,14 +142,19 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             ClientEvent::Undelivered {
                 message: Up::Extra(extra),
                 ..
-            } => {
-                self.kept = self
-                    .kept
-                    .take()
-                    .map(|kept| Arc::new(R::lost(Arc::unwrap_or_clone(kept), extra)))
-            }
+            } => self.lose::<R>(extra),
+            ClientEvent::Undelivered {
+                message: Up::PackedExtra(packed),
+                ..
+            } => self.lose::<R>(rounds.open_extra(&packed).expect("what was packed can be read")),
             _ => {}
         }
+    }
+
+    /// An extra of its own was lost on the way.
+    fn lose<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(&mut self, extra: E) {
+        let lost = |kept| Arc::new(R::lost(Arc::unwrap_or_clone(kept), extra));
+        self.kept = self.kept.take().map(lost);
     }
 
     /// A client's part of the exchange: it says at once what takes no effort, and prepares what does; one thing after the other.
@@ -240,9 +245,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         let Some(Left { kept, memory }) = left else {
             return;
         };
-        if !memory.is_empty() {
-            self.memory = memory.into();
-        }
+        self.memory = memory.onto(&self.memory);
         if let Some(now) = kept {
             let kept = match self.kept.take() {
                 Some(before) => R::keep(Arc::unwrap_or_clone(before), now),
@@ -250,6 +253,15 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             };
             self.kept = Some(Arc::new(kept));
         }
+    }
+}
+
+/// Sends what goes beside an update, if anything does.
+fn send_extra<R: RoundStrategy>(extra: Option<Beside<R::Extra>>, cx: &mut ClientContext<'_, Rounds<R>>) {
+    match extra {
+        Some(Beside::Plain(extra)) => cx.send(Up::Extra(extra)),
+        Some(Beside::Packed(packed)) => cx.send(Up::PackedExtra(packed)),
+        None => {}
     }
 }
 
@@ -267,9 +279,7 @@ fn send_plain<R: RoundStrategy>(
     cx: &mut ClientContext<'_, Rounds<R>>,
 ) -> Left<R::Kept> {
     cx.settle(done.receipt);
-    if let Some(extra) = done.extra {
-        cx.send(Up::Extra(extra));
-    }
+    send_extra(done.extra, cx);
     let n_samples = rounds.task.n_samples(shard);
     match done.learned {
         Learned::Weights(weights) => {
@@ -385,9 +395,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             left,
         } = trained;
         cx.settle(receipt);
-        if let Some(extra) = extra {
-            cx.send(Up::Extra(extra));
-        }
+        send_extra(extra, cx);
         let weight = rounds.protocol.weight(rounds.task.n_samples(shard));
         let n = self.roster.len();
         let share = rounds.protocol.private.share(n, rounds.protocol.threshold(n));

@@ -5,13 +5,23 @@
 //! packed one.
 
 use super::message::Weights;
-use super::private::cut;
-use super::{RoundStrategy, Rounds};
+use super::private::{cut, factor};
+use super::{Aggregation, Extra, RoundStrategy, Rounds};
 use crate::packed::{Packed, Packing, Sent, first_not_finite};
 use folkmoot_codecs::{Codec, Damaged, n_values, remember};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// What a client sends beside what it has learned.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Beside<E> {
+    /// As it is.
+    Plain(E),
+    /// As `protocol.up` packs it.
+    Packed(Packed),
+}
 
 /// What a client has learned, as it is sent.
 #[derive(Debug)]
@@ -29,6 +39,15 @@ impl<R: RoundStrategy> Rounds<R> {
         let shapes = self.task.shapes();
         assert_eq!(n_values(&shapes), self.task.n_trainable(), "shapes hold what learns");
         Packing::new(codec, shapes)
+    }
+
+    fn packing_up(&self) -> Packing<'_> {
+        Packing::new(&*self.protocol.up, self.task.update_shapes())
+    }
+
+    /// How many of an update's numbers learn, the first ones.
+    pub(super) fn n_learning(&self) -> usize {
+        n_values(&self.task.update_shapes())
     }
 
     /// How many of a model's numbers come back: all but those that statistics have fixed.
@@ -64,17 +83,18 @@ impl<R: RoundStrategy> Rounds<R> {
         cx: &JobContext,
     ) -> Learned {
         let codec = &*self.protocol.up;
-        let n = self.task.n_trainable();
+        let n = self.n_learning();
         // What the server sees one by one it cuts itself, after any codec.
         if self.is_secure() && self.protocol.private.hides_clients() {
             cut(before, &mut after, self.protocol.private.clip());
         }
+        let begins = self.task.begins(&after[n..]);
         if self.sends_changes() || !codec.is_plain() {
-            let n_changes = if self.sends_changes() { after.len() } else { n };
-            after[..n_changes]
-                .iter_mut()
-                .zip(before)
-                .for_each(|(x, before)| *x -= before);
+            let (learning, others) = after.split_at_mut(n);
+            subtract(learning, &before[begins..]);
+            if self.sends_changes() {
+                subtract(others, &before[n..]);
+            }
         }
         if codec.is_plain() {
             return Learned::Weights(after.into());
@@ -84,22 +104,75 @@ impl<R: RoundStrategy> Rounds<R> {
         }
         if self.is_secure() {
             let others = after.split_off(n);
-            return Learned::Weights(self.common_part(before, after, others, memory, cx.round()).into());
+            return Learned::Weights(self.common_part(after, others, memory, cx.round()).into());
         }
-        let memory = codec.feeds_back().then_some(memory);
-        Learned::Packed(self.packing(codec).pack(&after, memory, &mut cx.round_rng(PACKED)))
+        let (packing, rng) = (self.packing_up(), &mut cx.round_rng(PACKED));
+        if !codec.feeds_back() {
+            return Learned::Packed(packing.pack(&after, None, rng));
+        }
+        // Of several models each has a memory of its own.
+        memory.resize(self.task.n_trainable(), 0.0);
+        let mut of_these = memory[begins..][..n].to_vec();
+        let packed = packing.pack(&after, Some(&mut of_these), rng);
+        memory[begins..][..n].copy_from_slice(&of_these);
+        Learned::Packed(packed)
     }
 
-    /// Of a change, the numbers that all clients of a round send, each added to the model that the client was sent, and behind them those that do
-    /// not learn.
-    fn common_part(
-        &self,
-        before: &[f32],
-        mut change: Vec<f32>,
-        others: Vec<f32>,
-        memory: &mut Vec<f32>,
-        round: Round,
-    ) -> Vec<f32> {
+    /// The change of what learns, as the server reads it of what is sent; `None` where it refuses that.
+    pub(super) fn read_change(&self, learned: &Learned, before: &[f32], round: Round) -> Option<Vec<f32>> {
+        let n = self.n_learning();
+        let mut change = match learned {
+            Learned::Broken(..) => return None,
+            Learned::Packed(packed) => self.open_changes(packed).expect("what was packed can be read"),
+            Learned::Weights(weights) => {
+                let values = weights.finite()?;
+                match self.protocol.up.common(n, round.0).filter(|_| self.is_secure()) {
+                    Some(common) => {
+                        let mut change = vec![0.0; n];
+                        let sent = common.positions.iter().zip(values);
+                        sent.for_each(|(at, x)| change[*at as usize] = *x);
+                        change
+                    }
+                    None => {
+                        let mut change = values.to_vec();
+                        if !self.sends_changes() {
+                            let begins = self.task.begins(&values[n..]);
+                            subtract(&mut change[..n], &before[begins..]);
+                        }
+                        change
+                    }
+                }
+            }
+        };
+        change.truncate(n);
+        // As the server does, who has no other numbers then.
+        if self.protocol.private.hides_clients() && !self.is_secure() {
+            let factor = factor(&vec![0.0; n], &change, self.protocol.private.clip());
+            change.iter_mut().for_each(|x| *x = (factor * f64::from(*x)) as f32);
+        }
+        Some(change)
+    }
+
+    /// An extra as it is packed, and what the server reads of it, where `protocol.up` packs it.
+    pub(super) fn pack_extra(&self, extra: &R::Extra, cx: &JobContext) -> Option<(Packed, R::Extra)> {
+        let numbers = extra.numbers().filter(|_| !self.protocol.up.is_plain())?;
+        if first_not_finite(numbers).is_some() {
+            return None;
+        }
+        let packed = self.packing_up().pack(numbers, None, &mut cx.round_rng(PACKED_EXTRA));
+        let read = self.open_extra(&packed).expect("what was packed can be read");
+        Some((packed, read))
+    }
+
+    /// A packed extra, as it is read.
+    pub(super) fn open_extra(&self, packed: &Packed) -> Result<R::Extra, Damaged> {
+        let n_others = self.task.n_parameters() - self.n_learning();
+        let numbers = self.packing_up().open(&packed.0, n_others)?;
+        R::Extra::of(numbers).ok_or(Damaged::Invalid("an extra without numbers is not packed"))
+    }
+
+    /// Of a change, the numbers that all clients of a round send, and behind them those that do not learn.
+    fn common_part(&self, mut change: Vec<f32>, others: Vec<f32>, memory: &mut Vec<f32>, round: Round) -> Vec<f32> {
         let codec = &*self.protocol.up;
         let common = codec.common(change.len(), round.0).expect("a rule of the protocol");
         if codec.feeds_back() {
@@ -108,38 +181,66 @@ impl<R: RoundStrategy> Rounds<R> {
             change.copy_from_slice(memory);
             common.positions.iter().for_each(|at| memory[*at as usize] = 0.0);
         }
-        let value = |at: &u32| {
-            let at = *at as usize;
-            (f64::from(before[at]) + f64::from(change[at]) * common.scale) as f32
-        };
+        let value = |at: &u32| (f64::from(change[*at as usize]) * common.scale) as f32;
         common.positions.iter().map(value).chain(others).collect()
     }
 
-    /// The mean of masked updates, of which only some numbers were sent: of the others, the model's own.
+    /// What masked updates come to, of whose change only some numbers were sent: their mean, added to the model.
     pub(super) fn spread(&self, mean: Vec<f64>, model: &[f32], round: Round) -> Vec<f64> {
-        let Some(common) = self.protocol.up.common(self.task.n_trainable(), round.0) else {
+        let Some(common) = self.protocol.up.common(self.n_learning(), round.0) else {
             return mean;
         };
         let mut all: Vec<f64> = model[..self.n_sent()].iter().map(|x| f64::from(*x)).collect();
         let (sent, others) = mean.split_at(common.positions.len());
         for (at, x) in common.positions.into_iter().zip(sent) {
-            all[at as usize] = *x;
+            all[at as usize] += *x;
         }
-        all[self.task.n_trainable()..].copy_from_slice(others);
+        all[self.n_learning()..].copy_from_slice(others);
         all
     }
 
-    /// What the server makes of a packed update: a model, or in buffered aggregation the change of one.
+    /// Whether clients send models that they have made of a packed one, which is not what the server has.
+    pub(super) fn rebases(&self) -> bool {
+        self.protocol.aggregation == Aggregation::Synchronous
+            && self.protocol.up.is_plain()
+            && !self.protocol.down.is_plain()
+    }
+
+    /// Whether packed changes are taken in as the models that they come to, whatever the server has by then.
+    pub(super) fn adds_to_sent(&self) -> bool {
+        matches!(self.protocol.aggregation, Aggregation::Mixed { .. }) && !self.protocol.up.is_plain()
+    }
+
+    /// By how much a model is more than what clients read of it, of the numbers that learn: with that, what they send of models comes to changes of what
+    /// the server has.
+    pub(super) fn lag(&self, model: &[f32], sent: Packed) -> Vec<f32> {
+        let mut lag = model[..self.task.n_trainable()].to_vec();
+        subtract(&mut lag, &self.open_model(&Sent::Packed(sent.0)));
+        lag
+    }
+
+    /// Numbers that `protocol.up` has packed, and behind them those that do not learn.
+    fn open_changes(&self, packed: &Packed) -> Result<Vec<f32>, Damaged> {
+        self.packing_up()
+            .open(&packed.0, self.task.n_update() - self.n_learning())
+    }
+
+    /// What the server makes of a packed update of a model that it has sent: a model, or in buffered aggregation the change of one.
     pub(super) fn open_update(&self, packed: &Packed, model: &[f32]) -> Result<Vec<f32>, Damaged> {
-        let n_others = self.task.n_update() - self.task.n_trainable();
-        let mut values = self.packing(&*self.protocol.up).open(&packed.0, n_others)?;
+        let mut values = self.open_changes(packed)?;
         if !self.sends_changes() {
-            let learning = &mut values[..self.task.n_trainable()];
-            learning.iter_mut().zip(model).for_each(|(x, before)| *x += before);
+            let (learning, others) = values.split_at_mut(self.n_learning());
+            let base = &model[self.task.begins(others)..];
+            learning.iter_mut().zip(base).for_each(|(x, before)| *x += before);
         }
         Ok(values)
     }
 }
 
+fn subtract(values: &mut [f32], before: &[f32]) {
+    values.iter_mut().zip(before).for_each(|(x, before)| *x -= before);
+}
+
 /// Of a client in a round.
 const PACKED: Purpose = Purpose(*b"rd-pack ");
+const PACKED_EXTRA: Purpose = Purpose(*b"rd-packx");

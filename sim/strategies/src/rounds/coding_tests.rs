@@ -1,5 +1,6 @@
 //! Rounds whose models and updates are packed.
 
+use super::job::Memory;
 use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play};
 use super::*;
 use folkmoot_codecs::{Bfloat, Codec, Half, Qsgd, RandomK, Sign, TopK, Uniform};
@@ -86,6 +87,13 @@ fn packed_rounds_are_the_same_for_threads_and_on_the_wire() {
             ..up(TopK::default(), 5)
         },
         Protocol {
+            aggregation: Aggregation::Mixed {
+                share: 0.6,
+                discount: Discount::None,
+            },
+            ..up(TopK::default(), 5)
+        },
+        Protocol {
             secure: Secure::Pairwise { threshold: 0.6 },
             ..up(RandomK::default(), 5)
         },
@@ -152,6 +160,64 @@ fn a_number_that_is_not_finite_is_named_and_refused() {
             .find(|artifact| artifact.path == "refused_updates.csv");
         let text = String::from_utf8(table.unwrap().bytes.clone()).unwrap();
         assert!(text.contains("1,1,0,NaN"), "{text}");
+    }
+}
+
+/// Both numbers come from one training less what was sent, whichever ends first.
+#[test]
+fn what_overlapping_trainings_leave_out_adds_up() {
+    let left = |before: &[f32], after: [f32; 2]| Memory {
+        before: before.into(),
+        after: after.to_vec(),
+    };
+    let none: Arc<[f32]> = Arc::default();
+    let first = left(&[], [1.0, 0.0]).onto(&none);
+    assert_eq!(*first, [1.0, 0.0]);
+    // Two begin with (1, 0): one leaves (0, 2) of it, the other (1, 5).
+    let one = left(&first, [0.0, 2.0]).onto(&first);
+    assert_eq!(*one, [0.0, 2.0]);
+    assert_eq!(*left(&first, [1.0, 5.0]).onto(&one), [0.0, 7.0]);
+    let unchanged = Memory {
+        before: Arc::clone(&none),
+        after: Vec::new(),
+    };
+    assert_eq!(unchanged.onto(&one), one);
+}
+
+/// What clients make of a model that was rounded on its way is taken in as a change of what the server has.
+#[test]
+fn rounding_of_models_does_not_stay_in_them() {
+    let with = |secure, down: Chosen<dyn Codec>| Protocol {
+        secure,
+        down,
+        ..protocol(6)
+    };
+    for secure in [Secure::Off, Secure::Pairwise { threshold: 0.6 }] {
+        let exact = play(toy(4), with(secure, Chosen::default()), &World::ideal());
+        let rounded = play(toy(4), with(secure, Chosen::new(Bfloat {})), &World::ideal());
+        for (exact, rounded) in firsts(&exact).iter().zip(firsts(&rounded)) {
+            assert!((exact - rounded).abs() < 1e-5, "{exact} {rounded}");
+        }
+    }
+}
+
+/// The same stale models are mixed in, whether they come as such or as changes of what was sent.
+#[test]
+fn mixed_rounds_take_packed_changes_for_the_models_that_they_come_to() {
+    let mixed = |up: Chosen<dyn Codec>| Protocol {
+        aggregation: Aggregation::Mixed {
+            share: 0.5,
+            discount: Discount::InverseRoot,
+        },
+        up,
+        ..protocol(12)
+    };
+    let plain = play(toy(5), mixed(Chosen::default()), &slow());
+    assert!(plain.rounds.iter().any(|row| row.staleness_mean > 1.0));
+    // Changes are whole numbers.
+    let packed = play(toy(5), mixed(Chosen::new(Half {})), &slow());
+    for (plain, packed) in firsts(&plain).iter().zip(firsts(&packed)) {
+        assert!((plain - packed).abs() < 1e-2, "{plain} {packed}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! What clients work on: their training, and what they prepare in an exchange.
 
-use super::coding::Learned;
+use super::coding::{Beside, Learned};
 use super::exchange::{Heard, Preparation, Says};
-use super::{PARTIAL, RoundStrategy, Rounds, Task};
+use super::{PARTIAL, Read, RoundStrategy, Rounds, Task};
 use crate::packed::Sent;
+use folkmoot_codecs::remember;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub enum Done<E, K, T> {
 #[derive(Debug)]
 pub struct Trained<E, K> {
     pub(super) learned: Learned,
-    pub(super) extra: Option<E>,
+    pub(super) extra: Option<Beside<E>>,
     pub(super) receipt: Receipt,
     pub(super) left: Left<K>,
     pub(super) counts: Vec<u64>,
@@ -60,8 +61,30 @@ pub struct Trained<E, K> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Left<K> {
     pub(super) kept: Option<K>,
-    /// What codecs have left out of updates; nothing where that is not kept.
-    pub(super) memory: Vec<f32>,
+    pub(super) memory: Memory,
+}
+
+/// What codecs have left out of a client's updates, before this one and with it; nothing where that is not kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    #[serde(with = "shared")]
+    pub(super) before: Arc<[f32]>,
+    pub(super) after: Vec<f32>,
+}
+
+impl Memory {
+    /// What a client keeps that has `now`. Of two trainings that overlap neither knew what the other leaves: what each has changed counts.
+    pub(super) fn onto(self, now: &Arc<[f32]>) -> Arc<[f32]> {
+        let Memory { before, mut after } = self;
+        if after.is_empty() {
+            return Arc::clone(now);
+        }
+        if *now != before {
+            remember(&mut after, &before, -1.0);
+            remember(&mut after, now, 1.0);
+        }
+        after.into()
+    }
 }
 
 impl<R: RoundStrategy> Rounds<R> {
@@ -100,13 +123,26 @@ impl<R: RoundStrategy> Rounds<R> {
         );
         trained.parameters.truncate(n_update);
         let mut memory = training.memory.to_vec();
+        let learned = self.learned(&model, trained.parameters, &mut memory, cx);
+        let packed = trained.extra.as_ref().and_then(|extra| self.pack_extra(extra, cx));
+        let read = Read {
+            extra: packed.as_ref().map(|(_, read)| read).or(trained.extra.as_ref()),
+            change: &|| self.read_change(&learned, &model, cx.round()),
+        };
+        self.task.is_read(&mut trained.kept, read);
         Trained {
-            learned: self.learned(&model, trained.parameters, &mut memory, cx),
-            extra: trained.extra,
+            learned,
+            extra: match packed {
+                Some((packed, _)) => Some(Beside::Packed(packed)),
+                None => trained.extra.map(Beside::Plain),
+            },
             receipt: trained.receipt,
             left: Left {
                 kept: trained.kept,
-                memory,
+                memory: Memory {
+                    before: Arc::clone(&training.memory),
+                    after: memory,
+                },
             },
             counts: trained.counts,
         }

@@ -8,14 +8,30 @@ use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use std::sync::Arc;
 
+/// The name of what is never sent.
+pub(super) const NOTHING: &str = "nothing";
+
 /// What a client sends beside an update, in rounds that ask for it.
 pub trait Extra: Payload + State + Sync + Clone + 'static {
     /// Its name in the ledger.
     const NAME: &'static str;
+    /// Its name where it is packed; only one with [`numbers`](Self::numbers) is.
+    const PACKED: &'static str = NOTHING;
+
+    /// As many numbers as the model has, of which as many learn as of an update, where it is nothing else: `protocol.up` then packs them. What is left out does not wait
+    /// in a memory. Default: it travels as it is.
+    fn numbers(&self) -> Option<&[f32]> {
+        None
+    }
+
+    /// The one of these numbers.
+    fn of(_numbers: Vec<f32>) -> Option<Self> {
+        None
+    }
 }
 
 impl Extra for () {
-    const NAME: &'static str = "nothing";
+    const NAME: &'static str = NOTHING;
 }
 
 /// Weights or their change, and where the first of them that is not finite stands. Whoever makes or decodes them looks for it, on any
@@ -33,6 +49,11 @@ impl Weights {
             None => Ok(self.values),
             Some(index) => Err((index, self.values[index as usize].to_bits())),
         }
+    }
+
+    /// The numbers, if all are finite.
+    pub(super) fn finite(&self) -> Option<&[f32]> {
+        self.first_not_finite.is_none().then_some(&self.values[..])
     }
 
     /// The numbers, sound or not.
@@ -109,6 +130,8 @@ messages! {
         /// What a client learned: how many samples it has learned from, and the change of its weights as `protocol.up` packs it. Numbers that do
         /// not learn are behind it, as they are.
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
+        /// What a client sends beside its update, as `protocol.up` packs it.
+        16, PHASE, E::PACKED => PackedExtra(extra: Packed),
         /// Statistics of what a client holds, as the bits of `f64`s.
         11, PHASE, "statistics" => Statistics(values: Vec<u64>),
         /// What a client tells the server in an exchange before any training.
@@ -180,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..16, data in prop::collection::vec(any::<u8>(), 0..150)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..17, data in prop::collection::vec(any::<u8>(), 0..150)) {
             if let Ok(message) = Down::<(), ()>::decode(kind, &data) {
                 prop_assert_eq!(bytes(&message), data.clone());
             }

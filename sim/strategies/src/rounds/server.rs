@@ -10,8 +10,8 @@ use super::message::{Extra, Up};
 use super::{Protocol, RoundStrategy, Rounds, Secure};
 use buffered::Buffered;
 use folkmoot_engine::prelude::*;
-use model::Global;
 pub(super) use model::Turn;
+use model::{Global, unread};
 use secure::Masked;
 pub use seen::{Seen, SeenUpdate};
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,16 @@ impl<C: State, T: Extra> Server<C, T> {
             global: &mut self.global,
             rounds,
             cx,
+        };
+        let event = match event {
+            ServerEvent::Message {
+                from,
+                message: Up::PackedExtra(packed),
+            } => ServerEvent::Message {
+                from,
+                message: Up::Extra(rounds.open_extra(&packed).map_err(|damaged| unread(from, damaged))?),
+            },
+            event => event,
         };
         if let ServerEvent::Message {
             from,

@@ -71,7 +71,8 @@ pub enum Aggregation {
     },
     /// As soon as one update has come, of whatever age: it is mixed into the model, `x ← (1 − a) x + a y` with `a` the share times the
     /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.proximal`). Clients are asked as
-    /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form.
+    /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form. A packed change is added
+    /// to the model that its client was sent, which the server keeps until then.
     Mixed {
         /// The share of a fresh update in the next model, alpha in the paper.
         #[part(default = 0.6, above = 0, at_most = 1)]
@@ -243,11 +244,6 @@ impl Protocol {
         if !rules.is_broken("down") {
             let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: a model is sent to who may have none before";
             rules.require(self.down.suits_models(), "down", rule);
-        }
-        if !rules.is_broken("up") {
-            let is_mixed = matches!(self.aggregation, Aggregation::Mixed { .. });
-            let rule = "must be Plain with aggregation: Mixed, which takes models and not their changes; Buffered(size: 1) takes these";
-            rules.require(self.up.is_plain() || !is_mixed, "up", rule);
         }
         Private::rules(self, rules);
         if self.secure != Secure::Off {

@@ -1,6 +1,6 @@
 //! What rounds come to, seen from above.
 
-use super::message::Extra;
+use super::message::{Extra, NOTHING};
 use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
 use folkmoot_engine::prelude::*;
@@ -86,23 +86,25 @@ fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
         4 * rounds.task.n_parameters() as u64,
         4 * rounds.task.n_update() as u64 + 4,
     );
-    let (up, n_up) = match protocol.secure {
+    let up = match protocol.secure {
         Secure::Off => ("packed_update", n_up),
         Secure::Pairwise { .. } => ("masked_update", 2 * n_up),
     };
-    for (name, kind, codec, plain) in [
-        ("compression_down", "packed_model", &protocol.down, n_down),
-        ("compression_up", up, &protocol.up, n_up),
+    // A packed extra has as many numbers as a model.
+    for (name, kinds, codec) in [
+        ("compression_down", &[("packed_model", n_down)][..], &protocol.down),
+        ("compression_up", &[up, (R::Extra::PACKED, n_down)], &protocol.up),
     ] {
-        let rows = end
-            .ledger
-            .rows()
-            .filter(|(row, round, ..)| row.name == kind && !rounds.is_opening(*round));
-        let (sent, bytes) = rows.fold((0, 0), |(sent, bytes), (.., cell)| {
-            (sent + cell.sent, bytes + cell.payload_bytes)
-        });
-        if !codec.is_plain() && bytes > 0 {
-            sheet.number(name, (sent * plain) as f64 / bytes as f64);
+        let (mut plain, mut packed) = (0, 0);
+        for (row, round, _, cell) in end.ledger.rows() {
+            let kind = kinds.iter().find(|(kind, _)| row.name == *kind);
+            if let (Some((_, size)), false) = (kind, rounds.is_opening(round)) {
+                plain += cell.sent * size;
+                packed += cell.payload_bytes;
+            }
+        }
+        if !codec.is_plain() && packed > 0 {
+            sheet.number(name, plain as f64 / packed as f64);
         }
     }
 }
@@ -177,6 +179,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         let asked = setup.world.cohort.mean_asked(setup.n_clients);
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
+        let packs_extra = R::Extra::PACKED != NOTHING && !rounds.protocol().up.is_plain();
         let expected = match kind.name {
             "model" => !is_opening && rounds.protocol().down.is_plain(),
             "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
@@ -189,7 +192,8 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
             "withdrawal" => false,
             "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
-            _ => rounds.brings_extra(round),
+            name if name == R::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
+            _ => rounds.brings_extra(round) && packs_extra,
         };
         (expected && !rounds.is_buffered()).then_some(asked)
     }

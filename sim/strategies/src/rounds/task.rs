@@ -66,6 +66,14 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
     }
 }
 
+/// What the server reads of a training, once it is sent.
+pub struct Read<'a, E> {
+    /// The extra.
+    pub extra: Option<&'a E>,
+    /// The change of the numbers that learn; `None` where it is refused.
+    pub change: &'a dyn Fn() -> Option<Vec<f32>>,
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Trained<E, K = ()> {

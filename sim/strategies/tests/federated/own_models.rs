@@ -33,7 +33,7 @@ impl Method for TestRows {
     }
 }
 
-fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
+pub(super) fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
     let mut registry = Registry::shipped();
     registry.add_method::<TestRows>().unwrap();
     let text = format!(
@@ -46,7 +46,7 @@ fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
 }
 
 /// What each client's model is after so many rounds by itself.
-fn alone(params: &Params, rounds: u32) -> Vec<Vec<f32>> {
+pub(super) fn alone(params: &Params, rounds: u32) -> Vec<Vec<f32>> {
     let prepared = prepared(params);
     let common = prepared.strategy.task().common();
     let of_client = |client: u32| {
@@ -298,8 +298,6 @@ fn what_does_not_go_with_models_of_clients_is_refused() {
     let said = graphs.err().unwrap().to_string();
     assert!(said.contains("a graph has one label"), "{said}");
     for (protocol, path, rule) in [
-        ("up: Half()", "protocol.up", "must be Plain() with FedGta"),
-        ("down: Half()", "protocol.down", "must be Plain() with FedGta"),
         ("rule: Median()", "protocol.rule", "must be Mean() with FedGta"),
         ("secure: Pairwise()", "protocol.secure", "must be Off with FedGta"),
         (

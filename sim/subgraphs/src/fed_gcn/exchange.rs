@@ -85,7 +85,7 @@ impl FedGcn {
     }
 
     /// The nodes whose sums a client wants, ascending.
-    fn wanted(&self, part: &Part) -> Vec<u32> {
+    pub(super) fn wanted(&self, part: &Part) -> Vec<u32> {
         let mut wanted = part.nodes().to_vec();
         if self.plan.hops == 2 {
             wanted.extend(part.foreign());

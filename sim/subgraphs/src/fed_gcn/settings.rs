@@ -1,6 +1,7 @@
 //! The settings of FedGCN, as cards write them.
 
-use folkmoot_parts::{Rules, part};
+use folkmoot_codecs::Codec;
+use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_strategies::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
 use folkmoot_strategies::rounds::{Protocol, Secure, Trains};
 
@@ -28,6 +29,8 @@ pub struct Params {
     pub between: Between,
     /// What of its sums a client sends to the server; without effect among peers, with features and under secure aggregation.
     pub upload: Upload,
+    /// How what is told is sent: as it is, or with fewer bits a number.
+    pub codec: Chosen<dyn Codec>,
     /// The network; where sums are told, its graph layers are graph convolutions.
     pub model: Model,
     /// A client's training in one round.
@@ -107,6 +110,11 @@ impl Params {
         let rule = "must be Off where features go to the server, which cannot be added up; or set carries: Sums";
         let is_hidden = features && self.between == Between::Server && self.protocol.secure != Secure::Off;
         rules.require(!is_hidden, "protocol.secure", rule.to_owned());
+        if !rules.is_broken("codec") {
+            let rule = "must be Plain, Half, Bfloat, Uniform or another that sends every number and rounds none at random: a row is told once, and nothing is drawn for it";
+            let suits = self.codec.suits_models() && !self.codec.is_random();
+            rules.require(suits, "codec", rule.to_owned());
+        }
         self.protocol.suits(&self.trains(), rules);
     }
 

@@ -86,11 +86,11 @@ impl RoundStudy<FedGcn> for Worth {
             .filter(|(_, round, ..)| plan.hops > 0 && *round == Round(0));
         let bytes: u64 = rows.map(|(.., cell)| cell.payload_bytes).sum();
         sheet.number("exchange_bytes", bytes as f64);
-        sheet.reference(
-            "exchange_bytes",
-            "theory",
-            counts.bytes(plan, u64::from(n_clients)) as f64,
-        );
+        // The formula is of numbers as they are.
+        if end.task.codec.is_plain() {
+            let bytes = counts.bytes(plan, u64::from(n_clients));
+            sheet.reference("exchange_bytes", "theory", bytes as f64);
+        }
         let is_told = |client: &u32| end.kept(ClientId(*client)).is_some_and(|kept| kept.is_told());
         let missing = if plan.hops == 0 {
             0

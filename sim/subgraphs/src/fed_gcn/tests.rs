@@ -1,5 +1,6 @@
 use super::theory::count;
 use super::*;
+use folkmoot_codecs::{Half, Qsgd};
 use folkmoot_draws::{Purpose, Streams, index, shuffle};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_engine::world::devices;
@@ -108,6 +109,7 @@ fn exchanged(
         classifier: Classifier::new(&params.model, &params.training, &facts.data),
         encoder: params.model.encoder,
         cut: Arc::clone(&facts.cut),
+        codec: params.codec.clone(),
         n_clients: facts.data.n_clients,
     };
     (task, parts, kept)
@@ -244,11 +246,8 @@ fn shares_add_up_to_the_sums_of_the_whole_graph_whoever_is_called_what() {
     }
 }
 
-/// Whatever is counted by hand here is what the ledger counts, in every way; and a dry run sends the same.
-#[test]
-fn bytes_are_those_of_the_formula() {
-    let data = dataset(40, 60, 7, 3);
-    let cut = turns(40, 4);
+/// Every way in which anything goes.
+fn all_ways() -> Vec<Params> {
     let mut all = Vec::new();
     for way in ways() {
         for (hops, weights) in [(1, Weights::Normalised), (2, Weights::Normalised), (2, Weights::Plain)] {
@@ -267,7 +266,15 @@ fn bytes_are_those_of_the_formula() {
             ..small()
         });
     }
-    for params in all {
+    all
+}
+
+/// Whatever is counted by hand here is what the ledger counts, in every way; and a dry run sends the same.
+#[test]
+fn bytes_are_those_of_the_formula() {
+    let data = dataset(40, 60, 7, 3);
+    let cut = turns(40, 4);
+    for params in all_ways() {
         let outcome = play(&params, &data, &cut, true);
         let theory = number(&outcome, "exchange_bytes@theory");
         assert_eq!(number(&outcome, "exchange_bytes"), theory, "{params:?}");
@@ -275,6 +282,62 @@ fn bytes_are_those_of_the_formula() {
         let played = play(&params, &data, &cut, false);
         assert_eq!(number(&played, "exchange_bytes"), theory, "{params:?}");
         assert_eq!(played.rounds.len(), 4);
+    }
+}
+
+/// Whatever way rows go, they are read as far as 11 bits go, by the study, too.
+#[test]
+fn packed_rows_are_read_as_they_were_but_for_rounding() {
+    let (data, cut) = (dataset(40, 60, 8, 3), turns(40, 4));
+    for plain in all_ways() {
+        let packed = Params {
+            codec: Chosen::new(Half {}),
+            ..plain.clone()
+        };
+        let (exact, rounded) = (logits(&plain, &data, &cut), logits(&packed, &data, &cut));
+        let error = far(&exact, &rounded);
+        // Features are multiples of a half, which 11 bits hold.
+        match plain.carries {
+            Carries::Features => assert_eq!(error, 0.0),
+            Carries::Sums => assert!(error > 0.0 && error < 0.1, "{error} {plain:?}"),
+        }
+        let (played, dry) = (play(&packed, &data, &cut, false), play(&packed, &data, &cut, true));
+        let bytes = |outcome: &Outcome| number(outcome, "exchange_bytes");
+        assert_eq!(bytes(&played), bytes(&dry));
+        assert!(bytes(&played) < bytes(&play(&plain, &data, &cut, true)), "{plain:?}");
+        assert!(!played.summary.iter().any(|(name, _)| name == "exchange_bytes@theory"));
+    }
+    // By hand: two bytes less a number of K + n rows, and the sizes in eight messages.
+    let of = |codec| {
+        let params = Params {
+            hops: 1,
+            codec,
+            ..small()
+        };
+        play(&params, &data, &cut, true)
+    };
+    let (plain, packed) = (of(Chosen::default()), of(Chosen::new(Half {})));
+    let rows = (number(&plain, "exchange_bytes")) / (4.0 * 8.0 + 4.0);
+    let saved = number(&plain, "exchange_bytes") - number(&packed, "exchange_bytes");
+    assert_eq!(saved, rows * 2.0 * 8.0 - 8.0 * 8.0);
+}
+
+#[test]
+fn no_words_make_the_reader_panic() {
+    let params = Params {
+        codec: Chosen::new(Half {}),
+        ..small()
+    };
+    let (task, parts, kept) = exchanged(&params, &dataset(40, 60, 8, 3), &turns(40, 4));
+    let rng = &mut stream(4);
+    for n in (0..40).cycle().take(400) {
+        let words = Words((0..n).map(|_| index(rng, 7) as u32).collect());
+        task.tell(&parts[0], kept[0].as_ref(), Heard::Server(words.clone()));
+        task.tell(&parts[0], None, Heard::Client(ClientId(1), words.clone()));
+        let told = vec![(ClientId(2), words)];
+        if let Ok(answers) = task.answer(&mut Memory::default(), Gathered::Each(told)) {
+            assert_eq!(answers.len(), 1);
+        }
     }
 }
 
@@ -409,6 +472,9 @@ fn settings_that_cannot_be_are_named() {
         broken.into_iter().map(|broken| broken.path).collect::<Vec<String>>()
     };
     let mut params = small();
+    params.codec = Chosen::new(Qsgd::default());
+    assert_eq!(broken(params.clone()), ["codec"]);
+    params.codec = Chosen::default();
     params.model.encoder = Encoder::Sage;
     assert_eq!(broken(params.clone()), ["model.encoder"]);
     params.carries = Carries::Features;

@@ -9,8 +9,13 @@ use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const PICK: Purpose = Purpose(*b"rd-pick ");
+
+/// A model as the server had it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Model(#[serde(with = "shared")] Arc<[f32]>);
 
 /// The buffer, and who trains.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,6 +28,8 @@ pub(super) struct Buffered {
     asked: u64,
     /// Who trains and since when, who could, and whom no model reached in this round.
     training: BTreeMap<ClientId, SimTime>,
+    /// Where updates come as packed changes and are taken in as models, what each is to be added to: by its client and its round.
+    sent: BTreeMap<(ClientId, Round), Model>,
     idle: Vec<ClientId>,
     unreached: Vec<ClientId>,
     /// Whether anything has come since all was quiet.
@@ -36,6 +43,7 @@ impl Buffered {
             updates: Vec::new(),
             asked: 0,
             training: BTreeMap::new(),
+            sent: BTreeMap::new(),
             idle: Vec::new(),
             unreached: Vec::new(),
             has_progressed: false,
@@ -64,10 +72,12 @@ impl Buffered {
                 if self.training.remove(&from).is_some() {
                     self.idle.push(from);
                 }
+                let model = self.sent.remove(&(from, turn.cx.event_round()));
                 match message {
                     Up::Update(n_samples, weights) => self.updates.extend(turn.receive(from, (n_samples, weights))),
                     Up::PackedUpdate(n_samples, packed) => {
-                        self.updates.extend(turn.unpack(from, (n_samples, packed))?);
+                        let model = model.as_ref().map_or(&[][..], |Model(model)| model);
+                        self.updates.extend(turn.unpack(from, model, (n_samples, packed))?);
                     }
                     Up::Withdrawal(index, bits) => turn.refuse(from, (index, bits)),
                     _ => {}
@@ -82,6 +92,7 @@ impl Buffered {
                 ..
             } => {
                 turn.cx.count(LOST, 1);
+                self.sent.remove(&(to, turn.cx.event_round()));
                 // Asked again at once, a population that is away would be asked without end.
                 if self.training.remove(&to).is_some() {
                     self.unreached.push(to);
@@ -103,6 +114,7 @@ impl Buffered {
                 // Whoever still seems to train has left.
                 let lost = std::mem::take(&mut self.training);
                 self.idle.extend(lost.into_keys());
+                self.sent.clear();
                 self.idle.append(&mut self.unreached);
                 if !std::mem::take(&mut self.has_progressed) {
                     self.close(turn)?;
@@ -149,6 +161,10 @@ impl Buffered {
     fn ask<R: RoundStrategy>(&mut self, id: ClientId, turn: &mut Turn<'_, '_, R>) {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
+        if turn.rounds.adds_to_sent() {
+            let model = Model(turn.model_of(id));
+            self.sent.insert((id, turn.cx.round()), model);
+        }
         let message = turn.message();
         let message = turn.message_to(id, &message);
         turn.cx.send(id, message);

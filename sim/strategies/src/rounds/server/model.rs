@@ -7,11 +7,18 @@ use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Up
 use super::seen::Seen;
 use super::{EMPTY, REFUSED};
 use crate::packed::{Packed, first_not_finite};
+use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const PACKED: Purpose = Purpose(*b"rd-down ");
+const PACKED_OWN: Purpose = Purpose(*b"rd-downo");
+
+/// What ends a run whose server is sent bytes that no codec has written.
+pub(super) fn unread(client: ClientId, damaged: Damaged) -> StrategyError {
+    StrategyError(format!("an update of client {}: {damaged}", client.0))
+}
 
 /// What the server has whichever way rounds go.
 #[derive(Debug, Serialize, Deserialize)]
@@ -116,9 +123,21 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// What a client is sent in this round, where `all` is what everybody is.
     pub(super) fn message_to(&self, client: ClientId, all: &Down<R::Order, R::Told>) -> Down<R::Order, R::Told> {
         match (all, self.rounds.task.own_model(&self.global.collected, client)) {
-            (Down::Model(order, _) | Down::PackedModel(order, _), Some(own)) => Down::Model(order.clone(), own),
+            (Down::Model(order, _), Some(own)) => Down::Model(order.clone(), own),
+            (Down::PackedModel(order, _), Some(own)) => Down::PackedModel(order.clone(), self.pack_own(&own)),
             _ => all.clone(),
         }
+    }
+
+    /// A client's own model as it is sent in this round, in whichever event; those who have the same are sent the same.
+    fn pack_own(&self, own: &[f32]) -> Packed {
+        self.rounds.pack_model(own, &mut self.cx.round_rng(PACKED_OWN))
+    }
+
+    /// The model that the server has for a client.
+    pub(super) fn model_of(&self, client: ClientId) -> Arc<[f32]> {
+        let own = self.rounds.task.own_model(&self.global.collected, client);
+        own.unwrap_or_else(|| Arc::clone(&self.global.parameters))
     }
 
     /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
@@ -143,16 +162,28 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         self.global.packed = None;
     }
 
-    /// A packed update, if what comes out is sound.
+    /// A packed update of this model, if what comes out is sound.
     pub(super) fn unpack(
         &mut self,
         client: ClientId,
+        model: &[f32],
         (n_samples, packed): (u32, Packed),
     ) -> Result<Option<Received>, StrategyError> {
-        let opened = self.rounds.open_update(&packed, &self.global.parameters);
-        let weights =
-            opened.map_err(|damaged| StrategyError(format!("an update of client {}: {damaged}", client.0)))?;
+        let opened = self.rounds.open_update(&packed, model);
+        let weights = opened.map_err(|damaged| unread(client, damaged))?;
         Ok(self.receive(client, (n_samples, weights.into())))
+    }
+
+    /// By how much the server's model for a client is more than what that reads of it; nothing where clients do not send models that they have made of
+    /// a packed one.
+    pub(super) fn lag(&self, own: Option<Arc<[f32]>>) -> Vec<f32> {
+        let (rounds, global) = (self.rounds, &*self.global);
+        match (own, &global.packed) {
+            _ if !rounds.rebases() => Vec::new(),
+            (Some(own), _) => rounds.lag(&own, self.pack_own(&own)),
+            (None, Some(packed)) => rounds.lag(&global.parameters, Packed(Arc::clone(packed))),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// Names an update that takes no part for the number at `index`.
@@ -169,13 +200,21 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// An update that is sound.
     pub(super) fn receive(&mut self, client: ClientId, (n_samples, weights): (u32, Weights)) -> Option<Received> {
         match weights.sound() {
-            Ok(weights) => Some(Received {
-                client,
-                at: self.cx.now(),
-                staleness: self.cx.round().0 - self.cx.event_round().0,
-                n_samples,
-                weights,
-            }),
+            Ok(mut weights) => {
+                let lag = self.lag(self.rounds.task.own_model(&self.global.collected, client));
+                if !lag.is_empty() {
+                    let (learning, others) = weights.split_at_mut(self.rounds.n_learning());
+                    let lag = &lag[self.rounds.task.begins(others)..];
+                    learning.iter_mut().zip(lag).for_each(|(x, lag)| *x += lag);
+                }
+                Some(Received {
+                    client,
+                    at: self.cx.now(),
+                    staleness: self.cx.round().0 - self.cx.event_round().0,
+                    n_samples,
+                    weights,
+                })
+            }
             Err(what) => {
                 self.refuse(client, what);
                 None
@@ -231,7 +270,7 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
                 true => &[],
                 false => &self.global.parameters[..self.rounds.n_sent()],
             },
-            n_trainable: self.rounds.task.n_trainable(),
+            n_trainable: self.rounds.n_learning(),
         };
         self.rounds.task.look(&mut self.global.collected, &updates);
         let mut combined = self.rounds.task.combine(&*protocol.rule, &updates);

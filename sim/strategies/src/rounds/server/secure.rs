@@ -296,6 +296,8 @@ impl<T: Extra> Masked<T> {
             }
             Some((mut sums, weights)) => {
                 sums.iter_mut().for_each(|sum| *sum /= weights);
+                let lag = turn.lag(None);
+                sums.iter_mut().zip(lag).for_each(|(x, lag)| *x += f64::from(lag));
                 let sums = turn.rounds.spread(sums, &turn.global.parameters, turn.cx.round());
                 turn.see_mean(&session.survivors, &sums);
                 turn.step(sums, weights);

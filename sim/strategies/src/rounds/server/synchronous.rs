@@ -74,7 +74,8 @@ impl<T: Extra> Synchronous<T> {
                         self.updates.extend(turn.receive(from, (n_samples, weights)));
                     }
                     Up::PackedUpdate(n_samples, packed) => {
-                        self.updates.extend(turn.unpack(from, (n_samples, packed))?);
+                        let model = turn.model_of(from);
+                        self.updates.extend(turn.unpack(from, &model, (n_samples, packed))?);
                     }
                     Up::Withdrawal(index, bits) => turn.refuse(from, (index, bits)),
                     Up::Statistics(bits) => {
