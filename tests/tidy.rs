@@ -283,6 +283,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         (
             "sim/subgraphs",
             &[
+                "codecs",
                 "draws",
                 "engine",
                 "graphs",
