@@ -24,9 +24,10 @@
 //!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
 
-use crate::attacks::{self, Attack, Victim};
+use crate::attacks::{self, Attack, RoundVictim};
 use crate::classifier::{
-    self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Shard, Split, Target, Training,
+    self, Accuracy, Classifier, Course, Facts, Handed, Held, Inputs, LocalOptimiser, Model, Scale, Shard, Split,
+    Target, Training,
 };
 use crate::rounds::{
     self, Aggregation, Extra, Protocol, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
@@ -151,15 +152,8 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
-        let classifier = &rounds.task().classifier;
-        let held = classifier.share(self.split, source)?;
         let facts = self.facts(source)?;
-        attacks::watch(
-            Accuracy(Arc::clone(&held)),
-            &self.attacks,
-            (classifier, &facts, held),
-            (self.split, source),
-        )
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -316,9 +310,9 @@ impl Scaffold {
     }
 }
 
-impl Victim for Scaffold {
-    fn classifier(&self) -> &Classifier {
-        &self.classifier
+impl RoundVictim for Scaffold {
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
+        Ok(Handed::watched(held, Accuracy(Arc::clone(held))))
     }
 }
 

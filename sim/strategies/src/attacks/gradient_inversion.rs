@@ -62,7 +62,7 @@ impl Attack for GradientInversion {
             .filter_map(|update| {
                 let gradient = gradient(classifier, &update.change, &seen.model);
                 let rows = update.clients.iter().flat_map(|client| {
-                    let shard = &target.held().shards()[client.0 as usize];
+                    let shard = &target.last.known.shards()[client.0 as usize];
                     classifier.last_rows(shard, &seen.model)
                 });
                 Some(Asked {

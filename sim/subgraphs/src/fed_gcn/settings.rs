@@ -1,6 +1,7 @@
 //! The settings of FedGCN, as cards write them.
 
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::attacks::Attack;
 use folkmoot_strategies::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
 use folkmoot_strategies::rounds::{Protocol, Secure, Trains};
 
@@ -38,6 +39,8 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and were told.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// What is told.
