@@ -15,10 +15,13 @@
 
 mod client_linking;
 mod gradient_inversion;
+mod gradient_search;
 mod likelihood_ratio;
 mod link_stealing;
 mod loss_threshold;
 mod numbers;
+#[cfg(test)]
+mod search_tests;
 mod study;
 mod taught_links;
 mod terms;
@@ -29,6 +32,7 @@ mod update_tests;
 
 pub use client_linking::ClientLinking;
 pub use gradient_inversion::GradientInversion;
+pub use gradient_search::{Classes, Distance, GradientSearch};
 pub use likelihood_ratio::{LikelihoodRatio, Variance};
 pub use link_stealing::LinkStealing;
 pub use loss_threshold::LossThreshold;

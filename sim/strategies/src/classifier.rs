@@ -28,6 +28,7 @@ mod nodes;
 mod rows;
 mod scale;
 mod scores;
+mod searched;
 mod settings;
 mod terms;
 mod train;
@@ -43,6 +44,7 @@ pub use network::Network;
 pub use nodes::Nodes;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
+pub(crate) use searched::Scene;
 pub use settings::{
     Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
     trains,

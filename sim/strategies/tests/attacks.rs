@@ -3,6 +3,8 @@
 
 #[path = "attacks/own.rs"]
 mod own;
+#[path = "attacks/search.rs"]
+mod search;
 #[path = "attacks/without_server.rs"]
 mod without_server;
 
