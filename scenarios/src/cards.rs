@@ -30,6 +30,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-avg/protocols",
     "fed-avg/robust",
     "fed-avg/sage-cora",
+    "fed-avg/search",
     "fed-avg/small",
     "fed-avg/traces",
     "fed-gcn/fed-graph",

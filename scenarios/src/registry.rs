@@ -188,6 +188,7 @@ impl Registry {
         self.add_attack::<attacks::LikelihoodRatio>()?;
         self.add_attack::<attacks::LinkStealing>()?;
         self.add_attack::<attacks::GradientInversion>()?;
+        self.add_attack::<attacks::GradientSearch>()?;
         self.add_attack::<attacks::ClientLinking>()?;
         self.add_topology::<gossip::Complete>()?;
         self.add_topology::<gossip::Ring>()?;

@@ -265,6 +265,14 @@ impl Batch {
         &self.features
     }
 
+    /// What its nodes bring: their features, or the sums that it has in their place.
+    pub fn brought(&self) -> &[f32] {
+        match (&self.sums, self.features.is_empty()) {
+            (Some(sums), true) => sums,
+            _ => &self.features,
+        }
+    }
+
     /// The features of all nodes, of shape `(n_nodes, n_features)`, on a tape that borrows them.
     pub fn features<'g>(&'g self, tape: &mut Tape<'g>) -> Var {
         match &self.nonzeros {

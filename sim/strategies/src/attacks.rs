@@ -15,10 +15,13 @@
 
 mod client_linking;
 mod gradient_inversion;
+mod gradient_search;
 mod likelihood_ratio;
 mod link_stealing;
 mod loss_threshold;
 mod numbers;
+#[cfg(test)]
+mod search_tests;
 mod study;
 mod taught_links;
 mod terms;
@@ -29,10 +32,12 @@ mod update_tests;
 
 pub use client_linking::ClientLinking;
 pub use gradient_inversion::GradientInversion;
+pub use gradient_search::{Classes, Distance, GradientSearch};
 pub use likelihood_ratio::{LikelihoodRatio, Variance};
 pub use link_stealing::LinkStealing;
 pub use loss_threshold::LossThreshold;
-pub(crate) use study::{Victim, n_rounds, watch};
+pub(crate) use study::doubt;
+pub use study::{RoundVictim, Victim, n_rounds, share, watch};
 pub use terms::TERMS;
 
 use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
@@ -80,6 +85,12 @@ struct Data {
     divided: Vec<Parts>,
 }
 
+impl Data {
+    fn source(&self) -> Source<'_> {
+        Source::new(&self.dataset, &self.partition, self.streams)
+    }
+}
+
 /// The models that are asked.
 #[derive(Clone, Debug)]
 pub enum Models {
@@ -99,17 +110,25 @@ impl Models {
     }
 }
 
-/// The training of shadow models on other data: what clients hold, and the seed.
-type Train<'a> = dyn Fn(&Arc<Held>, u64) -> Result<Models, StrategyError> + Sync + 'a;
+/// What answers when a run is over.
+pub struct Answering {
+    /// The models that are asked.
+    pub models: Models,
+    /// What clients look at when these answer: what they hold, with what they were told of others' or have made up behind it.
+    pub known: Arc<Held>,
+}
+
+/// The training of shadow models on other data: what clients hold, of which data, and the seed.
+type Train<'a> = dyn Fn(&Arc<Held>, &Source<'_>, u64) -> Result<Answering, StrategyError> + Sync + 'a;
 
 /// What an attack is made on.
 pub struct Target<'a> {
     /// The network, and how it is trained.
     pub classifier: &'a Classifier,
     /// The models that are asked when the run is over.
-    pub last: &'a Models,
+    pub last: &'a Answering,
     /// A model that nobody has trained.
-    pub first: &'a Models,
+    pub first: &'a Answering,
     /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
     pub seen: &'a [Seen],
     data: &'a Data,
@@ -138,23 +157,20 @@ impl Target<'_> {
         &self.data.held
     }
 
-    fn source(&self) -> Source<'_> {
-        Source::new(&self.data.dataset, &self.data.partition, self.data.streams)
-    }
-
-    /// What models say of all labelled items of clients that hold `held`: clients in their order, items ascending.
-    fn asked(&self, held: &Held, models: &Models) -> Vec<Asked> {
+    /// What is answered of all labelled items: clients in their order, items ascending.
+    fn asked(&self, answering: &Answering) -> Vec<Asked> {
         let of_client = |(client, shard)| {
             let items = self.partition().shard(client);
-            self.classifier.asked(shard, items, models.of(client))
+            self.classifier.asked(shard, items, answering.models.of(client))
         };
-        let all: Vec<Vec<Asked>> = held.shards().par_iter().enumerate().map(of_client).collect();
+        let shards = answering.known.shards().par_iter();
+        let all: Vec<Vec<Asked>> = shards.enumerate().map(of_client).collect();
         all.into_iter().flatten().collect()
     }
 
     /// The same items, and which of them train.
     fn pool(&self) -> Vec<Item> {
-        let asked = self.asked(self.held(), self.first);
+        let asked = self.asked(self.first);
         let mut asked = asked.iter();
         let of_client = |parts: &Parts| -> Vec<Item> {
             let n = parts.iter().map(Vec::len).sum();

@@ -28,6 +28,7 @@ mod nodes;
 mod rows;
 mod scale;
 mod scores;
+mod searched;
 mod settings;
 mod terms;
 mod train;
@@ -43,6 +44,7 @@ pub use network::Network;
 pub use nodes::Nodes;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
+pub(crate) use searched::Scene;
 pub use settings::{
     Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
     trains,
@@ -51,7 +53,8 @@ pub use terms::TERMS;
 pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;
 
-use crate::settings::Source;
+use crate::rounds::{RoundStrategy, RoundStudy, Rounds, Watched};
+use crate::settings::{Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
 use rayon::prelude::*;
@@ -229,6 +232,19 @@ impl Held {
 
 /// What each client is given of it.
 pub struct Handed(pub Arc<Held>);
+
+impl Handed {
+    /// The same with what watches a training in rounds on it.
+    pub fn watched<R>(held: &Arc<Held>, study: impl RoundStudy<R> + 'static) -> Shared<Rounds<R>>
+    where
+        R: for<'a> RoundStrategy<Shard<'a> = &'a Shard>,
+    {
+        Shared {
+            shards: Box::new(Handed(Arc::clone(held))),
+            study: Box::new(Watched(study)),
+        }
+    }
+}
 
 impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
     fn n_clients(&self) -> u32 {

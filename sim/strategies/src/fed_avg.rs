@@ -18,8 +18,10 @@
 //!
 //! Deviations from the paper: late updates are dropped, not waited for.
 
-use crate::attacks::{self, Attack, Victim};
-use crate::classifier::{self, Accuracy, Classifier, Facts, Inputs, Model, Scale, Shard, Split, Target, Training};
+use crate::attacks::{self, Attack, RoundVictim};
+use crate::classifier::{
+    self, Accuracy, Classifier, Facts, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training,
+};
 use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
@@ -99,15 +101,8 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<FedAvg>, source: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
-        let classifier = &rounds.task().0;
-        let held = classifier.share(self.split, source)?;
         let facts = self.facts(source)?;
-        attacks::watch(
-            Accuracy(Arc::clone(&held)),
-            &self.attacks,
-            (classifier, &facts, held),
-            (self.split, source),
-        )
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -120,9 +115,9 @@ impl AsRef<Classifier> for FedAvg {
     }
 }
 
-impl Victim for FedAvg {
-    fn classifier(&self) -> &Classifier {
-        &self.0
+impl RoundVictim for FedAvg {
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
+        Ok(Handed::watched(held, Accuracy(Arc::clone(held))))
     }
 }
 

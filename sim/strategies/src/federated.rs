@@ -49,8 +49,8 @@ pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 
 use method::models_of;
 
-use crate::attacks::{self, Attack, Models, Victim};
-use crate::classifier::{self, Classifier, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
+use crate::attacks::{self, Attack, Models, RoundVictim};
+use crate::classifier::{self, Classifier, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
 use crate::rounds::{
     self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
 };
@@ -179,12 +179,7 @@ impl Settings for Params {
 
     fn doubts(&self) -> Vec<Broken> {
         let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
-        if self.attacked == Attacked::Clients && self.attacks.is_empty() {
-            doubts.push(Broken {
-                path: "attacked".to_owned(),
-                rule: "has no effect where nobody attacks; leave it out, or name attacks".to_owned(),
-            });
-        }
+        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
         doubts
     }
 
@@ -237,15 +232,8 @@ impl Settings for Params {
         rounds: &Rounds<Federated>,
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
-        let classifier = &rounds.task().common.classifier;
-        let held = classifier.share(self.split, source)?;
         let facts = self.facts(source)?.data;
-        attacks::watch(
-            study::Own(Arc::clone(&held)),
-            &self.attacks,
-            (classifier, &facts, held),
-            (self.split, source),
-        )
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -305,21 +293,21 @@ impl AsRef<Classifier> for Federated {
     }
 }
 
-impl Victim for Federated {
-    fn classifier(&self) -> &Classifier {
-        &self.common.classifier
+impl RoundVictim for Federated {
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+        Ok(Handed::watched(held, study::Own(Arc::clone(held))))
     }
 
     fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
         self.method.global(parameters).map(Cow::Owned)
     }
 
-    fn asked(&self, end: &RoundEnd<'_, Federated>, held: &Held) -> Option<Models> {
+    fn asked(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Models> {
         let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
         match self.attacked {
             Attacked::Server => self.method.global(end.parameters).map(Models::One),
             Attacked::Clients => Some(Models::OfClients(
-                held.shards().par_iter().enumerate().map(own).collect(),
+                known.shards().par_iter().enumerate().map(own).collect(),
             )),
         }
     }

@@ -56,7 +56,8 @@ pub use mixing::{Weights, contraction, drawn_near, mixed};
 pub use server::Server;
 pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
 
-use crate::classifier::{self, Classifier, Course, Handed, Inputs, Model, Shard, Split, Training};
+use crate::attacks::{self, Attack, Models, Victim};
+use crate::classifier::{self, Classifier, Course, Handed, Held, Inputs, Model, Shard, Split, Training};
 use crate::packed;
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_codecs::Codec;
@@ -110,6 +111,10 @@ pub struct Params {
     /// Models are scored after every so many rounds, and after the last.
     #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
+    /// Who asks, when the run is over, what the training has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
+    /// Whose model they ask.
+    pub attacked: Attacked,
     /// Keep what each link carried as an artifact, `links.csv`, which a figure is drawn from.
     pub keep_links: bool,
 }
@@ -134,8 +139,26 @@ pub enum Method {
     },
 }
 
+/// Whose model attackers ask.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attacked {
+    /// About what a client holds, its own, as whoever uses its answers can, and every neighbour.
+    #[default]
+    Clients,
+    /// The mean of all models, which nobody holds: what a server would have had.
+    Mean,
+}
+
 impl Params {
     fn rules(&self, rules: &mut Rules) {
+        for (i, attack) in self.attacks.iter().enumerate() {
+            let field = format!("attacks.{i}");
+            if !rules.is_broken(&field) {
+                let rule = "reads the updates that a server was sent, and here is neither; leave it out";
+                rules.require(attack.n_rounds() == 0, &field, rule);
+            }
+        }
         if !rules.is_broken("codec") {
             let is_sound = self.codec.suits_models() || self.codec.feeds_back();
             let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number, or keep what it leaves out for later (feedback: true): neighbours have nothing else of a model";
@@ -203,6 +226,7 @@ impl Settings for Params {
                 ),
             });
         }
+        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
         if !self.codec.suits_models() && self.mixing > 0.5 {
             doubts.push(Broken {
                 path: "mixing".to_owned(),
@@ -235,7 +259,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        terms::TERMS.to_vec()
+        [terms::TERMS, attacks::TERMS].concat()
     }
 
     fn edge_lists(&self) -> Vec<String> {
@@ -275,11 +299,37 @@ impl Settings for Params {
     }
 
     fn share(&self, gossip: &Gossip, source: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
-        let held = gossip.classifier.share(self.split, source)?;
+        attacks::share(gossip, &self.attacks, &gossip.facts.data, (self.split, source))
+    }
+}
+
+impl Victim for Gossip {
+    fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
         Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(Watch(held)),
+            shards: Box::new(Handed(Arc::clone(held))),
+            study: Box::new(Watch(Arc::clone(held))),
         })
+    }
+
+    fn known(&self, _: &End<'_, Gossip>, held: &Arc<Held>, _: &Source<'_>) -> Arc<Held> {
+        Arc::clone(held)
+    }
+
+    fn asked(&self, end: &End<'_, Gossip>, _: &Held) -> Option<Models> {
+        Some(self.attacked(&study::last_models(end, &self.starts(end.clients.len()))))
+    }
+
+    fn untrained(&self, end: &End<'_, Gossip>) -> Option<Models> {
+        let starts = self.starts(end.clients.len());
+        Some(self.attacked(&starts.iter().map(|start| &**start).collect::<Vec<&[f32]>>()))
+    }
+
+    fn asks_clients(&self) -> bool {
+        true
     }
 }
 
@@ -356,6 +406,19 @@ impl Gossip {
                 let rng = &mut streams.party(START, Party::Client(me), Round(0));
                 self.classifier.network().layout().initialise(rng).into()
             }
+        }
+    }
+
+    /// The same of all.
+    fn starts(&self, n_clients: u32) -> Vec<Arc<[f32]>> {
+        (0..n_clients).map(|client| self.start(ClientId(client))).collect()
+    }
+
+    /// What attackers ask where clients have these models.
+    fn attacked(&self, models: &[&[f32]]) -> Models {
+        match self.params.attacked {
+            Attacked::Clients => Models::OfClients(models.iter().map(|model| model.to_vec()).collect()),
+            Attacked::Mean => Models::One(study::mean(models)),
         }
     }
 

@@ -32,9 +32,10 @@ mod control;
 
 pub use control::{Change, Control, Controls, change_from_steps, correction};
 
-use crate::attacks::{self, Attack, Victim};
+use crate::attacks::{self, Attack, RoundVictim};
 use crate::classifier::{
-    self, Accuracy, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Shard, Split, Target, Training,
+    self, Accuracy, Classifier, Course, Facts, Handed, Held, Inputs, LocalOptimiser, Model, Scale, Shard, Split,
+    Target, Training,
 };
 use crate::packed;
 use crate::rounds::{
@@ -160,15 +161,8 @@ impl Settings for Params {
     }
 
     fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
-        let classifier = &rounds.task().classifier;
-        let held = classifier.share(self.split, source)?;
         let facts = self.facts(source)?;
-        attacks::watch(
-            Accuracy(Arc::clone(&held)),
-            &self.attacks,
-            (classifier, &facts, held),
-            (self.split, source),
-        )
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -219,9 +213,9 @@ impl Scaffold {
     }
 }
 
-impl Victim for Scaffold {
-    fn classifier(&self) -> &Classifier {
-        &self.classifier
+impl RoundVictim for Scaffold {
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
+        Ok(Handed::watched(held, Accuracy(Arc::clone(held))))
     }
 }
 

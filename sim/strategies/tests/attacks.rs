@@ -3,6 +3,10 @@
 
 #[path = "attacks/own.rs"]
 mod own;
+#[path = "attacks/search.rs"]
+mod search;
+#[path = "attacks/without_server.rs"]
+mod without_server;
 
 use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
@@ -16,9 +20,9 @@ use folkmoot_strategies::attacks::{
 use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::{Private, Protocol, Secure};
-use folkmoot_strategies::settings::Job;
+use folkmoot_strategies::settings::{Job, Runs};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const N_NODES: u32 = 240;
 
@@ -72,11 +76,20 @@ fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: 
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let spec = PartitionSpec::Iid { n_clients };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
-    let job = Job {
+    run_on(&*params.clone().runs(), dataset, &partition, threads)
+}
+
+fn run_on(system: &dyn Runs, dataset: &Arc<Dataset>, partition: &Arc<Partition>, threads: usize) -> Outcome {
+    let finished = system.run(&job(dataset, partition, threads), &mut Unobserved).unwrap();
+    finished.unwrap().outcome
+}
+
+fn job<'a>(dataset: &'a Arc<Dataset>, partition: &'a Arc<Partition>, threads: usize) -> Job<'a> {
+    Job {
         dataset,
-        partition: &partition,
-        world: &World::ideal(),
-        graphs: &BTreeMap::new(),
+        partition,
+        world: &IDEAL,
+        graphs: &NO_GRAPHS,
         seed: 3,
         options: Options {
             threads,
@@ -84,10 +97,11 @@ fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: 
         },
         saved: None,
         ranks: &Alone,
-    };
-    let finished = params.clone().runs().run(&job, &mut Unobserved).unwrap();
-    finished.unwrap().outcome
+    }
 }
+
+static IDEAL: LazyLock<World> = LazyLock::new(World::ideal);
+static NO_GRAPHS: BTreeMap<String, Graph> = BTreeMap::new();
 
 fn number(outcome: &Outcome, name: &str) -> f64 {
     let found = outcome.summary.iter().find(|(key, _)| key == name);
@@ -141,8 +155,13 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without() {
         play(&dataset, &params(0.01, attacks), 1),
         play(&dataset, &params(0.01, Vec::new()), 1),
     );
+    same_run(&with, &without);
+}
+
+/// A run with attacks says of itself what the run without says, and more.
+fn same_run(with: &Outcome, without: &Outcome) {
     let told = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.ledger, outcome.rounds, outcome.scores);
-    assert_eq!(told(&with), told(&without));
+    assert_eq!(told(with), told(without));
     let is_of_both = |(name, _): &&(String, f64)| without.summary.iter().any(|(other, _)| other == name);
     let kept: Vec<(String, f64)> = with.summary.iter().filter(is_of_both).cloned().collect();
     assert_eq!(kept, without.summary);
@@ -306,6 +325,19 @@ fn clients_are_linked_by_what_they_train_on() {
     assert!((number(&planted, "linking_raw_first@chance") - 1.0 / f64::from(N_CLIENTS)).abs() < 1e-9);
 }
 
+/// Why a run is refused.
+fn refused(params: &Params) -> String {
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    let dataset = nodes(true);
+    let partition = PartitionSpec::Iid { n_clients: 2 }
+        .partition(&dataset, &mut rng)
+        .unwrap();
+    let partition = Arc::new(partition);
+    let job = job(&dataset, &partition, 1);
+    let error = params.clone().runs().run(&job, &mut Unobserved).err();
+    error.map(|error| error.to_string()).unwrap_or_default()
+}
+
 #[test]
 fn inversion_asks_for_a_layer_that_it_can_read() {
     let model = Model {
@@ -313,26 +345,7 @@ fn inversion_asks_for_a_layer_that_it_can_read() {
         head_layers: 0,
         ..Model::default()
     };
-    let params = updates(ONE_ITEM, (1, 0.1), model, Secure::Off);
-    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let dataset = nodes(true);
-    let partition = PartitionSpec::Iid { n_clients: 2 }
-        .partition(&dataset, &mut rng)
-        .unwrap();
-    let refused = params.runs().run(
-        &Job {
-            dataset: &dataset,
-            partition: &Arc::new(partition),
-            world: &World::ideal(),
-            graphs: &BTreeMap::new(),
-            seed: 3,
-            options: Options::default(),
-            saved: None,
-            ranks: &Alone,
-        },
-        &mut Unobserved,
-    );
-    let why = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    let why = refused(&updates(ONE_ITEM, (1, 0.1), model, Secure::Off));
     assert!(why.contains("attacks.0") && why.contains("head_layers: 1"), "{why}");
 }
 

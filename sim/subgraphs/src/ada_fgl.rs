@@ -38,6 +38,7 @@ pub use settings::{Branch, Params, Personal};
 
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
+use folkmoot_strategies::attacks;
 use folkmoot_strategies::classifier::{self, Classifier, Handed, Scale};
 use folkmoot_strategies::federated::{self, Facts, Federated};
 use folkmoot_strategies::rounds::{self, Rounds};
@@ -61,7 +62,7 @@ impl Params {
             split: self.split,
             protocol: self.protocol.clone(),
             optimiser_state: self.optimiser_state,
-            attacks: Vec::new(),
+            attacks: self.attacks.clone(),
             attacked: federated::Attacked::default(),
         }
     }
@@ -93,7 +94,14 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, federated::OWN_TERMS, study::TERMS].concat()
+        [
+            rounds::TERMS,
+            classifier::TERMS,
+            federated::OWN_TERMS,
+            study::TERMS,
+            attacks::TERMS,
+        ]
+        .concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -115,14 +123,20 @@ impl Settings for Params {
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
         // The second step is made where answers are looked at, which needs everybody's nodes.
+        let source = &source.of_all();
         let classifier: &Classifier = rounds.task().as_ref();
-        let held = classifier.share(self.split, &source.of_all())?;
-        Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(rounds::Watched(study::Second {
-                personal: self.personal.clone(),
-                held,
-            })),
-        })
+        let held = classifier.share(self.split, source)?;
+        let second = study::Second {
+            personal: self.personal.clone(),
+            held: Arc::clone(&held),
+        };
+        let facts = self.facts(source)?.data;
+        let about = (classifier, &facts, Arc::clone(&held));
+        attacks::watch(
+            Handed::watched(&held, second),
+            &self.attacks,
+            about,
+            (self.split, source),
+        )
     }
 }

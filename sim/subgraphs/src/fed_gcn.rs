@@ -66,8 +66,9 @@ use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
-use folkmoot_strategies::classifier::{self, Accuracy, Classifier, Shard};
-use folkmoot_strategies::rounds::{self, Gathered, Heard, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_strategies::attacks::{self, RoundVictim};
+use folkmoot_strategies::classifier::{self, Accuracy, Classifier, Held, Shard};
+use folkmoot_strategies::rounds::{self, Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
 use serde::{Serialize, Serializer};
 use settings::Plan;
@@ -117,7 +118,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, study::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, study::TERMS, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -136,26 +137,15 @@ impl Settings for Params {
             codec: self.codec.clone(),
             n_clients: facts.data.n_clients,
         };
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<FedGcn>, source: &Source<'_>) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
         // What each knows after the exchange is made of what others hold.
         let source = &source.of_all();
-        let task = rounds.task();
-        let parts = Arc::new(data::parts(task, self.split, source)?);
-        let known = replay::shards(task, &parts);
-        let study = Worth {
-            accuracy: Accuracy(classifier::Held::new(known, source.sizes())),
-            counts: theory::count(source.dataset.graph(), &task.cut, task.plan.hops),
-        };
-        Ok(Shared {
-            shards: Box::new(data::Handed {
-                parts,
-                sizes: source.sizes(),
-            }),
-            study: Box::new(rounds::Watched(study)),
-        })
+        let facts = self.facts(source)?.data;
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -191,6 +181,36 @@ impl FedGcn {
 impl AsRef<Classifier> for FedGcn {
     fn as_ref(&self) -> &Classifier {
         &self.classifier
+    }
+}
+
+impl RoundVictim for FedGcn {
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
+        let parts = data::parts(self, held, source);
+        let study = Worth {
+            accuracy: Accuracy(Held::new(replay::shards(self, &parts), source.sizes())),
+            counts: theory::count(source.dataset.graph(), &self.cut, self.plan.hops),
+        };
+        Ok(Shared {
+            shards: Box::new(data::Handed {
+                parts,
+                sizes: source.sizes(),
+            }),
+            study: Box::new(rounds::Watched(study)),
+        })
+    }
+
+    /// What the run has told clients, who may not all have been there.
+    fn known(&self, end: &RoundEnd<'_, FedGcn>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
+        let parts = data::parts(self, held, source);
+        let known = parts
+            .iter()
+            .map(|part| self.known(part, end.kept(part.client())).clone());
+        Held::new(known.collect(), source.sizes())
+    }
+
+    fn asks_clients(&self) -> bool {
+        self.exchanges()
     }
 }
 

@@ -56,8 +56,11 @@ use crate::Cut;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Broken;
-use folkmoot_strategies::classifier::{self, Classifier, Encoder, Facts, Shard};
-use folkmoot_strategies::rounds::{self, Gathered, Heard, Preparation, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_strategies::attacks::{self, RoundVictim};
+use folkmoot_strategies::classifier::{self, Classifier, Encoder, Facts, Held, Shard};
+use folkmoot_strategies::rounds::{
+    self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained,
+};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
 use maker::Networks;
 use settings::Plan;
@@ -96,7 +99,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, study::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, study::TERMS, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -114,41 +117,15 @@ impl Settings for Params {
             classifier: Classifier::new(&self.model, &self.training, facts),
             encoder: self.model.encoder,
         };
-        Rounds::new(task, self.protocol.clone())
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
     fn share(&self, rounds: &Rounds<FedSage>, source: &Source<'_>) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
         // Who tests on the whole graph is known from what all hold.
         let source = &source.of_all();
-        let task = rounds.task();
-        let held = task.classifier.share(self.split, source)?;
-        let (owners, graph) = (Cut::new(source)?, source.dataset.graph());
-        let is_cut = |v: &u32, u: &u32| owners.owners()[*v as usize] != owners.owners()[*u as usize];
-        let cut_of = |v: u32| {
-            graph
-                .neighbours(v)
-                .iter()
-                .filter(move |u| v < **u && is_cut(&v, u))
-                .count() as u64
-        };
-        let piece = |(client, shard): (u32, &Shard)| Piece {
-            client: ClientId(client),
-            shard: shard.clone(),
-        };
-        let pieces = Arc::new((0..).zip(held.shards()).map(piece).collect::<Vec<Piece>>());
-        let study = study::Worth {
-            pieces: Arc::clone(&pieces),
-            sizes: source.sizes(),
-            whole: data::Whole::new(&task.classifier, source, held.shards())?,
-            cut_edges: (0..graph.n_nodes() as u32).map(cut_of).sum(),
-        };
-        Ok(Shared {
-            shards: Box::new(data::Handed {
-                pieces,
-                sizes: source.sizes(),
-            }),
-            study: Box::new(rounds::Watched(study)),
-        })
+        let facts = self.facts(source)?;
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }
 
@@ -165,9 +142,57 @@ struct Makers {
     networks: Networks,
 }
 
+impl FedSage {
+    /// What a client trains on and answers from that holds this and has kept that.
+    fn known<'a>(&self, piece: &'a Piece, kept: Option<&'a Kept>) -> &'a Shard {
+        let filled = kept.and_then(Kept::filled);
+        filled.map_or(&piece.shard, |filled| filled.known(self, piece))
+    }
+}
+
 impl AsRef<Classifier> for FedSage {
     fn as_ref(&self) -> &Classifier {
         &self.classifier
+    }
+}
+
+impl RoundVictim for FedSage {
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
+        let (owners, graph) = (Cut::new(source)?, source.dataset.graph());
+        let is_cut = |v: &u32, u: &u32| owners.owners()[*v as usize] != owners.owners()[*u as usize];
+        let cut_of = |v: u32| {
+            graph
+                .neighbours(v)
+                .iter()
+                .filter(move |u| v < **u && is_cut(&v, u))
+                .count() as u64
+        };
+        let pieces = Arc::new(data::pieces(held));
+        let study = study::Worth {
+            pieces: Arc::clone(&pieces),
+            sizes: source.sizes(),
+            whole: data::Whole::new(&self.classifier, source, held.shards())?,
+            cut_edges: (0..graph.n_nodes() as u32).map(cut_of).sum(),
+        };
+        Ok(Shared {
+            shards: Box::new(data::Handed {
+                pieces,
+                sizes: source.sizes(),
+            }),
+            study: Box::new(rounds::Watched(study)),
+        })
+    }
+
+    fn known(&self, end: &RoundEnd<'_, FedSage>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
+        let pieces = data::pieces(held);
+        let known = pieces
+            .iter()
+            .map(|piece| self.known(piece, end.kept(piece.client)).clone());
+        Held::new(known.collect(), source.sizes())
+    }
+
+    fn asks_clients(&self) -> bool {
+        self.exchanges()
     }
 }
 
@@ -229,8 +254,7 @@ impl RoundStrategy for FedSage {
         let parameters = match task.dry_run() {
             true => task.parameters.to_vec(),
             false => {
-                let filled = task.kept.and_then(Kept::filled);
-                let known = filled.map_or(&task.shard.shard, |filled| filled.known(self, task.shard));
+                let known = self.known(task.shard, task.kept);
                 self.classifier
                     .train_passes(known, task.parameters, task.passes, &mut task.rng())
             }

@@ -1,5 +1,6 @@
 //! Training items from the gradient of the last layer.
 
+use super::numbers::median;
 use super::{Attack, Target};
 use crate::classifier::{Classifier, Facts, LastLayer, LocalOptimiser};
 use folkmoot_engine::prelude::*;
@@ -62,7 +63,7 @@ impl Attack for GradientInversion {
             .filter_map(|update| {
                 let gradient = gradient(classifier, &update.change, &seen.model);
                 let rows = update.clients.iter().flat_map(|client| {
-                    let shard = &target.held().shards()[client.0 as usize];
+                    let shard = &target.last.known.shards()[client.0 as usize];
                     classifier.last_rows(shard, &seen.model)
                 });
                 Some(Asked {
@@ -104,7 +105,7 @@ pub(super) struct Guess {
 }
 
 /// The gradient that a change of `model` follows, times a positive number.
-fn gradient(classifier: &Classifier, change: &[f64], model: &[f32]) -> Vec<f64> {
+pub(super) fn gradient(classifier: &Classifier, change: &[f64], model: &[f32]) -> Vec<f64> {
     let training = classifier.training();
     let shrinks = training.optimiser != LocalOptimiser::Adam;
     let decay = match shrinks {
@@ -171,14 +172,11 @@ pub(super) fn write(asked: &[Asked<'_>], n_classes: usize, sheet: &mut Sheet) {
     sheet.reference("inversion_classes", "blind", share(&is_hit));
 }
 
-fn write_errors(mut errors: Vec<f64>, label: Option<&str>, sheet: &mut Sheet) {
-    if errors.is_empty() {
-        return;
-    }
+fn write_errors(errors: Vec<f64>, label: Option<&str>, sheet: &mut Sheet) {
     let recovered: Vec<bool> = errors.iter().map(|error| *error <= RECOVERED).collect();
-    errors.sort_by(f64::total_cmp);
-    let middle = errors.len() / 2;
-    let median = (errors[(errors.len() - 1) / 2] + errors[middle]) / 2.0;
+    let Some(median) = median(errors) else {
+        return;
+    };
     for (name, value) in [("inversion_error", median), ("inversion_recovered", share(&recovered))] {
         match label {
             None => sheet.number(name, value),

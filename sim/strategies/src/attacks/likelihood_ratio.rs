@@ -61,7 +61,7 @@ impl Attack for LikelihoodRatio {
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("lira_others", &is_member, sheet);
         let shadows = self.shadows(target, &pool)?;
-        let signals = target.asked(target.held(), target.last);
+        let signals = target.asked(target.last);
         let signals: Vec<f64> = signals.iter().zip(&pool).map(signal).collect();
         self.write(&signals, &shadows, &is_member, None, sheet);
         self.write(
@@ -97,17 +97,16 @@ impl LikelihoodRatio {
                 .iter()
                 .map(|parts| halved(parts, number % 2 == 1, &mut rng))
                 .collect();
-            let held = target
-                .classifier
-                .share_divided(target.data.split, &halved, &target.source())?;
-            let models = (target.train)(&held, stream(SEEDS, number).next_u64())?;
+            let source = target.data.source();
+            let held = target.classifier.share_divided(target.data.split, &halved, &source)?;
+            let answering = (target.train)(&held, &source, stream(SEEDS, number).next_u64())?;
             let trained = halved.iter().flat_map(|[train, _, other]| {
                 let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
                 all.extend(other.iter().map(|item| (*item, false)));
                 all.sort_unstable();
                 all.into_iter().map(|(_, trained)| trained)
             });
-            let asked = target.asked(&held, &models);
+            let asked = target.asked(&answering);
             Ok(Shadow {
                 trained: trained.collect(),
                 signals: asked.iter().zip(pool).map(signal).collect(),

@@ -1,8 +1,8 @@
 //! Links by the likeness of answers.
 
 use super::numbers::{Guesses, count};
-use super::{Attack, Models, Target, taught_links};
-use crate::classifier::{Classifier, Facts, Held, NodeRows, Shard};
+use super::{Answering, Attack, Target, taught_links};
+use crate::classifier::{Classifier, Facts, NodeRows, Shard};
 use crate::settings::Source;
 use folkmoot_draws::{draw_first, index};
 use folkmoot_engine::prelude::*;
@@ -78,13 +78,13 @@ impl Attack for LinkStealing {
         let pairs: Vec<Pairs> = target.held().shards().iter().enumerate().map(pairs).collect();
         let is_joined: Vec<bool> = pairs.iter().flatten().map(|(_, is_joined)| *is_joined).collect();
         count("link_others", &is_joined, sheet);
-        self.write(target, (target.held(), target.last), &pairs, None, sheet);
+        self.write(target, target.last, &pairs, None, sheet);
 
         let dataset = Arc::new(without_edges(target.dataset())?);
         let source = Source::new(&dataset, &target.data.partition, target.data.streams);
         let held = target.classifier.share(target.data.split, &source)?;
-        let models = (target.train)(&held, target.data.streams.seed())?;
-        self.write(target, (&held, &models), &pairs, Some("no_graph"), sheet);
+        let answering = (target.train)(&held, &source, target.data.streams.seed())?;
+        self.write(target, &answering, &pairs, Some("no_graph"), sheet);
         Ok(())
     }
 }
@@ -100,20 +100,20 @@ impl LinkStealing {
     fn write(
         &self,
         target: &Target<'_>,
-        (held, models): (&Held, &Models),
+        answering: &Answering,
         pairs: &[Pairs],
         label: Option<&str>,
         sheet: &mut Sheet,
     ) {
         let answers = |(client, shard): (usize, &Shard)| -> Answers {
-            let model = models.of(client);
+            let model = answering.models.of(client);
             let rows = target.classifier.node_rows(shard, model, NodeRows::Probabilities);
             let rows = rows
                 .iter()
                 .flat_map(|rows| rows.values.chunks_exact(rows.width as usize));
             rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect()
         };
-        let answers: Vec<Answers> = held.shards().iter().enumerate().map(answers).collect();
+        let answers: Vec<Answers> = answering.known.shards().iter().enumerate().map(answers).collect();
         write_guesses(&answers, pairs, label, sheet);
         if self.known > 0.0 {
             let rng = target.data.streams.party(TAUGHT, Party::Server, Round(0));

@@ -26,8 +26,8 @@ impl Attack for LossThreshold {
         let pool = target.pool();
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("loss_membership_others", &is_member, sheet);
-        for (models, label) in [(target.last, None), (target.first, Some("untrained"))] {
-            let asked = target.asked(target.held(), models);
+        for (answering, label) in [(target.last, None), (target.first, Some("untrained"))] {
+            let asked = target.asked(answering);
             let scores: Vec<f64> = asked.iter().zip(&pool).map(score).collect();
             let of_members = || scores.iter().zip(&is_member).filter(|(_, is_member)| **is_member);
             let bound = of_members().map(|(score, _)| score).sum::<f64>() / of_members().count() as f64;

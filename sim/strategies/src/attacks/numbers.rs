@@ -68,6 +68,13 @@ pub(super) fn wilson(share: f64, n: f64) -> [f64; 2] {
     [(centre - half) / (1.0 + zz / n), (centre + half) / (1.0 + zz / n)].map(|x| x.clamp(0.0, 1.0))
 }
 
+/// The one in the middle; nothing of nothing.
+pub(super) fn median(mut all: Vec<f64>) -> Option<f64> {
+    all.sort_by(f64::total_cmp);
+    let last = all.len().checked_sub(1)?;
+    Some((all[last / 2] + all[all.len() / 2]) / 2.0)
+}
+
 /// How many others there are, and that they are too few where they are.
 pub(super) fn count(name: &'static str, is_one: &[bool], sheet: &mut Sheet) {
     let n_others = is_one.iter().filter(|is_one| !**is_one).count();

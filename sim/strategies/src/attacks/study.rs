@@ -1,26 +1,65 @@
 //! Attacks beside a study: what they are given, and how shadow models are trained.
 
-use super::{Attack, Data, Models, Target};
-use crate::classifier::{Classifier, Facts, Handed, Held, Shard, Split};
-use crate::rounds::{RoundEnd, RoundStrategy, RoundStudy, Rounds, Watched};
+use super::{Answering, Attack, Data, Models, Target};
+use crate::classifier::{Classifier, Facts, Held, Split};
+use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen};
 use crate::settings::{Shared, Source};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::Chosen;
+use folkmoot_parts::{Broken, Chosen};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A training that attacks can be made on: it has a classifier at the server.
-pub(crate) trait Victim: RoundStrategy + for<'a> RoundStrategy<Shard<'a> = &'a Shard> {
+/// A system that attacks can be made on: it trains a classifier.
+pub trait Victim: Strategy {
     /// The network.
     fn classifier(&self) -> &Classifier;
+
+    /// What clients are given who hold `held` of these data, and what watches them.
+    ///
+    /// # Errors
+    ///
+    /// When the data do not suit the system.
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Self>, StrategyError>;
+
+    /// What a client looks at when it answers at the end of a run, of clients that hold `held` of these data: what it holds and has been told.
+    fn known(&self, end: &End<'_, Self>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held>;
+
+    /// The models that are asked when a run is over, of clients that know this; nothing where there is none.
+    fn asked(&self, end: &End<'_, Self>, known: &Held) -> Option<Models>;
+
+    /// A model that nobody has trained.
+    fn untrained(&self, end: &End<'_, Self>) -> Option<Models>;
+
+    /// What the server was sent in the last rounds, the oldest first. Default: it is sent nothing.
+    fn seen<'a>(&self, _end: &'a End<'_, Self>) -> &'a [Seen] {
+        &[]
+    }
+
+    /// Whether what is asked, or known, is looked up at the clients.
+    fn asks_clients(&self) -> bool;
+}
+
+/// The same for a training in rounds.
+pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
+    /// What clients are given who hold `held` of these data, and what watches them.
+    ///
+    /// # Errors
+    ///
+    /// When the data do not suit the training.
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<Self>>, StrategyError>;
+
+    /// What clients look at when they answer. Default: what they hold.
+    fn known(&self, _end: &RoundEnd<'_, Self>, held: &Arc<Held>, _source: &Source<'_>) -> Arc<Held> {
+        Arc::clone(held)
+    }
 
     /// The server's classifier of its parameters, if it has a whole one. Default: these are one.
     fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
         Some(Cow::Borrowed(parameters))
     }
 
-    /// The models that are asked when a run is over, of clients that hold `held`. Default: the server's.
-    fn asked(&self, end: &RoundEnd<'_, Self>, _held: &Held) -> Option<Models> {
+    /// The models that are asked when a run is over, of clients that know this. Default: the server's.
+    fn asked(&self, end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Models> {
         self.model(end.parameters).map(|model| Models::One(model.into_owned()))
     }
 
@@ -30,34 +69,85 @@ pub(crate) trait Victim: RoundStrategy + for<'a> RoundStrategy<Shard<'a> = &'a S
         self.model(&first).map(|model| Models::One(model.into_owned()))
     }
 
-    /// Whether [`asked`](Self::asked) looks at what clients have kept. Default: no.
+    /// Whether [`asked`](Self::asked) or [`known`](Self::known) looks at what clients have kept. Default: no.
     fn asks_clients(&self) -> bool {
         false
     }
 }
 
+impl<R: RoundVictim> Victim for Rounds<R> {
+    fn classifier(&self) -> &Classifier {
+        self.task().as_ref()
+    }
+
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Self>, StrategyError> {
+        self.task().shared(held, source)
+    }
+
+    fn known(&self, end: &End<'_, Self>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
+        self.task().known(&RoundEnd::of(end), held, source)
+    }
+
+    fn asked(&self, end: &End<'_, Self>, known: &Held) -> Option<Models> {
+        self.task().asked(&RoundEnd::of(end), known)
+    }
+
+    fn untrained(&self, end: &End<'_, Self>) -> Option<Models> {
+        self.task().untrained(&RoundEnd::of(end))
+    }
+
+    fn seen<'a>(&self, end: &'a End<'_, Self>) -> &'a [Seen] {
+        RoundEnd::of(end).seen()
+    }
+
+    fn asks_clients(&self) -> bool {
+        self.task().asks_clients()
+    }
+}
+
 /// Of how many of the last rounds the server is to keep what it was sent.
-pub(crate) fn n_rounds(attacks: &[Chosen<dyn Attack>]) -> u32 {
+pub fn n_rounds(attacks: &[Chosen<dyn Attack>]) -> u32 {
     attacks.iter().map(|attack| attack.n_rounds()).max().unwrap_or(0)
 }
 
-/// What a strategy shares out, watched by `inner` and attacked by `attacks`; without any the study is `inner` alone.
+/// What is hardly meant: a choice of whose model is asked where nobody asks.
+pub(crate) fn doubt(attacks: &[Chosen<dyn Attack>], is_chosen: bool) -> Option<Broken> {
+    (is_chosen && attacks.is_empty()).then(|| Broken {
+        path: "attacked".to_owned(),
+        rule: "has no effect where nobody attacks; leave it out, or name attacks".to_owned(),
+    })
+}
+
+/// Shares the data out, as [`Settings::share`](crate::settings::Settings::share), for a system that `attacks` are made on.
+///
+/// # Errors
+///
+/// As [`Classifier::share`] and [`Victim::shared`], and when an attack does not suit the data.
+pub fn share<S: Victim>(
+    strategy: &S,
+    attacks: &[Chosen<dyn Attack>],
+    facts: &Facts,
+    (split, source): (Split, &Source<'_>),
+) -> Result<Shared<S>, StrategyError> {
+    let classifier = strategy.classifier();
+    let held = classifier.share(split, source)?;
+    let shared = strategy.shared(&held, source)?;
+    watch(shared, attacks, (classifier, facts, held), (split, source))
+}
+
+/// The same data watched as before and attacked; without any attack they are as they were.
 ///
 /// # Errors
 ///
 /// When an attack does not suit the data.
-pub(crate) fn watch<R: Victim, T: RoundStudy<R> + 'static>(
-    inner: T,
+pub fn watch<S: Victim>(
+    shared: Shared<S>,
     attacks: &[Chosen<dyn Attack>],
     (classifier, facts, held): (&Classifier, &Facts, Arc<Held>),
     (split, source): (Split, &Source<'_>),
-) -> Result<Shared<Rounds<R>>, StrategyError> {
-    let shards = Box::new(Handed(Arc::clone(&held)));
+) -> Result<Shared<S>, StrategyError> {
     if attacks.is_empty() {
-        return Ok(Shared {
-            shards,
-            study: Box::new(Watched(inner)),
-        });
+        return Ok(shared);
     }
     for (i, attack) in attacks.iter().enumerate() {
         let named = |StrategyError(why)| StrategyError(format!("attacks.{i}: {why}"));
@@ -71,50 +161,66 @@ pub(crate) fn watch<R: Victim, T: RoundStudy<R> + 'static>(
         divided: classifier.divided(split, source)?,
         held,
     };
-    let attacks = attacks.to_vec();
+    let study = Attacked {
+        inner: shared.study,
+        attacks: attacks.to_vec(),
+        data,
+    };
     Ok(Shared {
-        shards,
-        study: Box::new(Watched(Attacked { inner, attacks, data })),
+        shards: shared.shards,
+        study: Box::new(study),
     })
 }
 
 /// A study, and attacks at the end.
-struct Attacked<T> {
-    inner: T,
+struct Attacked<S: Strategy> {
+    inner: Box<dyn Study<S>>,
     attacks: Vec<Chosen<dyn Attack>>,
     data: Data,
 }
 
-impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
-    fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet) {
-        self.inner.after_round(task, round, parameters, sheet);
+impl<S: Victim> Study<S> for Attacked<S> {
+    fn see(&self, sight: S::Sight, count: &mut dyn FnMut(usize, u64)) {
+        self.inner.see(sight, count);
     }
 
-    fn reads_clients(&self, task: &R) -> bool {
-        self.inner.reads_clients(task) || task.asks_clients()
+    fn overhear(&self, heard: &Heard<'_, S>) {
+        self.inner.overhear(heard);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
+    fn after_round(&self, round: &Ended<'_, S>, sheet: &mut Sheet) {
+        self.inner.after_round(round, sheet);
+    }
+
+    fn reads_clients(&self, strategy: &S) -> bool {
+        self.inner.reads_clients(strategy) || strategy.asks_clients()
+    }
+
+    fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.at_end(end, sheet);
-        if end.is_dry() {
+        if end.setup.dry_run {
             return;
         }
-        let models = (end.task.untrained(end), end.task.asked(end, &self.data.held));
-        let (Some(first), Some(last)) = models else {
+        let (strategy, world, data) = (end.strategy, end.setup.world, &self.data);
+        let last = answering(end, &data.held, &data.source());
+        let (Some(first), Some(last)) = (strategy.untrained(end), last) else {
             sheet.warn(
                 "nobody was attacked: the server has no whole model that can be asked; with strategy.attacked: Clients those are \
                  asked that clients answer with",
             );
             return;
         };
-        let (rounds, world) = (end.run.strategy, end.run.setup.world);
+        let first = Answering {
+            models: first,
+            known: Arc::clone(&last.known),
+        };
         let target = Target {
-            classifier: end.task.classifier(),
-            data: &self.data,
+            classifier: strategy.classifier(),
+            data,
             first: &first,
             last: &last,
-            seen: end.seen(),
-            train: &|held, seed| train(rounds, world, held, seed),
+            seen: strategy.seen(end),
+            train: &|held, source, seed| train(strategy, world, (held, source), seed),
         };
         for attack in &self.attacks {
             if let Err(StrategyError(why)) = attack.attack(&target, sheet) {
@@ -122,47 +228,72 @@ impl<R: Victim, T: RoundStudy<R>> RoundStudy<R> for Attacked<T> {
             }
         }
     }
+
+    fn expected_messages(
+        &self,
+        strategy: &S,
+        setup: &Setup<'_>,
+        kind: Kind,
+        round: Round,
+        direction: Direction,
+    ) -> Option<f64> {
+        self.inner.expected_messages(strategy, setup, kind, round, direction)
+    }
 }
 
-/// The last models of a whole run of the same strategy in the same world on what `held` says.
-fn train<R: Victim>(rounds: &Rounds<R>, world: &World, held: &Arc<Held>, seed: u64) -> Result<Models, StrategyError> {
-    let last = Arc::new(Mutex::new(None));
+/// What a run of clients that hold this leaves to be asked.
+fn answering<S: Victim>(end: &End<'_, S>, held: &Arc<Held>, source: &Source<'_>) -> Option<Answering> {
+    let known = end.strategy.known(end, held, source);
+    let models = end.strategy.asked(end, &known)?;
+    Some(Answering { models, known })
+}
+
+/// What a whole run of the same strategy in the same world leaves of clients that hold this.
+fn train<S: Victim>(
+    strategy: &S,
+    world: &World,
+    (held, source): (&Arc<Held>, &Source<'_>),
+    seed: u64,
+) -> Result<Answering, StrategyError> {
+    let Shared { shards, study } = strategy.shared(held, source)?;
+    let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
+    let shadow = Shadow {
+        scores: may_stop.then_some(study),
+        held,
+        source,
+        left: Mutex::new(None),
+    };
     let system = System {
-        strategy: rounds,
-        shards: &Handed(Arc::clone(held)),
-        study: &Watched(Shadow {
-            scores: !world.stop.at.is_empty() || world.stop.diverged,
-            held: Arc::clone(held),
-            last: Arc::clone(&last),
-        }),
+        strategy,
+        shards: &*shards,
+        study: &shadow,
     };
     let failed = |error: RunError| StrategyError(format!("a shadow model could not be trained: {error}"));
     run(system, world, seed, Options::default(), &mut Unobserved).map_err(failed)?;
-    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-    last.take()
-        .ok_or_else(|| StrategyError("a shadow model could not be trained: its run has no end".to_owned()))
+    let left = shadow.left.into_inner().unwrap_or_else(PoisonError::into_inner);
+    left.ok_or_else(|| StrategyError("a shadow model could not be trained: its run has no end".to_owned()))
 }
 
-/// Keeps the last models of a run, and scores the server's only where that may end the run.
-struct Shadow {
-    scores: bool,
-    held: Arc<Held>,
-    last: Arc<Mutex<Option<Models>>>,
+/// Keeps what a run leaves, and scores its rounds only where that may end it.
+struct Shadow<'a, S: Strategy> {
+    scores: Option<Box<dyn Study<S>>>,
+    held: &'a Arc<Held>,
+    source: &'a Source<'a>,
+    left: Mutex<Option<Answering>>,
 }
 
-impl<R: Victim> RoundStudy<R> for Shadow {
-    fn after_round(&self, task: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        if let (true, Some(model)) = (self.scores, task.model(parameters)) {
-            task.classifier().score(&self.held, &model, sheet);
+impl<S: Victim> Study<S> for Shadow<'_, S> {
+    fn after_round(&self, round: &Ended<'_, S>, sheet: &mut Sheet) {
+        if let Some(scores) = &self.scores {
+            scores.after_round(round, sheet);
         }
     }
 
-    fn reads_clients(&self, task: &R) -> bool {
-        task.asks_clients()
+    fn reads_clients(&self, strategy: &S) -> bool {
+        strategy.asks_clients()
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, R>, _: &mut Sheet) {
-        let models = end.task.asked(end, &self.held);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = models;
+    fn at_end(&self, end: &End<'_, S>, _: &mut Sheet) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = answering(end, self.held, self.source);
     }
 }

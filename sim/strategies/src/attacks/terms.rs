@@ -116,6 +116,40 @@ pub const TERMS: &[Term] = &[
         "Updates inverted",
         "Last updates from which the attacker works out what was trained on.",
     ),
+    Term::new(
+        "search_error",
+        "Error of searched rows",
+        Unit::Number,
+        "Attack: median over last updates of the mean relative error of what nodes bring, against the nearest row that a search through the network has found.",
+        "",
+    )
+    .from(0.0)
+    .higher(),
+    share(
+        "search_recovered",
+        "Updates searched out",
+        "Attack: share of last updates whose rows a search through the network finds to within a tenth.",
+    )
+    .attack_beside(0.0),
+    share(
+        "search_classes",
+        "Classes told by a search",
+        "Attack: share of the items that train whose class a search through the network tells.",
+    )
+    .attack(),
+    Term::new(
+        "search_distance",
+        "Distance left by a search",
+        Unit::Number,
+        "Attack: median over last updates of how far the gradient of what was found is from the one of the update; far from 0 where the search has failed.",
+        "",
+    )
+    .from(0.0),
+    others(
+        "search_updates",
+        "Updates searched",
+        "Last updates in which the attacker searches for what was trained on.",
+    ),
     auc(
         "linking_*_auc",
         "ROC AUC of linked updates, *",

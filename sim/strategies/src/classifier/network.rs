@@ -182,6 +182,29 @@ impl Network {
         mut rng: Option<&mut SimRng>,
     ) -> (Var, Var) {
         let nodes = self.encode(tape, batch, rng.as_deref_mut());
+        self.read_out(tape, nodes, batch, rng)
+    }
+
+    /// The logits of nodes that bring `x`, in the place of what the batch has, in a training without dropout.
+    ///
+    /// # Panics
+    ///
+    /// As [`logits`](Self::logits).
+    pub(super) fn logits_of<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, x: Var) -> Var {
+        let mode = mode(true, batch);
+        let first = match (&self.convs[0], batch.rows().is_empty()) {
+            (Conv::Gcn(gcn), true) => gcn.forward_from_sums(tape, x, self.bends(0)),
+            (conv, _) => {
+                let x = self.scaled(tape, x);
+                conv.forward(tape, batch.adjacency(), (x, mode), self.bends(0))
+            }
+        };
+        let nodes = self.behind(first, (self.convs.len(), mode), tape, batch, None);
+        self.read_out(tape, nodes, batch, None).1
+    }
+
+    /// What is said of nodes, or of the graphs that they make.
+    fn read_out<'g>(&self, tape: &mut Tape<'g>, nodes: Var, batch: &'g Batch, rng: Option<&mut SimRng>) -> (Var, Var) {
         match self.readout {
             Some(readout) => {
                 let graphs = readout.forward(tape, nodes, Some(batch.bounds()));
@@ -217,19 +240,32 @@ impl Network {
     }
 
     /// The rows of the last of the first `n` graph layers.
-    fn encode_by<'g>(&self, n: usize, tape: &mut Tape<'g>, batch: &'g Batch, mut rng: Option<&mut SimRng>) -> Var {
-        // Without a node there is no statistic to learn.
-        let mode = match rng.is_some() && batch.csr().n_rows() > 0 {
-            true => Mode::Train,
-            false => Mode::Evaluate,
-        };
-        let relu = |i: usize| i + 1 < self.convs.len() || !self.head.is_empty();
-        let mut h = self.first(tape, batch, mode, relu(0));
+    fn encode_by<'g>(&self, n: usize, tape: &mut Tape<'g>, batch: &'g Batch, rng: Option<&mut SimRng>) -> Var {
+        let mode = mode(rng.is_some(), batch);
+        let first = self.first(tape, batch, mode, self.bends(0));
+        self.behind(first, (n, mode), tape, batch, rng)
+    }
+
+    /// The rows of the last of the first `n` graph layers, from those of the first.
+    fn behind<'g>(
+        &self,
+        first: Var,
+        (n, mode): (usize, Mode),
+        tape: &mut Tape<'g>,
+        batch: &'g Batch,
+        mut rng: Option<&mut SimRng>,
+    ) -> Var {
+        let mut h = first;
         for (i, conv) in self.convs[..n].iter().enumerate().skip(1) {
             h = self.drop(tape, h, batch, rng.as_deref_mut());
-            h = conv.forward(tape, batch.adjacency(), (h, mode), relu(i));
+            h = conv.forward(tape, batch.adjacency(), (h, mode), self.bends(i));
         }
         h
+    }
+
+    /// Whether a relu follows this graph layer.
+    fn bends(&self, i: usize) -> bool {
+        i + 1 < self.convs.len() || !self.head.is_empty()
     }
 
     /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was given in the place of features.
@@ -251,6 +287,10 @@ impl Network {
     /// What nodes bring, scaled if the model says how.
     fn inputs<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch) -> Var {
         let x = batch.features(tape);
+        self.scaled(tape, x)
+    }
+
+    fn scaled(&self, tape: &mut Tape<'_>, x: Var) -> Var {
         match self.scale {
             Some([mean, variance]) => tape.standardise(x, mean.var(), variance.var(), 0.0),
             None => x,
@@ -277,5 +317,13 @@ impl Network {
             (Some(rng), Some(nodes)) => tape.dropout_of(h, nodes, self.dropout, rng),
             (None, _) => h,
         }
+    }
+}
+
+/// In training or not; without a node there is no statistic to learn.
+fn mode(trains: bool, batch: &Batch) -> Mode {
+    match trains && batch.csr().n_rows() > 0 {
+        true => Mode::Train,
+        false => Mode::Evaluate,
     }
 }

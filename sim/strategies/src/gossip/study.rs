@@ -55,8 +55,17 @@ impl Watch {
     }
 }
 
+/// The models that clients have come to, who began with these.
+pub(super) fn last_models<'a>(end: &'a End<'_, Gossip>, starts: &'a [Arc<[f32]>]) -> Vec<&'a [f32]> {
+    let own = |(client, start): (u32, &'a Arc<[f32]>)| {
+        let model = end.clients.get(ClientId(client)).and_then(Client::model);
+        model.unwrap_or(start)
+    };
+    (0..).zip(starts).map(own).collect()
+}
+
 /// The mean of models, number by number.
-fn mean(models: &[&[f32]]) -> Vec<f32> {
+pub(super) fn mean(models: &[&[f32]]) -> Vec<f32> {
     let mut sums = vec![0.0; models.first().map_or(0, |model| model.len())];
     for model in models {
         sums.iter_mut().zip(*model).for_each(|(sum, x)| *sum += f64::from(*x));
@@ -153,13 +162,8 @@ impl Study<Gossip> for Watch {
         if end.setup.dry_run {
             return;
         }
-        let first = |client: ClientId| gossip.start(client);
-        let starts: Vec<Arc<[f32]>> = (0..end.clients.len()).map(|client| first(ClientId(client))).collect();
-        let own = |client: ClientId| {
-            let model = end.clients.get(client).and_then(Client::model);
-            model.unwrap_or(&starts[client.0 as usize])
-        };
-        let models: Vec<&[f32]> = (0..end.clients.len()).map(|client| own(ClientId(client))).collect();
+        let starts = gossip.starts(end.clients.len());
+        let models = last_models(end, &starts);
         for worth in self.worth(gossip, &models) {
             sheet.number(format!("{}_{}", worth.split, worth.metric), worth.value);
         }
@@ -171,7 +175,7 @@ impl Study<Gossip> for Watch {
         }
         let rows = gossip
             .classifier()
-            .client_scores(&self.0, |client, _| Cow::Borrowed(own(client)));
+            .client_scores(&self.0, |client, _| Cow::Borrowed(models[client.0 as usize]));
         sheet.client_scores(rows);
     }
 

@@ -32,15 +32,27 @@ pub struct RoundEnd<'a, R: RoundStrategy> {
     pub run: &'a End<'a, Rounds<R>>,
 }
 
+impl<'a, R: RoundStrategy> RoundEnd<'a, R> {
+    /// That of a run.
+    pub fn of(run: &'a End<'a, Rounds<R>>) -> Self {
+        RoundEnd {
+            task: run.strategy.task(),
+            parameters: run.server.parameters(),
+            collected: run.server.collected(),
+            run,
+        }
+    }
+
+    /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
+    pub fn seen(&self) -> &'a [Seen] {
+        self.run.server.seen()
+    }
+}
+
 impl<R: RoundStrategy> RoundEnd<'_, R> {
     /// What a client has kept of its trainings, if anything.
     pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
         self.run.clients.get(client).and_then(Client::kept)
-    }
-
-    /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
-    pub fn seen(&self) -> &[Seen] {
-        self.run.server.seen()
     }
 
     /// The model before the first round.
@@ -149,13 +161,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
     }
 
     fn at_end(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
-        let ended = RoundEnd {
-            task: end.strategy.task(),
-            parameters: end.server.parameters(),
-            collected: end.server.collected(),
-            run: end,
-        };
-        self.0.at_end(&ended, sheet);
+        self.0.at_end(&RoundEnd::of(end), sheet);
         for (name, count) in COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
         }

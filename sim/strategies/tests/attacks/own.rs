@@ -31,21 +31,7 @@ fn played(n_clients: u32, dataset: &Arc<Dataset>, params: &federated::Params, th
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let spec = PartitionSpec::Iid { n_clients };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
-    let job = Job {
-        dataset,
-        partition: &partition,
-        world: &World::ideal(),
-        graphs: &BTreeMap::new(),
-        seed: 3,
-        options: Options {
-            threads,
-            ..Options::default()
-        },
-        saved: None,
-        ranks: &Alone,
-    };
-    let finished = params.clone().runs().run(&job, &mut Unobserved).unwrap();
-    finished.unwrap().outcome
+    run_on(&*params.clone().runs(), dataset, &partition, threads)
 }
 
 /// Three clients learn the classes of 40 nodes each by heart, with models of their own.

@@ -1,6 +1,7 @@
 //! The settings of AdaFGL, as cards write them.
 
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::attacks::Attack;
 use folkmoot_strategies::classifier::{Inputs, Model, Split, Training};
 use folkmoot_strategies::federated::OptimiserState;
 use folkmoot_strategies::rounds::Protocol;
@@ -27,6 +28,9 @@ pub struct Params {
     pub optimiser_state: OptimiserState,
     /// What each client makes of the common model by itself.
     pub personal: Personal,
+    /// Who asks, when the run is over, what the first step has given away: the common model, and what the server was sent. Networks that clients make
+    /// by themselves are not asked.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 impl Params {

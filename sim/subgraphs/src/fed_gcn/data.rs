@@ -2,34 +2,27 @@
 
 use super::FedGcn;
 use super::settings::Weights;
-use crate::{Cut, Part};
+use crate::Part;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Csr;
-use folkmoot_strategies::classifier::{Brings, Shard, Split};
+use folkmoot_strategies::classifier::{Brings, Held, Shard};
 use folkmoot_strategies::rounds::Rounds;
 use folkmoot_strategies::settings::Source;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// What all clients hold.
-pub(super) fn parts(task: &FedGcn, split: Split, source: &Source<'_>) -> Result<Vec<Part>, StrategyError> {
-    let cut = Cut::new(source)?;
-    let held = task.classifier.share(split, source)?;
+/// What all clients hold of the graph who hold these nodes of it.
+pub(super) fn parts(task: &FedGcn, held: &Held, source: &Source<'_>) -> Vec<Part> {
     let graph = source.dataset.graph();
     let part = |(client, shard): (usize, &Shard)| {
-        cut.part(
-            graph,
-            ClientId(client as u32),
-            source.partition.shard(client),
-            shard.clone(),
-        )
+        let nodes = source.partition.shard(client);
+        task.cut.part(graph, ClientId(client as u32), nodes, shard.clone())
     };
-    Ok(held.shards().iter().enumerate().map(part).collect())
+    held.shards().iter().enumerate().map(part).collect()
 }
 
 /// What each client is given.
 pub(super) struct Handed {
-    pub(super) parts: Arc<Vec<Part>>,
+    pub(super) parts: Vec<Part>,
     pub(super) sizes: Vec<u64>,
 }
 

@@ -2,6 +2,7 @@
 
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::attacks::Attack;
 use folkmoot_strategies::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
 use folkmoot_strategies::rounds::{Protocol, Secure, Trains};
 
@@ -41,6 +42,8 @@ pub struct Params {
     pub split: Split,
     /// How rounds go.
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and were told.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// What is told.

@@ -102,7 +102,8 @@ fn exchanged(
     let Ok(rounds) = params.strategy(&facts) else {
         panic!("settings suit")
     };
-    let parts = data::parts(rounds.task(), params.split, &source).unwrap();
+    let held = rounds.task().classifier.share(params.split, &source).unwrap();
+    let parts = data::parts(rounds.task(), &held, &source);
     let kept = replay::kept(rounds.task(), &parts);
     let task = FedGcn {
         plan: rounds.task().plan,

@@ -3,7 +3,7 @@
 use super::FedSage;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Partition;
-use folkmoot_strategies::classifier::{Classifier, Part, Shard, Split};
+use folkmoot_strategies::classifier::{Classifier, Held, Part, Shard, Split};
 use folkmoot_strategies::rounds::Rounds;
 use folkmoot_strategies::settings::Source;
 use std::sync::Arc;
@@ -14,6 +14,15 @@ pub struct Piece {
     pub client: ClientId,
     /// Its nodes, as a classifier reads them.
     pub shard: Shard,
+}
+
+/// What each of those who hold this has.
+pub(super) fn pieces(held: &Held) -> Vec<Piece> {
+    let piece = |(client, shard): (u32, &Shard)| Piece {
+        client: ClientId(client),
+        shard: shard.clone(),
+    };
+    (0..).zip(held.shards()).map(piece).collect()
 }
 
 /// What each client is given.

@@ -1,7 +1,8 @@
 //! The settings of FedSage and FedSage+, as cards write them.
 
 use folkmoot_learning::{Adam, Decay, Optimiser};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::attacks::Attack;
 use folkmoot_strategies::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
 use folkmoot_strategies::rounds::{Protocol, Secure, Trains, Weighting};
 
@@ -32,6 +33,8 @@ pub struct Params {
     /// How rounds go. With a generator the first trains no classifier.
     #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
+    /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and have made up.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// Whether clients make up neighbours for their nodes before they train.

@@ -125,10 +125,7 @@ impl RoundStudy<FedSage> for Worth {
     fn at_end(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
         let task = end.task;
         let made = |piece: &Piece| end.kept(piece.client).and_then(|kept| kept.filled());
-        let known = |piece: &Piece| match made(piece) {
-            Some(filled) => filled.known(task, piece).clone(),
-            None => piece.shard.clone(),
-        };
+        let known = |piece: &Piece| task.known(piece, end.kept(piece.client)).clone();
         if !end.is_dry() {
             self.accuracy(known).at_end(end, sheet);
             let whole = self.whole.accuracy(&task.classifier, end.parameters);
