@@ -243,7 +243,7 @@ fn in_scaffold() {
         ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
         (
             "(protocol: (rounds: 2, up: TopK(share: 0.1)))",
-            &["control_change", "packed_update"],
+            &["packed_control_change", "packed_update"],
         ),
         (
             "(renewal: FromGradient, model: (encoder: GinBatchNorm), training: (batch_size: 3), protocol: (rounds: 2))",
