@@ -2,8 +2,10 @@
 //! other programs read these files.
 
 use crate::ids::Direction;
+use crate::metric::Unit;
 use crate::spread::Spread;
 use crate::table::table;
+use crate::term::{Answering, Asked, Term, Weighed};
 use serde::{Deserialize, Serialize};
 
 table! {
@@ -222,6 +224,30 @@ table! {
         pub loss: Option<f64>,
     }
 }
+
+/// What [`ClientScoreRow::worst_tenth`] is called, of one part of the data.
+pub const OWN_WORST_TENTH: Term = Term::new(
+    "own_worst_tenth",
+    "Accuracy of the worst tenth",
+    Unit::Number,
+    "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
+    "",
+)
+.from(0.0)
+.up_to(1.0)
+.higher()
+.scored(Answering::Own, Asked::Own, Weighed::Clients);
+/// What [`ClientScoreRow::spread`] is called.
+pub const OWN_SPREAD: Term = Term::new(
+    "own_spread",
+    "Spread over clients",
+    Unit::Number,
+    "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
+    "",
+)
+.from(0.0)
+.up_to(1.0)
+.lower();
 
 impl ClientScoreRow {
     /// The mean accuracy over the tenth of the clients that fare worst, rounded up; `None` without rows.

@@ -29,11 +29,11 @@ pub use table::PointRow;
 pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;
-use crate::records::ClientScoreRow;
+use crate::records::{ClientScoreRow, OWN_SPREAD, OWN_WORST_TENTH};
 use crate::run_dir::{
     MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest, read_table,
 };
-use crate::term::{Answering, Asked, Meaning, Term, Weighed, find};
+use crate::term::{Meaning, Term, find};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -54,29 +54,6 @@ pub const CUT_EDGES: Term = Term::new(
     "Edges between nodes of two clients.",
     "",
 );
-/// What a sweep says of clients that are scored one by one, where their runs do not say it themselves; of test items, so under `test_`.
-pub const OWN_WORST_TENTH: Term = Term::new(
-    "own_worst_tenth",
-    "Accuracy of the worst tenth",
-    Unit::Number,
-    "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
-    "",
-)
-.from(0.0)
-.up_to(1.0)
-.higher()
-.scored(Answering::Own, Asked::Own, Weighed::Clients);
-/// As [`OWN_WORST_TENTH`].
-pub const OWN_SPREAD: Term = Term::new(
-    "own_spread",
-    "Spread over clients",
-    Unit::Number,
-    "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
-    "",
-)
-.from(0.0)
-.up_to(1.0)
-.lower();
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
 
@@ -255,7 +232,9 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             manifest.terms.extend(run.terms);
             let cut = run.division.and_then(|division| division.cut_of_pieces());
             let mut besides: Vec<(Term, f64)> = cut.map(|n| (CUT_EDGES, n as f64)).into_iter().collect();
-            besides.extend(of_clients(&manifest.point_path(dir, &point))?);
+            if !summary.contains_key("test_own_worst_tenth") {
+                besides.extend(of_clients(&manifest.point_path(dir, &point))?);
+            }
             for (term, value) in besides {
                 let name = term.name.to_string();
                 manifest.units.entry(name.clone()).or_insert(term.unit);
@@ -279,14 +258,12 @@ fn of_clients(dir: &Path) -> Result<Vec<(Term, f64)>, ReadError> {
     let Some(worst) = ClientScoreRow::worst_tenth(&rows) else {
         return Ok(Vec::new());
     };
-    let of_clients = [(OWN_WORST_TENTH, worst), (OWN_SPREAD, ClientScoreRow::spread(&rows))];
-    let tested = |(term, value): (Term, f64)| {
-        Some((
-            find(std::slice::from_ref(&term), &format!("test_{}", term.name))?,
-            value,
-        ))
-    };
-    Ok(of_clients.into_iter().filter_map(tested).collect())
+    let terms = [OWN_WORST_TENTH, OWN_SPREAD];
+    let of_test = terms
+        .each_ref()
+        .map(|term| find(&terms, &format!("test_{}", term.name)));
+    let values = [worst, ClientScoreRow::spread(&rows)];
+    Ok(of_test.into_iter().flatten().zip(values).collect())
 }
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {

@@ -46,7 +46,7 @@ mod verdicts;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
-use folkmoot_metrics::figures::figures_called;
+use folkmoot_metrics::figures::{figures_called, is_called};
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -295,25 +295,6 @@ impl Drawing {
         let of_card = named(of_card);
         Ok(if of_card.is_empty() { named(usual) } else { of_card })
     }
-}
-
-/// Whether a figure's name is `wanted`, in which `*` stands for anything.
-fn is_called(name: &str, wanted: &str) -> bool {
-    let Some((head, rest)) = wanted.split_once('*') else {
-        return name == wanted;
-    };
-    let Some(mut name) = name.strip_prefix(head) else {
-        return false;
-    };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    // What is found first leaves most for what comes after it.
-    for part in middle.split('*') {
-        match name.split_once(part) {
-            Some((_, after)) => name = after,
-            None => return false,
-        }
-    }
-    name.ends_with(tail)
 }
 
 /// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, and `printed`.

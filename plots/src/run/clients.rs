@@ -109,10 +109,12 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     Some(figure)
 }
 
-/// The same of several arms beside each other, each with what to call it and the accuracies of its clients, of all its runs together.
+/// The same of several arms beside each other, each with what to call it and the accuracies of its clients, of all its runs together; an arm without
+/// any keeps its colour.
 pub(crate) fn fairness_of_arms(arms: Vec<(String, Vec<f64>)>) -> Option<Figure> {
-    let several = arms.into_iter().filter(|(_, all)| all.len() > 1);
-    let series = several.enumerate().map(|(nth, (label, mut all))| {
+    let arms = arms.into_iter().enumerate();
+    let scored = arms.filter(|(_, (_, all))| !all.is_empty());
+    let series = scored.map(|(nth, (label, mut all))| {
         all.sort_by(f64::total_cmp);
         by_rank(label, nth, &all)
     });

@@ -11,6 +11,7 @@ use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{
     ClientScoreRow, Division, ReadError, RunDir, SplitRow, SweepDir, read_curves, read_split, read_table,
 };
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// More ways to share data out than this are too many for a figure.
@@ -163,6 +164,7 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
         return Ok(None);
     };
     let mut whole: Option<Figure> = None;
+    let mut unscored: BTreeSet<String> = BTreeSet::new();
     for (above, part) in view.parts() {
         let arms = part.labelled();
         if arms.len() > MAX_CURVES {
@@ -173,7 +175,11 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
             let mut all = Vec::new();
             for dir in points.into_iter().filter_map(|point| point_dir(sweep, point)) {
                 let rows: Vec<ClientScoreRow> = read_table(&dir, true)?;
-                all.extend(rows.iter().map(|row| row.accuracy));
+                // One client is no curve.
+                all.extend(rows.iter().map(|row| row.accuracy).filter(|_| rows.len() > 1));
+            }
+            if all.is_empty() {
+                unscored.insert(label.clone());
             }
             accuracies.push((label, all));
         }
@@ -192,6 +198,13 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
         figure.title = heading(&sweep.manifest.name, &figure.title);
         let said = "Clients with test items, of all seeds together, each with the model that it answers with.";
         figure.notes.push(said.to_owned());
+        if !unscored.is_empty() {
+            let names: Vec<&str> = unscored.iter().map(String::as_str).collect();
+            figure.notes.push(format!(
+                "Without several clients that are scored one by one: {}.",
+                names.join(", ")
+            ));
+        }
         figure.notes.extend(unfinished(sweep));
         figure
     };

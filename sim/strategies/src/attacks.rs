@@ -1,6 +1,6 @@
 //! What a training gives away, asked by attackers from above: parts that a card names in a strategy's `attacks`.
 //!
-//! An [`Attack`] looks at the last [`Models`], at what clients hold so that its guesses can be scored, and writes numbers down. It sends
+//! An [`Attack`] looks at what is [`Answering`] when a run is over, at what clients hold so that its guesses can be scored, and writes numbers down. It sends
 //! nothing and changes nothing: a run with attacks goes the way of the run without. What an attacker reaches is a lower bound of what is
 //! given away, and stands beside what the same attacker reaches where nothing is given away.
 //!

@@ -454,8 +454,11 @@ impl RoundStrategy for Federated {
     }
 
     fn is_read(&self, kept: &mut Option<Kept>, read: Read<'_, ()>) {
-        if let Some(numbers) = kept.as_mut().and_then(|kept| kept.numbers.as_mut()) {
-            self.method.is_read(numbers, read.change);
+        let Some(now) = kept else { return };
+        let Some(numbers) = &mut now.numbers else { return };
+        // Beside moments, those of a refused update stay as they were when it began.
+        if !self.method.is_read(numbers, read.change) && now.moments.is_none() {
+            *kept = None;
         }
     }
 

@@ -155,7 +155,7 @@ impl Params {
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
             if !rules.is_broken(&field) {
-                let rule = "reads the updates that a server was sent, and here is neither; leave it out";
+                let rule = "reads the updates that a server was sent, and there is no server here; leave it out";
                 rules.require(attack.n_rounds() == 0, &field, rule);
             }
         }
@@ -214,7 +214,7 @@ impl Settings for Params {
     fn doubts(&self) -> Vec<Broken> {
         let mut doubts = [
             self.training.doubts(),
-            packed::doubts("codec", &*self.codec, self.model.hidden),
+            packed::doubts("codec", &*self.codec, self.model.hidden, true),
         ]
         .concat();
         if self.method == Method::Dpsgd && self.training.epochs > 1 {

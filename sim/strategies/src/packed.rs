@@ -24,14 +24,20 @@ impl Payload for Packed {
     }
 }
 
-/// What is doubtful about whole models that are packed so, where a hidden layer has so many columns; `path` is the codec's.
-pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32) -> Vec<Broken> {
+/// What is doubtful about whole models that are packed so, where a hidden layer has so many columns; `path` is the codec's. Feedback is a way out where
+/// it is taken.
+pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -> Vec<Broken> {
     let n = hidden as usize;
     let doubt = |error: f64| Broken {
         path: path.to_owned(),
         rule: format!(
-            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels, a smaller bucket or feedback",
-            (10.0 * error.sqrt()).round() / 10.0
+            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels{}",
+            (10.0 * error.sqrt()).round() / 10.0,
+            if takes_feedback {
+                ", a smaller bucket or feedback"
+            } else {
+                " or a smaller bucket"
+            }
         ),
     };
     let error = codec.most_error(n * n).filter(|error| *error > 1.0);

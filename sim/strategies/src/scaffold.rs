@@ -7,7 +7,8 @@
 //! |------------------|-----------|----------------------------------------------------------------|------------------|
 //! | `model`          | downlink  | the server's control variate `c`, then the weights `x`, `f32`  | 8 × n_params     |
 //! | `update`         | uplink    | training samples as `u32`, then the weights `y_i`              | 4 × n_params + 4 |
-//! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`; `packed_control_change` where `protocol.up` packs it | 4 × n_params |
+//! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
+//! | `packed_control_change` | uplink | the same where `protocol.up` packs it                      | its encoding     |
 //!
 //! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control variate ([`Renewal`]). The server moves
 //! the model by the mean change over the clients that answered, times `protocol.server`'s rate, and `c` by the sum of their `Δc_i` over
@@ -21,7 +22,6 @@
 //! - **Parameters that do not learn**, such as running statistics, are averaged; their control variates are 0 and travel with the rest.
 //! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
-//!
 //! - **Codecs.** `protocol.up` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
 //!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. A codec that rounds by more than the length of
 //!   what it packs, as `RandomK` without feedback, drives the control variates apart, and is doubted.
@@ -128,7 +128,7 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<Broken> {
-        let up = packed::doubts("protocol.up", &*self.protocol.up, self.model.hidden);
+        let up = packed::doubts("protocol.up", &*self.protocol.up, self.model.hidden, true);
         [self.training.doubts(), self.protocol.doubts(self.model.hidden), up].concat()
     }
 

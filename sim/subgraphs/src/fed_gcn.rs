@@ -106,7 +106,14 @@ impl Settings for Params {
     }
 
     fn doubts(&self) -> Vec<folkmoot_parts::Broken> {
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
+        let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
+        if self.hops == 0 && !self.codec.is_plain() {
+            doubts.push(folkmoot_parts::Broken {
+                path: "codec".to_owned(),
+                rule: "has no effect with hops: 0, where nothing is told before training; leave it out".to_owned(),
+            });
+        }
+        doubts
     }
 
     fn headline() -> &'static [&'static str] {

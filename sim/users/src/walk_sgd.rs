@@ -87,7 +87,7 @@ impl Settings for Params {
         }
         };
         let is_biased = self.weigh && self.jumps.is_some_and(|jumps| jumps.prob > 0.5);
-        let mut doubts = packed::doubts("codec", &*self.codec, self.model.hidden);
+        let mut doubts = packed::doubts("codec", &*self.codec, self.model.hidden, false);
         doubts.extend(is_biased.then(doubt));
         doubts
     }

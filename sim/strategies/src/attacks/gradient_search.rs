@@ -97,7 +97,7 @@ impl Attack for GradientSearch {
         match classifier.reads_features() {
             true => Ok(()),
             false => {
-                let why = "GradientSearch knows the graphs, and here all that nodes bring follows from these; leave it out, or choose a data set with \
+                let why = "GradientSearch knows the graphs, and here what nodes bring follows from these, or some of it; leave it out, or choose a data set with \
                            features and inputs: Features";
                 Err(StrategyError(why.to_owned()))
             }

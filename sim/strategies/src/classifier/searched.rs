@@ -21,9 +21,12 @@ pub(crate) struct Gradients {
 }
 
 impl Classifier {
-    /// Whether nodes bring more than follows from the graph.
+    /// Whether nothing of what nodes bring follows from the graph.
     pub(crate) fn reads_features(&self) -> bool {
-        !matches!(self.inputs, Inputs::Degree { .. } | Inputs::Constant)
+        !matches!(
+            self.inputs,
+            Inputs::Degree { .. } | Inputs::Constant | Inputs::Structured { .. }
+        )
     }
 
     /// What training on a shard looks at.

@@ -1,7 +1,7 @@
 //! What is measured of a graph network that classifies.
 
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::sweep_dir::{OWN_SPREAD, OWN_WORST_TENTH};
+use folkmoot_metrics::records::{OWN_SPREAD, OWN_WORST_TENTH};
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
 /// Of every strategy that trains one; `validation_` and `test_` before a name say of which part.

@@ -58,16 +58,18 @@ impl Method for FedDyn {
         }
     }
 
-    fn is_read(&self, kept: &mut Vec<f32>, change: &dyn Fn() -> Option<Vec<f32>>) {
+    fn is_read(&self, kept: &mut Vec<f32>, change: &dyn Fn() -> Option<Vec<f32>>) -> bool {
         // An update with a number that is not finite is refused, and is to leave no trace.
         let Some(change) = change() else {
-            return;
+            return false;
         };
         let strength = self.strength as f32;
         let after: Vec<f32> = kept.iter().zip(change).map(|(own, x)| own - strength * x).collect();
-        if after.iter().all(|x| x.is_finite()) {
+        let is_sound = after.iter().all(|x| x.is_finite());
+        if is_sound {
             *kept = after;
         }
+        is_sound
     }
 
     fn settle(

@@ -57,8 +57,10 @@ pub trait Method: Send + Sync {
     fn train(&self, local: &Local<'_>) -> Learned;
 
     /// Puts right what a client keeps, where it keeps anything, by the change of what learns as the server reads it, behind a codec or a clip; there is
-    /// none where the update is refused. Default: it is as it was trained.
-    fn is_read(&self, _kept: &mut Vec<f32>, _change: &dyn Fn() -> Option<Vec<f32>>) {}
+    /// none where the update is refused. Whether it is kept then. Default: it is, as it was trained.
+    fn is_read(&self, _kept: &mut Vec<f32>, _change: &dyn Fn() -> Option<Vec<f32>>) -> bool {
+        true
+    }
 
     /// The model that a client answers with, a whole one, given the server's last and what it keeps. Default: the server's.
     fn own(&self, local: &Local<'_>) -> Vec<f32> {

@@ -30,7 +30,7 @@ pub struct Params {
     pub between: Between,
     /// What of its sums a client sends to the server; without effect among peers, with features and under secure aggregation.
     pub upload: Upload,
-    /// How what is told is sent: as it is, or with fewer bits a number.
+    /// How what is told is sent: as it is, or with fewer bits a number. Under secure aggregation masked sums go as they are, and answers by this.
     pub codec: Chosen<dyn Codec>,
     /// The network; where sums are told, its graph layers are graph convolutions.
     pub model: Model,

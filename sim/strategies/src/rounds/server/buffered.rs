@@ -3,8 +3,8 @@
 
 use super::super::message::{Down, Up};
 use super::super::{RoundStrategy, Rounds};
-use super::LOST;
 use super::model::{Received, Turn};
+use super::{LATE, LOST};
 use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,14 @@ impl Buffered {
                 match message {
                     Up::Update(n_samples, weights) => self.updates.extend(turn.receive(from, (n_samples, weights))),
                     Up::PackedUpdate(n_samples, packed) => {
-                        let model = model.as_ref().map_or(&[][..], |Model(model)| model);
-                        self.updates.extend(turn.unpack(from, model, (n_samples, packed))?);
+                        match model {
+                            // The client was asked twice since.
+                            None if turn.rounds.adds_to_sent() => turn.cx.count(LATE, 1),
+                            model => {
+                                let model = model.as_ref().map_or(&[][..], |Model(model)| model);
+                                self.updates.extend(turn.unpack(from, model, (n_samples, packed))?);
+                            }
+                        }
                     }
                     Up::Withdrawal(index, bits) => turn.refuse(from, (index, bits)),
                     _ => {}
@@ -162,6 +168,14 @@ impl Buffered {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
         if turn.rounds.adds_to_sent() {
+            // What is lost on its way to here, nobody hears of: of a client no more than two models are kept.
+            let mut of_client = self
+                .sent
+                .range((id, Round(0))..=(id, Round(u32::MAX)))
+                .map(|(key, _)| *key);
+            if let (Some(oldest), Some(_)) = (of_client.next(), of_client.next()) {
+                self.sent.remove(&oldest);
+            }
             let model = Model(turn.model_of(id));
             self.sent.insert((id, turn.cx.round()), model);
         }
