@@ -5,9 +5,11 @@
 //! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated averaging.
 //! - [`fed_sage`]: clients make up neighbours that are missing before federated averaging, or do not.
 //!
-//! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom.
+//! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom. What is exchanged before
+//! training takes codecs by one rule.
 
 pub mod ada_fgl;
+mod codec;
 mod cut;
 pub mod fed_gcn;
 pub mod fed_sage;

@@ -116,6 +116,7 @@ impl Plan {
             rate: 0.01,
             weight_decay: 0.0001,
             dropout: 0.0,
+            codec: Chosen::default(),
         };
         let gcn = fed_gcn::Params {
             model: model.clone(),

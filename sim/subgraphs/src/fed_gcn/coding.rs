@@ -8,8 +8,8 @@ use super::exchange::{self, Kept, Memory};
 use super::settings::{Between, Carries, Upload};
 use super::words::Words;
 use crate::Part;
+use crate::codec::no_draws;
 use folkmoot_codecs::Damaged;
-use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_strategies::rounds::{Gathered, Heard, Says};
 
@@ -112,9 +112,8 @@ impl FedGcn {
             return words;
         }
         let mut bytes = Vec::new();
-        // A codec of the exchange draws nothing: a rule of the settings.
-        let rng = &mut Streams::new(0).global(Purpose(*b"fedgcn  "));
-        self.codec.encode(&values, &[[values.len() / d, d]], rng, &mut bytes);
+        self.codec
+            .encode(&values, &[[values.len() / d, d]], &mut no_draws(), &mut bytes);
         let mut packed = vec![heads.len() as u32, bytes.len() as u32];
         packed.extend(heads);
         bytes.resize(bytes.len().next_multiple_of(4), 0);

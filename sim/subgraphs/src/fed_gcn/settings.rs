@@ -1,5 +1,6 @@
 //! The settings of FedGCN, as cards write them.
 
+use crate::codec;
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_strategies::attacks::Attack;
@@ -113,11 +114,7 @@ impl Params {
         let rule = "must be Off where features go to the server, which cannot be added up; or set carries: Sums";
         let is_hidden = features && self.between == Between::Server && self.protocol.secure != Secure::Off;
         rules.require(!is_hidden, "protocol.secure", rule.to_owned());
-        if !rules.is_broken("codec") {
-            let rule = "must be Plain, Half, Bfloat, Uniform or another that sends every number and rounds none at random: a row is told once, and nothing is drawn for it";
-            let suits = self.codec.suits_models() && !self.codec.is_random();
-            rules.require(suits, "codec", rule.to_owned());
-        }
+        codec::require(&self.codec, "codec", rules);
         self.protocol.suits(&self.trains(), rules);
     }
 

@@ -37,7 +37,7 @@ pub struct Learning {
     /// Steps that were made with others.
     step: u32,
     #[serde(with = "shared")]
-    weights: Arc<[f32]>,
+    pub(super) weights: Arc<[f32]>,
     /// Networks that have learned.
     #[serde(with = "shared")]
     rest: Arc<[f32]>,
@@ -160,10 +160,13 @@ pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>
     };
     match (preparation.heard, preparation.kept) {
         (Heard::Opening, _) => at_client.begin(),
-        (Heard::Server(told), _) if told.is_generator(makers.networks.n_shared()) => at_client.answer(told),
-        (Heard::Server(told), Some(Kept::Learning(learning))) => at_client.step(learning, told),
-        // Nobody says such.
-        (Heard::Server(_) | Heard::Client(..), _) => Says::nothing(),
+        (Heard::Server(told), kept) => match (makers.open(told), kept) {
+            (Ok(told), _) if told.is_generator(makers.networks.n_shared()) => at_client.answer(&told),
+            (Ok(told), Some(Kept::Learning(learning))) => at_client.step(learning, &told),
+            // Nobody says such.
+            _ => Says::nothing(),
+        },
+        (Heard::Client(..), _) => Says::nothing(),
     }
 }
 
@@ -227,23 +230,9 @@ impl AtClient<'_, '_, '_> {
                 ..Says::ready()
             };
         }
-        let (plan, head) = (&self.makers.plan, (self.me(), learning.step));
         let told = match self.preparation.dry_run() {
-            true => {
-                let n_rows = n_training(&self.nodes);
-                Told::dry(head, self.makers.networks.n_shared() + n_rows * (plan.latent + 1))
-            }
-            false => {
-                let impaired = self.impaired();
-                let mut rows = Vec::new();
-                let trained = (0..impaired.trains.len()).filter(|row| impaired.trains[*row]);
-                for row in trained.clone() {
-                    rows.extend(&learning.embeddings[row * plan.latent..][..plan.latent]);
-                }
-                rows.extend(trained.map(|row| impaired.missing[row].len() as f32));
-                let weights = Arc::clone(&learning.weights);
-                Told::new(head, Numbers::Generator { weights, rows })
-            }
+            true => self.makers.dry((self.me(), learning.step), n_training(&self.nodes)),
+            false => self.generator(&learning, &self.impaired()),
         };
         Says {
             kept: Some(Kept::Learning(learning)),
@@ -252,14 +241,28 @@ impl AtClient<'_, '_, '_> {
         }
     }
 
+    /// A generator as it is sent.
+    fn generator(&self, learning: &Learning, impaired: &Impaired) -> Told {
+        let latent = self.makers.plan.latent;
+        let mut rows = Vec::new();
+        let trained = (0..impaired.trains.len()).filter(|row| impaired.trains[*row]);
+        for row in trained.clone() {
+            rows.extend(&learning.embeddings[row * latent..][..latent]);
+        }
+        rows.extend(trained.map(|row| impaired.missing[row].len() as f32));
+        let weights = Arc::clone(&learning.weights);
+        let told = Told::new((self.me(), learning.step), Numbers::Generator { weights, rows });
+        self.makers.pack(told)
+    }
+
     /// What another's generator should be like by what this client holds.
     fn answer(&self, told: &Told) -> Says<Told, Kept> {
         let (plan, networks) = (&self.makers.plan, &self.makers.networks);
         let head = (told.whose, told.step);
         let gradient = match (is_linked(&self.nodes), told.generator(networks.n_shared())) {
-            (false, _) => Told::dry(head, 0),
+            (false, _) => Told::nothing(head),
             // Nothing is made in a dry run.
-            (true, None) => Told::dry(head, networks.n_shared()),
+            (true, None) => self.makers.dry(head, 0),
             (true, Some((shared, rows))) => {
                 let rows = rows.split_at(told.n_nodes(plan, networks.n_shared()) * plan.latent);
                 // A stream of its own for each step and pair of clients, whatever comes first.
@@ -268,10 +271,8 @@ impl AtClient<'_, '_, '_> {
                     .wrapping_add(self.me());
                 let rng = &mut self.preparation.item_rng(OTHER, pair);
                 let shard = &self.preparation.shard.shard;
-                Told::new(
-                    head,
-                    gradient_for_other((plan, networks), shared, rows, shard, rng).into(),
-                )
+                let gradient = gradient_for_other((plan, networks), shared, rows, shard, rng);
+                self.makers.pack(Told::new(head, gradient.into()))
             }
         };
         Says {
@@ -280,7 +281,8 @@ impl AtClient<'_, '_, '_> {
         }
     }
 
-    /// Makes a step by its own gradient and what those of others come to.
+    /// Makes a step by its own gradient and what those of others come to, all of them at the generator as others read it; what they move is the generator itself, so that rounding does not
+    /// stay in it.
     fn step(&self, learning: &Learning, told: &Told) -> Says<Told, Kept> {
         if told.step != learning.step {
             return Says::nothing();
@@ -289,6 +291,10 @@ impl AtClient<'_, '_, '_> {
         next.step += 1;
         if !self.preparation.dry_run() {
             let impaired = self.impaired();
+            let sent = self.generator(learning, &impaired);
+            let read = self.makers.open(&sent).expect("what a client has packed can be read");
+            let read = read.generator(self.makers.networks.n_shared());
+            let (weights, _) = read.expect("a generator that is sent is made");
             let rng = &mut self.preparation.item_rng(
                 STEP,
                 told.step
@@ -297,7 +303,7 @@ impl AtClient<'_, '_, '_> {
             );
             let (losses, own) = self
                 .sight(&impaired)
-                .own_gradient(&learning.weights, learning.frozen(), Some(rng));
+                .own_gradient(weights, learning.frozen(), Some(rng));
             let mut gradient = Numbers::Gradient(own).all().into_owned();
             gradient
                 .iter_mut()
@@ -356,7 +362,7 @@ impl Learning {
         }
     }
 
-    fn frozen(&self) -> Frozen<'_> {
+    pub(super) fn frozen(&self) -> Frozen<'_> {
         Frozen {
             embeddings: &self.embeddings,
             counts: &self.counts,
@@ -366,59 +372,80 @@ impl Learning {
 }
 
 /// The server's answers: every generator to all others, and to whoever sent one the sum of the gradients that came of it.
-pub(super) fn answer(makers: &Makers, gathered: Gathered<Told>) -> Vec<(ClientId, Told)> {
+///
+/// # Errors
+///
+/// In a dry run whose messages have bytes that nobody knows, and where a gradient cannot be read.
+pub(super) fn answer(makers: &Makers, gathered: Gathered<Told>) -> Result<Vec<(ClientId, Told)>, StrategyError> {
     let Gathered::Each(told) = gathered else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let (n_shared, n_clients) = (makers.networks.n_shared(), makers.plan.n_clients);
-    let (generators, gradients): (Vec<Told>, Vec<Told>) = told
-        .into_iter()
-        .map(|(_, told)| told)
-        .partition(|told| told.is_generator(n_shared));
+    let (generators, gradients): (Vec<_>, Vec<_>) = told.into_iter().partition(|(_, told)| told.is_generator(n_shared));
     let mut answers = Vec::new();
-    for told in generators {
+    for (_, told) in generators {
+        if !told.is_made() && makers.n_bytes(0).is_none() {
+            return Err(StrategyError(format!(
+                "generator.codec: how many bytes {} writes depends on the numbers, which a dry run does not make; take one of known size, such as Half() or one with symbols: Fixed, or do without the dry run",
+                makers.codec.text()
+            )));
+        }
         let others = (0..n_clients).filter(|client| *client != told.whose);
         answers.extend(others.map(|client| (ClientId(client), told.clone())));
         // Who is alone hears that nobody has anything to say.
         if n_clients == 1 {
-            answers.push((ClientId(told.whose), Told::dry((told.whose, told.step), 0)));
+            answers.push((ClientId(told.whose), Told::nothing((told.whose, told.step))));
         }
     }
-    let mut by_generator: BTreeMap<(u32, u32), Vec<Told>> = BTreeMap::new();
-    for told in gradients {
-        by_generator.entry((told.whose, told.step)).or_default().push(told);
+    let mut by_generator: BTreeMap<(u32, u32), Vec<(ClientId, Told)>> = BTreeMap::new();
+    for (client, told) in gradients {
+        let of_one = by_generator.entry((told.whose, told.step)).or_default();
+        of_one.push((client, told));
     }
-    answers.extend(
-        by_generator
-            .into_iter()
-            .map(|(head, all)| (ClientId(head.0), sum(head, all))),
-    );
-    answers
+    let open = |(client, told): (ClientId, Told)| {
+        let refuse = |damaged| {
+            StrategyError(format!(
+                "gradient of client {} for client {}: {damaged}",
+                client.0, told.whose
+            ))
+        };
+        makers.open(&told).map_err(refuse)
+    };
+    // One generator after the other, so that the gradients of one alone are there number by number.
+    for (head, all) in by_generator {
+        let all = all.into_iter().map(open).collect::<Result<Vec<Told>, _>>()?;
+        answers.push((ClientId(head.0), makers.pack(sum(head, all))));
+    }
+    Ok(answers)
 }
 
 /// What gradients come to, in the ascending order of who made them.
-pub(super) fn sum(head: (u32, u32), mut all: Vec<Told>) -> Told {
-    let n = all.iter().map(Told::n_values).max().unwrap_or(0);
-    all.retain(Told::is_made);
-    match all.is_empty() {
-        true => Told::dry(head, n),
-        false => Told::new(head, Numbers::Sum(all)),
+pub(super) fn sum(head: (u32, u32), all: Vec<Told>) -> Told {
+    let (made, others): (Vec<Told>, Vec<Told>) = all.into_iter().partition(Told::is_made);
+    match made.is_empty() {
+        // In a dry run, as large as each that has something to say.
+        true => others
+            .into_iter()
+            .max_by_key(Told::n_values)
+            .unwrap_or(Told::nothing(head)),
+        false => Told::new(head, Numbers::Sum(made)),
     }
 }
 
-/// Bytes that a formula says of the exchange, where everybody is there: of clients with these numbers of training nodes, and whether two of their nodes are neighbours.
-pub(super) fn bytes(plan: &Plan, n_shared: usize, clients: &[(usize, bool)]) -> u64 {
+/// Bytes that a formula says of the exchange, where everybody is there: of clients with these numbers of training nodes, and whether two of their nodes are neighbours. `n_bytes` are those of a
+/// generator with so many nodes besides its head, with none of a gradient; where nobody knows them, there is no formula.
+pub(super) fn bytes(plan: &Plan, n_bytes: impl Fn(usize) -> Option<u64>, clients: &[(usize, bool)]) -> Option<u64> {
     let n_clients = clients.len() as u64;
     let n_linked = clients.iter().filter(|(_, is_linked)| *is_linked).count() as u64;
-    let gradient = 4 * n_shared as u64;
+    let gradient = n_bytes(0)?;
     let mut bytes = 0;
     for (n_training, is_linked) in clients.iter().filter(|(n_training, _)| *n_training > 0) {
-        let generator = gradient + 4 * (*n_training as u64) * (plan.latent as u64 + 1);
+        let generator = n_bytes(*n_training)?;
         let n_answering = n_linked - u64::from(*is_linked);
         // Up, to all others, their answers, and what these come to.
         bytes += n_clients * (super::told::HEAD + generator);
         bytes += (n_clients - 1) * super::told::HEAD + n_answering * gradient;
         bytes += super::told::HEAD + if n_answering > 0 { gradient } else { 0 };
     }
-    bytes * u64::from(plan.steps)
+    Some(bytes * u64::from(plan.steps))
 }

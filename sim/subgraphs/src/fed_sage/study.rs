@@ -30,7 +30,7 @@ pub(super) const TERMS: &[Term] = &[
         "generator_bytes",
         "Bytes of generators",
         Unit::Bytes,
-        "Bytes of payload of generators, embeddings and gradients before any classifier is trained; beside them what the formula says.",
+        "Bytes of payload of generators, embeddings and gradients before any classifier is trained; beside them what the formula says, where bytes do not depend on numbers.",
         ZHANG,
     )
     .from(0.0)
@@ -142,11 +142,9 @@ impl RoundStudy<FedSage> for Worth {
         sheet.number("generator_bytes", counted as f64);
         let nodes = self.pieces.iter().filter_map(|piece| piece.shard.nodes());
         let clients: Vec<(usize, bool)> = nodes.map(|nodes| (n_training(&nodes), is_linked(&nodes))).collect();
-        sheet.reference(
-            "generator_bytes",
-            "theory",
-            bytes(&makers.plan, n_shared, &clients) as f64,
-        );
+        if let Some(bytes) = bytes(&makers.plan, |n_nodes| makers.n_bytes(n_nodes), &clients) {
+            sheet.reference("generator_bytes", "theory", bytes as f64);
+        }
         let filled: Vec<&Filled> = self.pieces.iter().filter_map(made).collect();
         let unanswered = clients.iter().filter(|(n_training, _)| *n_training > 0).count() - filled.len();
         sheet.number("unanswered_clients", unanswered as f64);

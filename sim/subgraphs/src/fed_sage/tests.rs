@@ -1,3 +1,4 @@
+mod coding;
 mod learning;
 mod telling;
 
@@ -7,6 +8,7 @@ use super::maker::Sight;
 use super::settings::Plan;
 use super::told::HEAD;
 use super::*;
+use folkmoot_codecs::{Half, Qsgd, Symbols, TopK, Uniform};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
@@ -37,6 +39,14 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|x| x.to_bits()).collect()
 }
 
+/// The same with a codec.
+fn coded(mut generator: Generator, with: Chosen<dyn Codec>) -> Generator {
+    if let Generator::Trained { codec, .. } = &mut generator {
+        *codec = with;
+    }
+    generator
+}
+
 /// One without noise or dropout.
 fn still(num_pred: u32, epochs: u32, steps: u32) -> Generator {
     small(num_pred, epochs, steps, (0.0, 0.0))
@@ -59,6 +69,7 @@ fn small(num_pred: u32, epochs: u32, steps: u32, (noise, dropout): (f64, f64)) -
         rate: 0.01,
         weight_decay: 0.0001,
         dropout,
+        codec: Chosen::default(),
     }
 }
 
@@ -80,6 +91,7 @@ fn of_authors() -> Generator {
         rate: 0.001,
         weight_decay: 0.0001,
         dropout: 0.5,
+        codec: Chosen::default(),
     }
 }
 
@@ -164,9 +176,10 @@ fn at_first_of<R>(
 ) -> R {
     let (dataset, partition) = data(n_clients);
     let source = Source::new(&dataset, &partition, Streams::new(3));
-    let prepared = params(generator, 2).prepare(&source).unwrap();
+    let params = params(generator, 2);
+    let prepared = params.prepare(&source).unwrap();
     let task = prepared.strategy.task();
-    let held = task.classifier.share(params(generator, 2).split, &source).unwrap();
+    let held = task.classifier.share(params.split, &source).unwrap();
     let piece = |(client, shard): (u32, &Shard)| Piece {
         client: ClientId(client),
         shard: shard.clone(),
@@ -197,12 +210,16 @@ fn a_generator_on_cora_has_the_published_number_of_parameters() {
     let one = Plan { steps: 1, ..plan };
     let clients = [(10, true); 3];
     let besides = 3 * 3 * 10 * (128 + 1) * 4 + 18 * 8;
-    assert_eq!(bytes(&one, n_shared, &clients), 18 * 4 * n_shared as u64 + besides);
-    assert_eq!(bytes(&plan, n_shared, &clients), 20 * bytes(&one, n_shared, &clients));
+    let of = |plan: &Plan, n_shared: usize, clients: &[(usize, bool)]| {
+        let n_bytes = |n_nodes: usize| Some(4 * (n_shared + n_nodes * 129) as u64);
+        bytes(plan, n_bytes, clients).unwrap()
+    };
+    assert_eq!(of(&one, n_shared, &clients), 18 * 4 * n_shared as u64 + besides);
+    assert_eq!(of(&plan, n_shared, &clients), 20 * of(&one, n_shared, &clients));
     // Alone, a client is told that nobody says anything; one without edges says nothing.
-    assert_eq!(bytes(&one, 100, &[(1, true)]), 8 + 400 + 4 * 129 + 8);
+    assert_eq!(of(&one, 100, &[(1, true)]), 8 + 400 + 4 * 129 + 8);
     assert_eq!(
-        bytes(&one, 100, &[(1, false), (0, true)]),
+        of(&one, 100, &[(1, false), (0, true)]),
         2 * (8 + 400 + 4 * 129) + 8 + 400 + 8 + 400
     );
 }
@@ -341,7 +358,16 @@ fn result(outcome: &Outcome) -> String {
 
 #[test]
 fn no_result_depends_on_threads_windows_or_encodings() {
-    for makes in [generator(2, 200, 2), wide(2, 200, 2)] {
+    let range = Uniform {
+        symbols: Symbols::Range,
+        ..Uniform::default()
+    };
+    for makes in [
+        generator(2, 200, 2),
+        wide(2, 200, 2),
+        coded(wide(2, 200, 2), Chosen::new(Half {})),
+        coded(generator(2, 200, 2), Chosen::new(range)),
+    ] {
         let few = params(makes, 3);
         let played_once = played(&few, 3, plain());
         assert!(number(&played_once, "made_neighbours") > 0.0);
@@ -394,6 +420,21 @@ fn settings_that_contradict_each_other_are_named() {
     assert_eq!(broken, ["protocol.secure", "model.encoder"]);
     bad.generator = generator(0, 2, 1);
     assert!(bad.broken().is_empty());
+    let back = Uniform {
+        feedback: true,
+        ..Uniform::default()
+    };
+    let refused: [Chosen<dyn Codec>; 3] = [
+        Chosen::new(Qsgd::default()),
+        Chosen::new(TopK::default()),
+        Chosen::new(back),
+    ];
+    for codec in refused {
+        bad.generator = coded(generator(0, 2, 1), codec.clone());
+        let broken = bad.broken();
+        assert!(broken.iter().all(|broken| broken.path == "generator.codec"));
+        assert!(!broken.is_empty(), "{codec:?}");
+    }
     let defaults = Params::default();
     assert_eq!(defaults.generator, Generator::Off);
     assert_eq!(

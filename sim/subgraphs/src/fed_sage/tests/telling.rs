@@ -62,11 +62,11 @@ fn a_sum_of_factors_has_the_bits_of_a_sum_of_numbers() {
     let at = |place: usize| whole.iter().map(|values| f64::from(values[place])).sum::<f64>() as f32;
     let expected: Vec<f32> = (0..whole[0].len()).map(at).collect();
     let told = all.map(|numbers| Told::new((0, 1), numbers));
-    let with_nothing = [&told[..2], &[Told::dry((0, 1), 0)], &told[2..]].concat();
+    let with_nothing = [&told[..2], &[Told::nothing((0, 1))], &told[2..]].concat();
     let added = sum((0, 1), with_nothing);
     assert_eq!(bits(&added.values()), bits(&expected));
     assert_eq!(
-        sum((0, 1), vec![Told::dry((0, 1), 9), Told::dry((0, 1), 0)]).n_values(),
+        sum((0, 1), vec![Told::dry((0, 1), 9, 36), Told::nothing((0, 1))]).n_values(),
         9
     );
 }
