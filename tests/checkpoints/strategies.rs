@@ -179,6 +179,8 @@ fn stopping_changes_nothing_of_rounds() {
         &[&generators[..], &COMING_AND_GOING[..]].concat(),
         false,
     );
+    let packed = ["strategy.generator.codec=Half()"];
+    stopping_changes_nothing("fed-sage/small", &[&generators[..], &packed].concat(), false);
     let few = ["dataset.n_nodes=120", "strategy.protocol.rounds=4"];
     for way in [
         "strategy.upload=Rows",
