@@ -65,7 +65,7 @@ mod trains;
 pub use client::Client;
 pub use exchange::{Gathered, Heard, Preparation, Says};
 pub use job::{Done, Work};
-pub use message::Extra;
+pub use message::{Extra, Order};
 pub use private::{HiddenItems, NoiseAt, Private};
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::{Seen, SeenUpdate, Server};
@@ -90,7 +90,7 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
     /// All that one client holds.
     type Shard<'a>: Copy + Send + Sync;
     /// What the server asks of its clients besides training, sent with the model; `()` if nothing.
-    type Order: Payload + State + Sync + Clone;
+    type Order: Order;
     /// What a client sends beside its update, a message of its own; `()` if nothing.
     type Extra: Extra;
     /// What clients and the server tell each other before any training, where it [`exchanges`](Self::exchanges); `()` if nothing.

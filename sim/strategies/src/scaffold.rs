@@ -6,6 +6,7 @@
 //! | exchange         | direction | payload                                                        | bytes            |
 //! |------------------|-----------|----------------------------------------------------------------|------------------|
 //! | `model`          | downlink  | the server's control variate `c`, then the weights `x`, `f32`  | 8 × n_params     |
+//! | `packed_model`   | downlink  | both where `protocol.down` packs them, before `c` its length as `u32` | 4 and both encodings |
 //! | `update`         | uplink    | training samples as `u32`, then the weights `y_i`              | 4 × n_params + 4 |
 //! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
 //! | `packed_control_change` | uplink | the same where `protocol.up` packs it                      | its encoding     |
@@ -23,7 +24,8 @@
 //! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
 //! - **Codecs.** `protocol.up` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
-//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. A codec that rounds by more than the length of
+//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. `protocol.down` packs `c`
+//!   and `x` each by itself; a client corrects and renews by the `c` that it reads, so that its `c_i` still is the mean of its gradients. A codec that rounds by more than the length of
 //!   what it packs, as `RandomK` without feedback, drives the control variates apart, and is doubted.
 //!
 //! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
@@ -105,10 +107,6 @@ impl Params {
         rules.require(is_synchronous, "protocol.aggregation", rule);
         let rule = "must be Off: a change of control variate is sent in the clear and gives the update away; FedAvg has secure rounds";
         rules.require(self.protocol.secure == Secure::Off, "protocol.secure", rule);
-        if !rules.is_broken("protocol.down") {
-            let rule = "must be Plain: the control variate in front of the model is as long as it, and is not packed";
-            rules.require(self.protocol.down.is_plain(), "protocol.down", rule);
-        }
         let trains = Trains {
             tells_model_alone: Err(TOLD),
             ..classifier::trains(&self.model, &self.training, self.scale)
@@ -481,7 +479,6 @@ mod tests {
         assert_eq!(paths(&params), ["training.optimiser", "protocol.aggregation"]);
         let protocol = Protocol {
             secure: Secure::Pairwise { threshold: 0.7 },
-            down: folkmoot_parts::Chosen::new(folkmoot_codecs::Half {}),
             ..Protocol::default()
         };
         assert_eq!(
@@ -489,7 +486,7 @@ mod tests {
                 protocol,
                 ..Params::default()
             }),
-            ["protocol.secure", "protocol.down"]
+            ["protocol.secure"]
         );
         assert!(Params::default().broken().is_empty());
     }

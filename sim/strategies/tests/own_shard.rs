@@ -242,7 +242,7 @@ fn in_scaffold() {
         ("(protocol: (rounds: 2))", both),
         ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
         (
-            "(protocol: (rounds: 2, up: TopK(share: 0.1)))",
+            "(protocol: (rounds: 2, up: TopK(share: 0.1), down: Uniform(bits: 8)))",
             &["packed_control_change", "packed_update"],
         ),
         (

@@ -353,16 +353,17 @@ fn running_statistics_have_no_control_variate() {
 /// Clients keep what the server reads of their changes, which are packed as the models' are.
 #[test]
 fn packed_changes_are_counted_and_c_stays_the_mean() {
-    for codec in [
-        "Half()",
-        "Uniform(bits: 4)",
-        "TopK(share: 0.1)",
-        "Sign()",
-        "LowRank(rank: 1)",
+    for (codec, down) in [
+        ("Half()", "Plain"),
+        ("Uniform(bits: 4)", "Half()"),
+        ("TopK(share: 0.1)", "Qsgd(levels: 16, coding: Range)"),
+        ("Sign()", "Uniform(bits: 8)"),
+        ("LowRank(rank: 1)", "Bfloat()"),
     ] {
         let mut ours = params("", 4);
-        let text = format!("({REST}, protocol: (up: {codec}))");
-        ours.protocol.up = Registry::shipped().settings::<Params>(&text).unwrap().protocol.up;
+        let text = format!("({REST}, protocol: (up: {codec}, down: {down}))");
+        let codecs = Registry::shipped().settings::<Params>(&text).unwrap().protocol;
+        (ours.protocol.up, ours.protocol.down) = (codecs.up, codecs.down);
         let world = World {
             cohort: CohortSpec::Size { n: 5, over_select: 1.0 },
             deadline: None,
@@ -379,14 +380,32 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         let layout = prepared(&ours).strategy.task().layout().clone();
         let len = ours.protocol.up.encoded_len(&layout.shapes()).unwrap();
         assert_eq!((bytes, of_changes), (n * (len + 4), n * len), "{codec}");
-        let plain = n * 8 * layout.len() as u64 + 4 * n;
-        let compression = outcome
-            .summary
-            .iter()
-            .find(|(name, _)| name == "compression_up")
-            .unwrap()
-            .1;
-        assert_eq!(compression, plain as f64 / (bytes + of_changes) as f64);
+        let model = 8 * layout.len() as u64;
+        let compression = |name: &str| {
+            outcome
+                .summary
+                .iter()
+                .find(|(called, _)| called == name)
+                .map(|(_, x)| *x)
+        };
+        let plain = n * (model + 4);
+        assert_eq!(
+            compression("compression_up"),
+            Some(plain as f64 / (bytes + of_changes) as f64)
+        );
+        let ((n_plain, as_it_is), (n_models, of_models)) = (rows("model"), rows("packed_model"));
+        if ours.protocol.down.is_plain() {
+            assert_eq!((as_it_is, n_models), (n_plain * model, 0));
+            continue;
+        }
+        if let Some(len) = ours.protocol.down.encoded_len(&layout.shapes()) {
+            assert_eq!(of_models, n_models * (4 + 2 * len), "{down}");
+        }
+        assert_eq!(n_plain, 0, "{down}");
+        assert_eq!(
+            compression("compression_down"),
+            Some((n_models * model) as f64 / of_models as f64)
+        );
     }
     let doubts = |up: &str| {
         let text = format!("({REST}, protocol: (up: {up}))");

@@ -26,7 +26,7 @@
 //! stand before the body.
 
 use super::release::{Embedding, Release, Sent};
-use crate::rounds::Extra;
+use crate::rounds::{Extra, Order};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Chosen, text_of};
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,8 @@ impl Request {
         })
     }
 }
+
+impl Order for Wish {}
 
 impl Payload for Wish {
     fn encoded_len(&self) -> usize {

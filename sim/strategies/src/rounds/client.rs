@@ -3,7 +3,7 @@
 use super::coding::{Beside, Learned};
 use super::exchange::{Heard, Says};
 use super::job::{Done, Left, Trained, Training, Work};
-use super::message::{Down, Extra, Peer, Up};
+use super::message::{Down, Extra, Ordered, Peer, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
 use super::{COUNTERS, PARTIAL, RoundStrategy, Rounds, WEIGHTS};
 use crate::packed::{Packed, Sent, first_not_finite};
@@ -82,7 +82,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     ) {
         match event {
             ClientEvent::Message(Down::Model(order, model)) => {
-                self.train(rounds, shard, (order, Sent::Plain(model)), cx);
+                self.train(rounds, shard, (Ordered::Plain(order), Sent::Plain(model)), cx);
             }
             ClientEvent::Message(Down::PackedModel(order, Packed(model))) => {
                 self.train(rounds, shard, (order, Sent::Packed(model)), cx);
@@ -221,7 +221,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         &mut self,
         rounds: &Rounds<R>,
         shard: R::Shard<'_>,
-        (order, model): (R::Order, Sent),
+        (order, model): (Ordered<R::Order>, Sent),
         cx: &mut ClientContext<'_, Rounds<R>>,
     ) {
         if rounds.is_secure() {

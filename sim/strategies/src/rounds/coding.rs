@@ -4,7 +4,7 @@
 //! buffered aggregation their change, else themselves. The server adds a change to the model that it has, whatever its clients made of the
 //! packed one.
 
-use super::message::Weights;
+use super::message::{Order, Ordered, Weights};
 use super::private::{cut, factor};
 use super::{Aggregation, Extra, RoundStrategy, Rounds};
 use crate::packed::{Packed, Packing, Sent, first_not_finite};
@@ -12,6 +12,7 @@ use folkmoot_codecs::{Codec, Damaged, n_values, remember};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a client sends beside what it has learned.
@@ -60,14 +61,40 @@ impl<R: RoundStrategy> Rounds<R> {
         self.packing(&*self.protocol.down).pack(model, None, rng)
     }
 
+    /// As many numbers as a model has, as they are read.
+    fn open_packed(&self, bytes: &[u8]) -> Result<Vec<f32>, Damaged> {
+        let n_others = self.task.n_parameters() - self.task.n_trainable();
+        self.packing(&*self.protocol.down).open(bytes, n_others)
+    }
+
     /// The model that a client makes of what it was sent.
     pub(super) fn open_model(&self, sent: &Sent) -> Arc<[f32]> {
         match sent {
             Sent::Plain(model) => Arc::clone(model),
             Sent::Packed(bytes) => {
-                let n_others = self.task.n_parameters() - self.task.n_trainable();
-                let model = self.packing(&*self.protocol.down).open(bytes, n_others);
+                let model = self.open_packed(bytes);
                 model.expect("what the server has packed can be read").into()
+            }
+        }
+    }
+
+    /// An order as it is sent in front of a packed model.
+    pub(super) fn pack_order(&self, order: R::Order, rng: &mut SimRng) -> Ordered<R::Order> {
+        match order.numbers() {
+            Some(numbers) => Ordered::Packed(self.pack_model(numbers, rng)),
+            None => Ordered::Plain(order),
+        }
+    }
+
+    /// The order that a client reads.
+    pub(super) fn open_order<'a>(&self, order: &'a Ordered<R::Order>) -> Cow<'a, R::Order> {
+        match order {
+            Ordered::Plain(order) => Cow::Borrowed(order),
+            Ordered::Packed(packed) => {
+                let numbers = self
+                    .open_packed(&packed.0)
+                    .expect("what the server has packed can be read");
+                Cow::Owned(R::Order::of(numbers).expect("what is packed is numbers"))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::coding::{Beside, Learned};
 use super::exchange::{Heard, Preparation, Says};
+use super::message::Ordered;
 use super::{PARTIAL, Read, RoundStrategy, Rounds, Task};
 use crate::packed::Sent;
 use folkmoot_codecs::remember;
@@ -29,7 +30,7 @@ pub enum Work<O, K, T> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "O: State, K: State + Sync")]
 pub struct Training<O, K> {
-    pub(super) order: O,
+    pub(super) order: Ordered<O>,
     pub(super) model: Sent,
     #[serde(with = "shared")]
     pub(super) kept: Option<Arc<K>>,
@@ -110,11 +111,12 @@ impl<R: RoundStrategy> Rounds<R> {
         cx: &JobContext,
     ) -> Trained<R::Extra, R::Kept> {
         let model = self.open_model(&training.model);
+        let order = self.open_order(&training.order);
         let mut trained = self.task.train(Task {
             kept: training.kept.as_deref(),
             passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
             hidden_items: self.protocol.private.items(),
-            ..Task::new(shard, &training.order, &model, cx)
+            ..Task::new(shard, &*order, &model, cx)
         });
         let n_update = self.task.n_update();
         assert!(

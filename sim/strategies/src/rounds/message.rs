@@ -6,6 +6,7 @@ use super::secure::{PublicKeys, Roster, Sealed, Unmasking};
 use crate::packed::{Packed, first_not_finite};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The name of what is never sent.
@@ -32,6 +33,66 @@ pub trait Extra: Payload + State + Sync + Clone + 'static {
 
 impl Extra for () {
     const NAME: &'static str = NOTHING;
+}
+
+/// What the server asks for besides training, in front of a model.
+pub trait Order: Payload + State + Sync + Clone {
+    /// Whether it is as many numbers as the model has, of which as many learn, and nothing else: `protocol.down` then packs them, too. Default: no.
+    const IS_NUMBERS: bool = false;
+
+    /// These numbers.
+    fn numbers(&self) -> Option<&[f32]> {
+        None
+    }
+
+    /// The order of these numbers.
+    fn of(_numbers: Vec<f32>) -> Option<Self> {
+        None
+    }
+}
+
+impl Order for () {}
+
+/// An order in front of a packed model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "O: State")]
+pub enum Ordered<O> {
+    /// As it is.
+    Plain(O),
+    /// Of numbers, as `protocol.down` packs them, and before that in four bytes how many bytes these are.
+    Packed(Packed),
+}
+
+impl<O: Order> Payload for Ordered<O> {
+    fn encoded_len(&self) -> usize {
+        match self {
+            Ordered::Plain(order) => order.encoded_len(),
+            Ordered::Packed(packed) => 4 + packed.encoded_len(),
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Ordered::Plain(order) => order.encode(out),
+            Ordered::Packed(packed) => {
+                put_u32s(out, &[packed.encoded_len() as u32]);
+                packed.encode(out);
+            }
+        }
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        if !O::IS_NUMBERS {
+            return O::decode(reader).map(Ordered::Plain);
+        }
+        let len = reader.u32()? as usize;
+        let rest = reader.rest();
+        let (packed, model) = rest
+            .split_at_checked(len)
+            .ok_or(DecodeError::Invalid("a packed order is longer than its message"))?;
+        *reader = WireReader::new(model);
+        Ok(Ordered::Packed(Packed(packed.into())))
+    }
 }
 
 /// Weights or their change, and where the first of them that is not finite stands. Whoever makes or decodes them looks for it, on any
@@ -92,7 +153,7 @@ const EXCHANGE: &str = "exchange";
 
 messages! {
     /// From the server, with orders `O`, and what is told in an exchange, `T`.
-    pub enum Down<O: Payload, T: Extra> {
+    pub enum Down<O: Order, T: Extra> {
         /// The global model, to a client of the cohort, and what the server asks for besides training.
         0, PHASE, "model" => Model(order: O, weights: Arc<[f32]>),
         /// Secure aggregation: the ids and keys of all whose keys came.
@@ -102,7 +163,7 @@ messages! {
         /// Secure aggregation: whose masked updates came, ascending.
         8, PHASE, "survivors" => Survivors(ids: Arc<[u32]>),
         /// The global model as `protocol.down` packs it, and what the server asks for besides training.
-        12, PHASE, "packed_model" => PackedModel(order: O, weights: Packed),
+        12, PHASE, "packed_model" => PackedModel(order: Ordered<O>, weights: Packed),
         /// Asks for statistics of what a client holds, in a round before any training.
         10, PHASE, "opening" => Opening,
         /// What the server answers in an exchange before any training.
@@ -187,6 +248,38 @@ mod tests {
             bytes(&Down::<(), ()>::Roster(Roster([(3, [1, 2]), (4, [5, 6])].into()))).len(),
             136
         );
+    }
+
+    /// Three bytes of an order in front of two of a model.
+    #[test]
+    fn a_packed_order_says_where_it_ends() {
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        struct Numbers;
+        impl Payload for Numbers {
+            fn encoded_len(&self) -> usize {
+                0
+            }
+            fn encode(&self, _: &mut Vec<u8>) {}
+            fn decode(_: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+                Ok(Numbers)
+            }
+        }
+        impl Order for Numbers {
+            const IS_NUMBERS: bool = true;
+        }
+        let packed = |bytes: &[u8]| Packed(bytes.into());
+        let message = Down::<Numbers, ()>::PackedModel(Ordered::Packed(packed(&[7, 8, 9])), packed(&[1, 2]));
+        let sent = bytes(&message);
+        assert_eq!(sent, [3, 0, 0, 0, 7, 8, 9, 1, 2]);
+        match Down::<Numbers, ()>::decode(12, &sent) {
+            Ok(Down::PackedModel(Ordered::Packed(order), model)) => {
+                assert_eq!((&*order.0, &*model.0), (&[7, 8, 9][..], &[1, 2][..]));
+            }
+            other => panic!("{other:?}"),
+        }
+        for n in [0, 3, 4, 6] {
+            assert!(Down::<Numbers, ()>::decode(12, &sent[..n]).is_err(), "{n} bytes");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What rounds come to, seen from above.
 
-use super::message::{Extra, NOTHING};
+use super::message::{Extra, NOTHING, Order};
 use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
 use folkmoot_engine::prelude::*;
@@ -98,13 +98,18 @@ fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
         4 * rounds.task.n_parameters() as u64,
         4 * rounds.task.n_update() as u64 + 4,
     );
+    let order = if R::Order::IS_NUMBERS { n_down } else { 0 };
     let up = match protocol.secure {
         Secure::Off => ("packed_update", n_up),
         Secure::Pairwise { .. } => ("masked_update", 2 * n_up),
     };
     // A packed extra has as many numbers as a model.
     for (name, kinds, codec) in [
-        ("compression_down", &[("packed_model", n_down)][..], &protocol.down),
+        (
+            "compression_down",
+            &[("packed_model", n_down + order)][..],
+            &protocol.down,
+        ),
         ("compression_up", &[up, (R::Extra::PACKED, n_down)], &protocol.up),
     ] {
         let (mut plain, mut packed) = (0, 0);

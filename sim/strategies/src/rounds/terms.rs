@@ -41,7 +41,7 @@ pub const TERMS: &[Term] = &[
     ratio(
         "compression_down",
         "Compression of models",
-        "How many times larger models would be as they are; an order's bytes count as packed ones.",
+        "How many times larger models would be as they are, and control variates in front of them; the bytes of another order count as packed ones.",
     ),
 ];
 

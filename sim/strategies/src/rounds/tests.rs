@@ -61,6 +61,8 @@ impl Payload for Note {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wanted(bool);
 
+impl Order for Wanted {}
+
 impl Payload for Wanted {
     fn encoded_len(&self) -> usize {
         1

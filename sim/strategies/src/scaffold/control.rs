@@ -1,6 +1,6 @@
 //! Control variates: how they travel, and what has come of them.
 
-use crate::rounds::Extra;
+use crate::rounds::{Extra, Order};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -27,6 +27,18 @@ impl Payload for Control {
         let (control, model) = bytes.split_at(bytes.len() / 2);
         *reader = WireReader::new(model);
         Payload::decode(&mut WireReader::new(control)).map(Control)
+    }
+}
+
+impl Order for Control {
+    const IS_NUMBERS: bool = true;
+
+    fn numbers(&self) -> Option<&[f32]> {
+        Some(&self.0)
+    }
+
+    fn of(numbers: Vec<f32>) -> Option<Self> {
+        Some(Control(numbers.into()))
     }
 }
 
@@ -95,12 +107,12 @@ impl Controls {
         sum
     }
 
-    /// `c` for so many clients and parameters.
+    /// `c` for so many clients and parameters; finite, as codecs want it.
     pub fn mean(&self, n_clients: u32, n_parameters: usize) -> Vec<f32> {
         let mut mean: Vec<f32> = self
             .sum()
             .iter()
-            .map(|sum| (sum / f64::from(n_clients)) as f32)
+            .map(|sum| (sum / f64::from(n_clients)).clamp(f32::MIN.into(), f32::MAX.into()) as f32)
             .collect();
         mean.resize(n_parameters, 0.0);
         mean

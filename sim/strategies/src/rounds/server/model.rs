@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 const PACKED: Purpose = Purpose(*b"rd-down ");
 const PACKED_OWN: Purpose = Purpose(*b"rd-downo");
+const PACKED_ORDER: Purpose = Purpose(*b"rd-downc");
 
 /// What ends a run whose server is sent bytes that no codec has written.
 pub(super) fn unread(client: ClientId, damaged: Damaged) -> StrategyError {
@@ -153,7 +154,8 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
         let packed = global
             .packed
             .get_or_insert_with(|| rounds.pack_model(&global.parameters, &mut cx.rng(PACKED)).0);
-        Down::PackedModel(order, Packed(Arc::clone(packed)))
+        let packed = Packed(Arc::clone(packed));
+        Down::PackedModel(rounds.pack_order(order, &mut cx.round_rng(PACKED_ORDER)), packed)
     }
 
     /// A model that is other than the one before.
