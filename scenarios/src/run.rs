@@ -186,6 +186,11 @@ pub trait Watcher: Send {
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
 
+    /// Whether finished rounds are to be written by now; at the latest they are when the run ends, however it does. Default: yes.
+    fn wants_progress_saved(&mut self) -> bool {
+        true
+    }
+
     /// Asked after every window, which began at `at` of virtual time, with the number of finished rounds: whether to save the run's state.
     /// Default: no.
     fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
@@ -505,7 +510,10 @@ impl Saver<'_> {
         }
         self.seen = rounds.len();
         self.writer.send(Record::Messages(messages()))?;
-        self.writer.send(Record::Save)
+        match self.watcher.wants_progress_saved() {
+            true => self.writer.send(Record::Save),
+            false => Ok(()),
+        }
     }
 
     /// Keeps an error for whoever runs; the engine gets its text.

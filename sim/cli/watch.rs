@@ -11,11 +11,15 @@ use folkmoot_scenarios::run::Watcher;
 use folkmoot_scenarios::scenario::Scenario;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::Duration;
 #[allow(
     clippy::disallowed_types,
     reason = "timing.csv and progress are about the wall clock"
 )]
 use std::time::Instant;
+
+/// How long finished rounds may wait: each save rewrites whole tables and waits for the disk, which costs short runs a fifth of their time.
+const BETWEEN_SAVES: Duration = Duration::from_secs(1);
 
 /// A stopwatch with a progress bar, which shows only on a terminal.
 #[allow(
@@ -24,6 +28,8 @@ use std::time::Instant;
 )]
 pub(crate) struct Stopwatch {
     last: Instant,
+    /// When finished rounds were last written.
+    saved: Instant,
     rows: Vec<TimingRow>,
     bar: ProgressBar,
     pauses: Option<Pauses>,
@@ -39,6 +45,7 @@ impl Stopwatch {
     pub(crate) fn start(total: Option<u64>, unit: &str, quiet: bool) -> Self {
         Stopwatch {
             last: Instant::now(),
+            saved: Instant::now(),
             rows: Vec::new(),
             bar: bar(total, unit, quiet),
             pauses: None,
@@ -92,6 +99,14 @@ impl Watcher for Stopwatch {
 
     fn progress(&mut self, rounds: usize) {
         self.bar.set_position(rounds as u64);
+    }
+
+    fn wants_progress_saved(&mut self) -> bool {
+        let is_due = self.saved.elapsed() >= BETWEEN_SAVES;
+        if is_due {
+            self.saved = Instant::now();
+        }
+        is_due
     }
 
     fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {

@@ -255,6 +255,12 @@ fn the_writer_thread_writes_what_the_writer_would() {
     let run = RunWriter::create(&temp.path().join("c"), "s", manifest()).unwrap();
     Writer::spawn(run).unwrap().abandon().unwrap();
     assert!(!temp.path().join("c").exists());
+    // Rounds that nobody asked to save are no less finished.
+    let run = RunWriter::create(&temp.path().join("d"), "s", manifest()).unwrap();
+    let mut writer = Writer::spawn(run).unwrap();
+    writer.send(Record::Round(round(0))).unwrap();
+    writer.abandon().unwrap();
+    assert!(temp.path().join("d/rounds.csv").is_file());
 }
 
 fn sections(byte: u8) -> Vec<(String, Vec<u8>)> {

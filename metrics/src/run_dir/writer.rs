@@ -24,7 +24,7 @@ pub enum Record {
     Score(ScoreRow),
     /// The whole of `messages.csv` so far: a message of an old round may still arrive, so its rows change.
     Messages(Vec<MessageRow>),
-    /// Asks to bring the tables on the disk up to date. How often is the caller's choice, by counting rounds.
+    /// Asks to bring the tables on the disk up to date. How often is the caller's choice; a run that is given up is up to date, too.
     Save,
 }
 
@@ -156,12 +156,16 @@ fn serve(
     tell: &Sender<Result<u64, WriteError>>,
 ) -> Result<Option<String>, WriteError> {
     let (mut rounds, mut messages, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+    let mut n_saved = 0;
     for job in receiver {
         match job {
             Job::Record(Record::Round(row)) => rounds.push(row),
             Job::Record(Record::Score(row)) => scores.push(row),
             Job::Record(Record::Messages(rows)) => messages = rows,
-            Job::Record(Record::Save) => run.save_progress(&rounds, &messages, &scores)?,
+            Job::Record(Record::Save) => {
+                run.save_progress(&rounds, &messages, &scores)?;
+                n_saved = rounds.len();
+            }
             Job::Checkpoint(sections) => {
                 // Whoever waits for it may have given up.
                 let _ = tell.send(run.save_checkpoint(&sections).map(|()| 0));
@@ -171,6 +175,9 @@ fn serve(
             }
             Job::Finish(result) => return run.finish(&result).map(Some),
         }
+    }
+    if rounds.len() > n_saved {
+        run.save_progress(&rounds, &messages, &scores)?;
     }
     Ok(None)
 }
