@@ -4,6 +4,8 @@
 
 use crate::kernels::moments;
 
+const BLOCK: usize = 1024;
+
 /// A sum of models in double precision, to which one client after the other is added.
 ///
 /// The order of the additions is the caller's: in ascending order of clients the result is the same for any number of threads.
@@ -30,16 +32,32 @@ impl Average {
     /// # Panics
     /// If its length differs from that of the models before, or the weight is negative or not finite.
     pub fn add(&mut self, model: &[f32], weight: f64) {
-        assert!(
-            weight >= 0.0 && weight.is_finite(),
-            "a weight is finite and at least 0, got {weight}"
-        );
-        if self.sums.is_empty() {
-            self.sums.resize(model.len(), 0.0);
+        self.add_all(&[(model, weight)]);
+    }
+
+    /// Adds several, each with its weight, as one after the other.
+    ///
+    /// # Panics
+    /// As [`add`](Self::add).
+    pub fn add_all(&mut self, models: &[(&[f32], f64)]) {
+        for (model, weight) in models {
+            assert!(
+                *weight >= 0.0 && weight.is_finite(),
+                "a weight is finite and at least 0, got {weight}"
+            );
+            if self.sums.is_empty() {
+                self.sums.resize(model.len(), 0.0);
+            }
+            assert_eq!(model.len(), self.sums.len(), "all models have one length");
+            self.weight += weight;
         }
-        assert_eq!(model.len(), self.sums.len(), "all models have one length");
-        moments::add_weighted(&mut self.sums, weight, model);
-        self.weight += weight;
+        // A block of sums stays at hand while all models are added to it.
+        for (block, sums) in self.sums.chunks_mut(BLOCK).enumerate() {
+            let at = block * BLOCK;
+            for (model, weight) in models {
+                moments::add_weighted(sums, *weight, &model[at..][..sums.len()]);
+            }
+        }
     }
 
     /// The sum of the weights so far.
@@ -72,6 +90,11 @@ mod tests {
         average.add(&[9.0, 9.0], 0.0);
         assert_eq!((average.mean(), average.weight()), (Some(vec![2.0, 1.0]), 4.0));
         assert_eq!(average.sums(), [8.0, 4.0]);
+        let models: Vec<Vec<f32>> = (0..5).map(|n| vec![0.1 + n as f32; BLOCK + 3]).collect();
+        let (mut one_by_one, mut at_once) = (Average::new(), Average::new());
+        models.iter().for_each(|model| one_by_one.add(model, 0.3));
+        at_once.add_all(&models.iter().map(|model| (&model[..], 0.3)).collect::<Vec<_>>());
+        assert_eq!(at_once, one_by_one);
         average.reset();
         average.add(&[7.0], 2.0);
         assert_eq!(average.mean(), Some(vec![7.0]));

@@ -6,6 +6,8 @@ use crate::{Adjacency, Csr, Tape, Var};
 /// Features narrower than this, or with more than one number in so many that is not 0, are multiplied as they are: faster, and nobody has to look for zeros.
 const WIDE: usize = 64;
 const SCARCE: usize = 8;
+/// How many numbers of a row are looked at together.
+const STRETCH: usize = 16;
 
 /// A batch of graphs. Refilled in place, it keeps its memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,18 +286,22 @@ impl Batch {
 
 /// The numbers of rows that are not 0, where rows are wide and such numbers few.
 fn nonzeros(rows: &[f32], n_columns: usize) -> Option<Csr> {
-    let is_some = |x: &f32| *x != 0.0;
-    let n_some = rows.iter().filter(|x| is_some(x)).count();
+    let n_some = rows.iter().filter(|x| **x != 0.0).count();
     if n_columns < WIDE || n_some * SCARCE > rows.len() {
         return None;
     }
     let n_rows = (rows.len() / n_columns) as u32;
     let rows = (0..).zip(rows.chunks_exact(n_columns));
-    let entries = rows.flat_map(|(row, values)| {
-        let all = (0..).zip(values).filter(|(_, x)| is_some(x));
-        all.map(move |(column, x)| (row, column, *x))
-    });
-    let entries: Vec<(u32, u32, f32)> = entries.collect();
+    let mut entries: Vec<(u32, u32, f32)> = Vec::with_capacity(n_some);
+    for (row, values) in rows {
+        // Most stretches hold nothing.
+        for (at, some) in (0..).step_by(STRETCH).zip(values.chunks(STRETCH)) {
+            if some.iter().fold(false, |any, x| any | (*x != 0.0)) {
+                let all = (at..).zip(some).filter(|(_, x)| **x != 0.0);
+                entries.extend(all.map(|(column, x)| (row, column, *x)));
+            }
+        }
+    }
     // Whoever has features that are no numbers goes on without.
     Csr::from_entries(n_rows, n_columns as u32, &entries).ok()
 }

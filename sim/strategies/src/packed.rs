@@ -2,6 +2,7 @@
 
 use folkmoot_codecs::{Codec, Damaged, Shape, feedback, n_values};
 use folkmoot_engine::prelude::*;
+use folkmoot_learning::is_finite;
 use folkmoot_parts::Broken;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -98,11 +99,10 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// The position of the first number that is not finite. Looks for it only where there is one: a pass without a way out is faster.
+/// The position of the first number that is not finite, which is looked for only where there is one.
 pub fn first_not_finite(values: &[f32]) -> Option<usize> {
-    let is_sound = values.iter().fold(true, |sound, x| sound & x.is_finite());
-    if is_sound {
-        return None;
+    match is_finite(values) {
+        true => None,
+        false => values.iter().position(|x| !x.is_finite()),
     }
-    values.iter().position(|x| !x.is_finite())
 }

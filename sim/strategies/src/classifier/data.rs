@@ -3,6 +3,7 @@
 use super::narrow::Narrow;
 use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
 use crate::inference::{Scaling, Table};
+use crate::packed::first_not_finite;
 use crate::settings;
 use folkmoot_draws::{Purpose, Streams, shuffle};
 use folkmoot_engine::prelude::*;
@@ -253,13 +254,16 @@ impl<'a> Brought<'a> {
         let mut whole = vec![0.0; features.n_columns()];
         for (row, to) in rows.iter().zip(each) {
             features.write_row(*row, &mut whole);
-            if let Some(column) = whole.iter().position(|x| !x.is_finite()) {
+            if let Some(column) = first_not_finite(&whole) {
                 return refuse(format!(
                     "feature {column} of node {row} is {}, and features must be finite",
                     whole[column]
                 ));
             }
-            to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]);
+            match columns.len() == whole.len() {
+                true => to[..whole.len()].copy_from_slice(&whole),
+                false => to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]),
+            }
             if self.inputs == Inputs::RowNormalised {
                 let sum: f64 = to.iter().map(|x| f64::from(x.abs())).sum();
                 let share = |x: f32| if sum > 0.0 { (f64::from(x) / sum) as f32 } else { x };

@@ -13,11 +13,13 @@ pub struct Mean {}
 
 impl Rule for Mean {
     fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
-        let (mut sum, mut weights) = (Average::new(), 0.0);
-        for update in &updates.all {
-            weights += update.weight;
-            sum.add(update.values, update.weight * update.discount);
-        }
+        let all = updates.all.iter();
+        let models: Vec<_> = all
+            .map(|update| (update.values, update.weight * update.discount))
+            .collect();
+        let mut sum = Average::new();
+        sum.add_all(&models);
+        let weights = updates.all.iter().fold(0.0, |sum, update| sum + update.weight);
         sum.sums().iter().map(|sum| sum / weights).collect()
     }
 
