@@ -180,6 +180,31 @@ fn a_sweep_says_where_its_seeds_come_from_when_another_one_is_asked() {
     assert_eq!(temp.names(), [""; 0]);
 }
 
+/// Beside runs with codecs the one without is as large as it is.
+#[test]
+fn what_nothing_packs_is_compressed_once_beside_what_codecs_pack() {
+    let temp = TempDir::new();
+    let sweep = |arms: &str, out: &str| {
+        let arms = format!("sweep.arms={arms}");
+        let mut args = vec!["sweep", "fed-avg/compression", "--out", out, "--quiet"];
+        let sets = [
+            &arms,
+            "sweep.seeds=[1]",
+            "sweep.headline=[]",
+            "strategy.protocol.rounds=1",
+        ];
+        args.extend(sets.iter().flat_map(|set| ["--set", *set]));
+        temp.run(&args).done();
+        SweepDir::open(&temp.join(out)).unwrap().points
+    };
+    let points = sweep("{\"plain\": {}, \"half\": {\"strategy.protocol.up\": Half()}}", "both");
+    assert_eq!(points[0].summary.get("compression_up").copied(), Some(1.0));
+    assert!(points[1].summary["compression_up"] > 1.9);
+    assert!(points.iter().all(|row| !row.summary.contains_key("compression_down")));
+    let points = sweep("{\"plain\": {}}", "plain");
+    assert!(points.iter().all(|row| !row.summary.contains_key("compression_up")));
+}
+
 /// What a strategy does not count itself: how clients fare and how the graph is cut, from what its runs leave.
 #[test]
 fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {

@@ -249,8 +249,18 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             });
         }
     }
+    for ratio in COMPRESSIONS {
+        if rows.iter().any(|row| row.summary.contains_key(ratio)) {
+            rows.iter_mut().for_each(|row| {
+                row.summary.entry(ratio.to_owned()).or_insert(1.0);
+            });
+        }
+    }
     Ok(rows)
 }
+
+/// What codecs save, which a run without them has no number for: beside runs that have it, theirs is 1.
+const COMPRESSIONS: [&str; 2] = ["compression_up", "compression_down"];
 
 /// What `client_scores.csv` of a run directory comes to; nothing where there is none.
 fn of_clients(dir: &Path) -> Result<Vec<(Term, f64)>, ReadError> {
