@@ -180,6 +180,26 @@ fn a_sweep_says_where_its_seeds_come_from_when_another_one_is_asked() {
     assert_eq!(temp.names(), [""; 0]);
 }
 
+/// Ten methods on two splits are twenty curves, which no panel holds.
+#[test]
+fn more_curves_than_a_panel_holds_are_parted_by_the_axis_with_fewest_values() {
+    let temp = TempDir::new();
+    let sets = [
+        "sweep.seeds=[1]",
+        "strategy.protocol.rounds=2",
+        "strategy.training.epochs=1",
+    ];
+    let mut args = vec!["sweep", "federated/small", "--out", "s", "--quiet"];
+    args.extend(sets.iter().flat_map(|set| ["--set", *set]));
+    temp.run(&args).done();
+    for figure in ["fairness", "curves-test-accuracy"] {
+        let drawn = std::fs::read_to_string(temp.join(&format!("s/figures/{figure}.svg"))).unwrap();
+        for text in ["alpha = 0.1", "alpha = 100.0", "FedDyn", "Ditto"] {
+            assert!(drawn.contains(text), "{figure}: {text}");
+        }
+    }
+}
+
 /// Beside runs with codecs the one without is as large as it is.
 #[test]
 fn what_nothing_packs_is_compressed_once_beside_what_codecs_pack() {

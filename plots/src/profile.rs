@@ -3,6 +3,7 @@
 use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::file_part;
 use crate::names::Units;
+use crate::scene::PALETTE;
 use crate::sweep::{FEW_SEEDS, bounded};
 use folkmoot_metrics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,8 +14,8 @@ const STD: &str = "_std";
 /// The reference of a metric that is its value before training: the place of epoch 0.
 const BEFORE: &str = "@untrained";
 
-/// How many curves a panel can hold and still be read.
-pub(crate) const MAX_CURVES: usize = 8;
+/// How many curves a panel can hold and still be read: as many as there are colours.
+pub(crate) const MAX_CURVES: usize = PALETTE.len();
 
 /// A point's name, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,15 +2,17 @@
 
 mod axis;
 mod runs;
+mod view;
 
 pub(crate) use axis::bounded;
-use axis::{above_it, alike, capital, counted, number, place};
+use axis::{above_it, alike, capital, counted, place};
 pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
+use view::View;
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::file_part;
-use crate::names::{Unit, Units, heading, minus};
+use crate::names::{Unit, heading, minus};
 use crate::profile::{self, MAX_CURVES};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
@@ -126,110 +128,7 @@ fn unfinished(sweep: &SweepDir) -> Option<String> {
     Some(format!("The sweep is not finished: {there}."))
 }
 
-/// A sweep, and which of its axes goes where.
-struct View<'a> {
-    sweep: &'a SweepDir,
-    points: Vec<&'a PointRow>,
-    /// The axis along x, or down the rows of bars.
-    main: usize,
-    /// Whether that axis' values are numbers.
-    numeric: bool,
-    /// The other axes with more than one value: a curve for each combination.
-    others: Vec<usize>,
-}
-
 impl<'a> View<'a> {
-    /// `None` where no axis has two values: then there is nothing to compare.
-    fn new(sweep: &'a SweepDir) -> Option<Self> {
-        View::of(sweep, sweep.points.iter().collect())
-    }
-
-    fn of(sweep: &'a SweepDir, points: Vec<&'a PointRow>) -> Option<Self> {
-        let axes = &sweep.manifest.axes;
-        let varied = |axis: &usize| {
-            let values: BTreeSet<&String> = points.iter().filter_map(|point| point.values.get(*axis)).collect();
-            // One that moves along with another says nothing that the other does not.
-            values.len() > 1 && axes[*axis].with.is_none()
-        };
-        let varied: Vec<usize> = (0..axes.len()).filter(varied).collect();
-        let numeric = |axis: &usize| axes[*axis].values.iter().all(|value| counted(value).is_some());
-        let main = varied.iter().copied().find(numeric);
-        let is_numeric = main.is_some();
-        let main = main.or(varied.first().copied())?;
-        let others = varied.into_iter().filter(|axis| *axis != main).collect();
-        Some(View {
-            sweep,
-            points,
-            main,
-            numeric: is_numeric,
-            others,
-        })
-    }
-
-    fn points(&self) -> &[&'a PointRow] {
-        &self.points
-    }
-
-    /// The whole under no name, or, where it has more curves than can be told apart, a part for each value of that axis of theirs which has fewest.
-    fn parts(&self) -> Vec<(String, View<'a>)> {
-        let of = |points| View::of(self.sweep, points);
-        let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
-        let fewest = self.others.iter().copied().min_by_key(n_values);
-        match fewest.filter(|_| self.others.len() > 1 && self.arms().len() > MAX_POINTS) {
-            None => of(self.points.clone())
-                .map(|whole| (String::new(), whole))
-                .into_iter()
-                .collect(),
-            Some(axis) => {
-                let part = |value: &String| {
-                    let points = self.points.iter().copied().filter(|point| point.values[axis] == *value);
-                    Some((self.label_of(std::iter::once(axis), &[value]), of(points.collect())?))
-                };
-                self.sweep.manifest.axes[axis].values.iter().filter_map(part).collect()
-            }
-        }
-    }
-
-    fn units(&self) -> Units<'_> {
-        Units(&self.sweep.manifest.units, &self.sweep.manifest.terms)
-    }
-
-    /// The points of each combination of the axes' values, with a name for it.
-    fn labelled(&self) -> Vec<(String, Vec<&'a PointRow>)> {
-        let mut arms: Vec<(String, Vec<&PointRow>)> = Vec::new();
-        for point in self.points() {
-            let axes = std::iter::once(self.main).chain(self.others.iter().copied());
-            let values: Vec<&str> = axes.clone().map(|axis| point.values[axis].as_str()).collect();
-            let label = self.label_of(axes, &values);
-            match arms.iter_mut().find(|(known, _)| *known == label) {
-                Some((_, points)) => points.push(point),
-                None => arms.push((label, vec![point])),
-            }
-        }
-        arms
-    }
-
-    /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
-    fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
-        let arm = |(label, points): (String, Vec<&'a PointRow>)| profile::Arm {
-            label,
-            runs: points.into_iter().map(|point| &point.summary).collect(),
-        };
-        self.labelled().into_iter().map(arm).collect()
-    }
-
-    /// Values of some axes as a name: a number with its axis, a word alone.
-    fn label_of(&self, axes: impl Iterator<Item = usize>, values: &[&str]) -> String {
-        let part = |(axis, value): (usize, &&str)| match number(value) {
-            Some(_) => {
-                let path = &self.sweep.manifest.axes[axis].path;
-                format!("{} = {}", self.units().words(path).0.to_lowercase(), minus(value))
-            }
-            None => (*value).to_owned(),
-        };
-        axes.zip(values).map(part).collect::<Vec<_>>().join(", ")
-    }
-
     /// The metrics that each run has several values of, over the only axis, a curve per value of the parameter.
     fn families(&self) -> Vec<(&'a str, Panel)> {
         if !self.numeric || !self.others.is_empty() {

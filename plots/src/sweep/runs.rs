@@ -40,8 +40,8 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     };
     let mut arms: Vec<(String, &PointRow)> = Vec::new();
     for point in view.points() {
-        let axes = std::iter::once(view.main).chain(view.others.iter().copied());
-        let label = axes
+        let label = view
+            .axes()
             .map(|axis| point.values[axis].as_str())
             .collect::<Vec<_>>()
             .join(", ");
@@ -74,7 +74,7 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
 /// The curves of the arms over rounds, virtual time and bytes, and what their targets took, side by side for each part of the sweep.
 pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     let parts = match View::new(sweep) {
-        Some(view) => (view.parts().iter())
+        Some(view) => (view.parts_of_curves().iter())
             .map(|(above, part)| (above.clone(), part.labelled()))
             .collect(),
         None => vec![(String::new(), vec![(String::new(), sweep.points.iter().collect())])],
@@ -129,10 +129,7 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
         return Ok(None);
     }
     let view = View::new(sweep);
-    let axes: Vec<usize> = view
-        .iter()
-        .flat_map(|view| std::iter::once(view.main).chain(view.others.iter().copied()))
-        .collect();
+    let axes: Vec<usize> = view.iter().flat_map(View::axes).collect();
     let is_one = |axis: &usize, points: &[&PointRow]| {
         points
             .iter()
@@ -164,8 +161,8 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
         return Ok(None);
     };
     let mut whole: Option<Figure> = None;
-    let mut unscored: BTreeSet<String> = BTreeSet::new();
-    for (above, part) in view.parts() {
+    let [mut scored, mut unscored] = [BTreeSet::new(), BTreeSet::new()];
+    for (above, part) in view.parts_of_curves() {
         let arms = part.labelled();
         if arms.len() > MAX_CURVES {
             continue;
@@ -178,9 +175,10 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
                 // One client is no curve.
                 all.extend(rows.iter().map(|row| row.accuracy).filter(|_| rows.len() > 1));
             }
-            if all.is_empty() {
-                unscored.insert(label.clone());
-            }
+            match all.is_empty() {
+                true => unscored.insert(label.clone()),
+                false => scored.insert(label.clone()),
+            };
             accuracies.push((label, all));
         }
         let Some(figure) = fairness_of_arms(accuracies) else {
@@ -198,8 +196,8 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
         figure.title = heading(&sweep.manifest.name, &figure.title);
         let said = "Clients with test items, of all seeds together, each with the model that it answers with.";
         figure.notes.push(said.to_owned());
-        if !unscored.is_empty() {
-            let names: Vec<&str> = unscored.iter().map(String::as_str).collect();
+        let names: Vec<&str> = unscored.difference(&scored).map(String::as_str).collect();
+        if !names.is_empty() {
             figure.notes.push(format!(
                 "Without several clients that are scored one by one: {}.",
                 names.join(", ")
