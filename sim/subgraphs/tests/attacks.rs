@@ -204,7 +204,10 @@ fn members_are_found_where_classes_were_learned_by_heart_and_not_where_nothing_w
 
 #[test]
 fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
-    let attacks = vec![Chosen::new(LinkStealing { known: 0.2 }) as Chosen<dyn Attack>];
+    let attacks = vec![Chosen::new(LinkStealing {
+        known: 0.2,
+        features: true,
+    }) as Chosen<dyn Attack>];
     for (name, system) in Plan::by_heart(0.01, attacks).systems() {
         let outcome = play(&*system, &sixes(), 2, 2);
         let area = "link_correlation_auc";
@@ -253,7 +256,10 @@ fn one_step_on_one_node_gives_away_its_row_and_links_its_client() {
 #[test]
 fn a_run_with_attacks_goes_the_way_of_the_run_without_and_no_number_depends_on_threads() {
     let mut attacks = membership();
-    attacks.push(Chosen::new(LinkStealing { known: 0.0 }));
+    attacks.push(Chosen::new(LinkStealing {
+        known: 0.0,
+        features: false,
+    }));
     attacks.extend(updates().attacks);
     let (with, without) = (
         Plan { attacks, ..updates() },

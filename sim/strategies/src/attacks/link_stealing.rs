@@ -2,7 +2,7 @@
 
 use super::numbers::{Guesses, count};
 use super::{Answering, Attack, Target, taught_links};
-use crate::classifier::{Classifier, Facts, NodeRows, Shard};
+use crate::classifier::{Classifier, Facts, GraphRows, NodeRows, Shard};
 use crate::settings::Source;
 use folkmoot_draws::{draw_first, index};
 use folkmoot_engine::prelude::*;
@@ -16,7 +16,8 @@ use std::sync::Arc;
 ///
 /// Asked about are all pairs that a client knows to be joined, and as many others of the same client, drawn. A pair's score is the
 /// distance of its two rows of probabilities, negated: cosine, Euclidean, correlation, Chebyshev, Bray-Curtis, Canberra and city-block
-/// distance and the Euclidean one squared. Of rows without any variance the correlation is 0; of 0 and 0 the Canberra distance is 0.
+/// distance and the Euclidean one squared. Of rows without any variance the correlation is 0; of 0 and 0 the Canberra distance is 0, and of rows of
+/// nothing but 0 that of Bray and Curtis.
 /// Written down are `link_DISTANCE_auc` and `link_DISTANCE_found` for each, and `link_others`, the number of pairs that are not joined.
 /// Beside each area stands, `@no_graph`, the same of a model that the same strategy has trained on the same nodes without any edge: what
 /// it finds is told by the nodes' likeness alone. Where nodes bring their degrees, none are left to bring, and the control is a coin.
@@ -25,8 +26,14 @@ use std::sync::Arc;
 /// the others: a perceptron of two hidden layers of 32 that has learned from the distances, and from mean, product, difference and its
 /// square of the two probabilities of each class and of the two entropies, standardised by the known pairs.
 ///
-/// X. He, J. Jia, M. Backes, N. Z. Gong, Y. Zhang. Stealing Links from Graph Neural Networks. USENIX Security 2021, attacks 0 and 3. Not as
-/// in the paper: no dropout in the perceptron, and the scaling is not made anew for the pairs asked about.
+/// With `features` the attacker also has what nodes bring, and so a model without any edge, for which the one of `@no_graph` stands. What a graph brings
+/// nearer is joined: `nearer_DISTANCE_auc` and `nearer_DISTANCE_found` are of the distance of a pair by that model, less its distance by the one attacked.
+/// Who knows pairs besides learns from the distances of what nodes bring, and of the answers of that model, too: `featured_links_auc` and
+/// `featured_links_found`.
+///
+/// X. He, J. Jia, M. Backes, N. Z. Gong, Y. Zhang. Stealing Links from Graph Neural Networks. USENIX Security 2021, attacks 0 and 3, with `features` 2 and
+/// 6. Not as in the paper: no dropout in the perceptron, and the scaling is not made anew for the pairs asked about; the model without edges learns from
+/// the true classes of the nodes that train, and not from answers. Attacks 1, 4, 5 and 7, which have a graph of another data set besides, are not made.
 #[part(
     name = "LinkStealing",
     about = "edges by the likeness of what a model answers (He et al. 2021)"
@@ -36,13 +43,15 @@ pub struct LinkStealing {
     /// The share of the pairs, joined or not, that the attacker knows and learns from to tell the others; 0 for no such attacker.
     #[part(default = 0.0, in = 0..=0.9)]
     pub known: f64,
+    /// Whether the attacker has what nodes bring.
+    pub features: bool,
 }
 
 const PAIRS: Purpose = Purpose(*b"at-pairs");
 const TAUGHT: Purpose = Purpose(*b"at-known");
 
 /// How far two rows of one length are from each other.
-type Distance = fn(&[f64], &[f64]) -> f64;
+pub(super) type Distance = fn(&[f64], &[f64]) -> f64;
 
 /// The distances, by their names in numbers.
 pub(super) const DISTANCES: [(&str, Distance); 8] = [
@@ -51,7 +60,12 @@ pub(super) const DISTANCES: [(&str, Distance); 8] = [
     ("correlation", |a, b| cosine(&centred(a), &centred(b))),
     ("chebyshev", |a, b| differences(a, b).fold(0.0, f64::max)),
     ("bray_curtis", |a, b| {
-        differences(a, b).sum::<f64>() / sums(a, b).map(f64::abs).sum::<f64>()
+        let size = sums(a, b).map(f64::abs).sum::<f64>();
+        if size > 0.0 {
+            differences(a, b).sum::<f64>() / size
+        } else {
+            0.0
+        }
     }),
     ("canberra", canberra),
     ("city_block", |a, b| differences(a, b).sum()),
@@ -78,13 +92,51 @@ impl Attack for LinkStealing {
         let pairs: Vec<Pairs> = target.held().shards().iter().enumerate().map(pairs).collect();
         let is_joined: Vec<bool> = pairs.iter().flatten().map(|(_, is_joined)| *is_joined).collect();
         count("link_others", &is_joined, sheet);
-        self.write(target, target.last, &pairs, None, sheet);
+        let answers = answers(target, target.last);
+        write_guesses("link", &answers[..], &pairs, None, sheet);
 
         let dataset = Arc::new(without_edges(target.dataset())?);
         let source = Source::new(&dataset, &target.data.partition, target.data.streams);
         let held = target.classifier.share(target.data.split, &source)?;
-        let answering = (target.train)(&held, &source, target.data.streams.seed())?;
-        self.write(target, &answering, &pairs, Some("no_graph"), sheet);
+        let bare = self::answers(target, &(target.train)(&held, &source, target.data.streams.seed())?);
+        write_guesses("link", &bare[..], &pairs, Some("no_graph"), sheet);
+        if self.features {
+            write_guesses(
+                "nearer",
+                &Nearer {
+                    bare: &bare,
+                    answers: &answers,
+                },
+                &pairs,
+                None,
+                sheet,
+            );
+        }
+        let brought = || {
+            target
+                .held()
+                .shards()
+                .iter()
+                .map(|shard| by_node(&target.classifier.input_rows(shard)))
+        };
+        let brought: Vec<Answers> = self.features.then(brought).into_iter().flatten().collect();
+        for (answers, label) in [(&answers, None), (&bare, Some("no_graph"))] {
+            let rng = || target.data.streams.party(TAUGHT, Party::Server, Round(0));
+            if self.known > 0.0 {
+                write_taught(
+                    "taught_links",
+                    (answers, &[]),
+                    &pairs,
+                    (self.known, rng()),
+                    label,
+                    sheet,
+                );
+            }
+            if self.known > 0.0 && self.features {
+                let looked_at = (&answers[..], &[&brought[..], &bare[..]][..]);
+                write_taught("featured_links", looked_at, &pairs, (self.known, rng()), label, sheet);
+            }
+        }
         Ok(())
     }
 }
@@ -92,50 +144,64 @@ impl Attack for LinkStealing {
 /// Pairs of nodes of one client, as places in its shard, and whether they are joined.
 pub(super) type Pairs = Vec<((u32, u32), bool)>;
 
-/// The probabilities of the classes that a model answers for each node of one client.
+/// Rows of one client's nodes, such as the probabilities of the classes that a model answers for each.
 pub(super) type Answers = Vec<Vec<f64>>;
 
-impl LinkStealing {
-    /// What a model's answers tell of the pairs.
-    fn write(
-        &self,
-        target: &Target<'_>,
-        answering: &Answering,
-        pairs: &[Pairs],
-        label: Option<&str>,
-        sheet: &mut Sheet,
-    ) {
-        let answers = |(client, shard): (usize, &Shard)| -> Answers {
-            let model = answering.models.of(client);
-            let rows = target.classifier.node_rows(shard, model, NodeRows::Probabilities);
-            let rows = rows
-                .iter()
-                .flat_map(|rows| rows.values.chunks_exact(rows.width as usize));
-            rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect()
-        };
-        let answers: Vec<Answers> = answering.known.shards().iter().enumerate().map(answers).collect();
-        write_guesses(&answers, pairs, label, sheet);
-        if self.known > 0.0 {
-            let rng = target.data.streams.party(TAUGHT, Party::Server, Round(0));
-            write_taught(&answers, pairs, (self.known, rng), label, sheet);
-        }
+/// What a model answers for the nodes of each client.
+fn answers(target: &Target<'_>, answering: &Answering) -> Vec<Answers> {
+    let of_client = |(client, shard): (usize, &Shard)| {
+        let model = answering.models.of(client);
+        by_node(&target.classifier.node_rows(shard, model, NodeRows::Probabilities))
+    };
+    answering.known.shards().iter().enumerate().map(of_client).collect()
+}
+
+/// The rows of a client's nodes one by one.
+fn by_node(rows: &[GraphRows]) -> Answers {
+    let rows = rows
+        .iter()
+        .flat_map(|rows| rows.values.chunks_exact(rows.width as usize));
+    rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect()
+}
+
+/// How far a pair of a client's nodes is, by a distance of rows.
+pub(super) trait Apart {
+    fn apart(&self, client: usize, pair: (u32, u32), distance: Distance) -> f64;
+}
+
+impl Apart for [Answers] {
+    fn apart(&self, client: usize, (u, v): (u32, u32), distance: Distance) -> f64 {
+        distance(&self[client][u as usize], &self[client][v as usize])
     }
 }
 
-/// What an attacker who knows a share of the pairs tells of the others.
+/// How much farther it is by the answers of a model than by those of one that has seen no edge.
+pub(super) struct Nearer<'a> {
+    pub(super) bare: &'a [Answers],
+    pub(super) answers: &'a [Answers],
+}
+
+impl Apart for Nearer<'_> {
+    fn apart(&self, client: usize, pair: (u32, u32), distance: Distance) -> f64 {
+        self.answers.apart(client, pair, distance) - self.bare.apart(client, pair, distance)
+    }
+}
+
+/// What an attacker who knows a share of the pairs tells of the others, from what a model answers and from rows of other kinds.
 pub(super) fn write_taught(
-    answers: &[Answers],
+    name: &str,
+    rows: (&[Answers], &[&[Answers]]),
     pairs: &[Pairs],
     (known, rng): (f64, SimRng),
     label: Option<&str>,
     sheet: &mut Sheet,
 ) {
-    match taught_links::guesses(answers, pairs, known, rng) {
+    match taught_links::guesses(rows, pairs, known, rng) {
         Some((is_joined, scores)) => Guesses {
             is_one: &is_joined,
             scores: &scores,
         }
-        .write("taught_links", None, label, sheet),
+        .write(name, None, label, sheet),
         None => sheet.warn(format!(
             "LinkStealing: the share {known} of the pairs has not both joined pairs and others, or leaves none to ask about; nobody \
              was taught"
@@ -170,20 +236,26 @@ pub(super) fn some_pairs(joined: &[(u32, u32)], n_nodes: u32, rng: &mut SimRng) 
     joined.chain(apart.into_iter().map(|pair| (pair, false))).collect()
 }
 
-/// What distances of answers, by client and node, tell of the pairs.
-pub(super) fn write_guesses(answers: &[Answers], pairs: &[Pairs], label: Option<&str>, sheet: &mut Sheet) {
+/// What distances tell of the pairs.
+pub(super) fn write_guesses(
+    kind: &str,
+    apart: &(impl Apart + ?Sized),
+    pairs: &[Pairs],
+    label: Option<&str>,
+    sheet: &mut Sheet,
+) {
     let is_joined: Vec<bool> = pairs.iter().flatten().map(|(_, is_joined)| *is_joined).collect();
     for (name, distance) in DISTANCES {
-        let of_client = |(rows, pairs): (&Answers, &Pairs)| -> Vec<f64> {
-            let score = |((u, v), _): &((u32, u32), bool)| -distance(&rows[*u as usize], &rows[*v as usize]);
+        let of_client = |(client, pairs): (usize, &Pairs)| -> Vec<f64> {
+            let score = |(pair, _): &((u32, u32), bool)| -apart.apart(client, *pair, distance);
             pairs.iter().map(score).collect()
         };
-        let scores: Vec<f64> = answers.iter().zip(pairs).flat_map(of_client).collect();
+        let scores: Vec<f64> = pairs.iter().enumerate().flat_map(of_client).collect();
         Guesses {
             is_one: &is_joined,
             scores: &scores,
         }
-        .write(&format!("link_{name}"), None, label, sheet);
+        .write(&format!("{kind}_{name}"), None, label, sheet);
     }
 }
 

@@ -19,19 +19,24 @@ const PERCEPTRON: Network = Network {
 const LEAST: f64 = 1e-5;
 
 /// What of the pairs an attacker who knows the share `known` of them thinks of the others: whether these are joined, and the chance that
-/// it gives them. Nothing where it knows pairs of one kind alone, or is asked about no others.
+/// it gives them. Nothing where it knows pairs of one kind alone, or is asked about no others. Of the rows besides what a model answers, distances alone
+/// are looked at.
 pub(super) fn guesses(
-    answers: &[Answers],
+    (answers, besides): (&[Answers], &[&[Answers]]),
     pairs: &[Pairs],
     known: f64,
     mut rng: SimRng,
 ) -> Option<(Vec<bool>, Vec<f64>)> {
-    let of_client = |(rows, pairs): (&Answers, &Pairs)| -> Vec<(Vec<f32>, bool)> {
-        let features =
-            |((u, v), is_joined): &((u32, u32), bool)| (features(&rows[*u as usize], &rows[*v as usize]), *is_joined);
-        pairs.iter().map(features).collect()
+    let of_client = |(client, pairs): (usize, &Pairs)| -> Vec<(Vec<f32>, bool)> {
+        let of_pair = |((u, v), is_joined): &((u32, u32), bool)| {
+            let of_answers = features(both(answers, client, (*u, *v)));
+            let of_others = besides.iter().flat_map(|rows| distances(both(rows, client, (*u, *v))));
+            let all = of_answers.into_iter().chain(of_others);
+            (all.map(|x| x as f32).collect(), *is_joined)
+        };
+        pairs.iter().map(of_pair).collect()
     };
-    let all: Vec<(Vec<f32>, bool)> = answers.iter().zip(pairs).flat_map(of_client).collect();
+    let all: Vec<(Vec<f32>, bool)> = pairs.iter().enumerate().flat_map(of_client).collect();
     let mut order: Vec<u32> = (0..all.len() as u32).collect();
     shuffle(&mut rng, &mut order);
     let asked = order.split_off((known * all.len() as f64).round() as usize);
@@ -47,16 +52,20 @@ pub(super) fn guesses(
     Some((is_joined(&asked), of_joined))
 }
 
+fn both(rows: &[Answers], client: usize, (u, v): (u32, u32)) -> [&[f64]; 2] {
+    [u, v].map(|node| &rows[client][node as usize][..])
+}
+
 /// What is looked at of two rows of probabilities: four operators on each class, the distances, and the same operators on their entropies.
-fn features(a: &[f64], b: &[f64]) -> Vec<f32> {
+fn features(rows: [&[f64]; 2]) -> Vec<f64> {
     let operators = |a: f64, b: f64| [(a + b) / 2.0, a * b, (a - b).abs(), (a - b) * (a - b)];
     let entropy = |row: &[f64]| -row.iter().map(|p| p * libm::log(p + LEAST)).sum::<f64>();
+    let [a, b] = rows;
     let of_classes = a.iter().zip(b).flat_map(|(a, b)| operators(*a, *b));
-    let distances = DISTANCES.iter().map(|(_, distance)| distance(a, b));
     let of_entropies = operators(entropy(a), entropy(b));
-    of_classes
-        .chain(distances)
-        .chain(of_entropies)
-        .map(|x| x as f32)
-        .collect()
+    of_classes.chain(distances(rows)).chain(of_entropies).collect()
+}
+
+fn distances([a, b]: [&[f64]; 2]) -> [f64; DISTANCES.len()] {
+    DISTANCES.map(|(_, distance)| distance(a, b))
 }

@@ -79,6 +79,26 @@ pub const TERMS: &[Term] = &[
         "Links found by a taught attacker",
         "Attack: share of joined nodes told by an attacker who knows some pairs with at most 1 of 100 other pairs taken for one.",
     ),
+    auc(
+        "nearer_*_auc",
+        "ROC AUC of links by what a graph brings nearer, * distance",
+        "Attack: probability that answers bring a client's joined nodes nearer by * distance than a model without edges has them, more than others of its nodes.",
+    ),
+    found(
+        "nearer_*_found",
+        "Links found by what a graph brings nearer, * distance",
+        "Attack: share of a client's joined nodes told by how much nearer answers bring them by * distance with at most 1 of 100 other pairs taken for one.",
+    ),
+    auc(
+        "featured_links_auc",
+        "ROC AUC of links by a taught attacker with features",
+        "Attack: probability that an attacker who knows some pairs, and what nodes bring, ranks joined nodes of a client above others.",
+    ),
+    found(
+        "featured_links_found",
+        "Links found by a taught attacker with features",
+        "Attack: share of joined nodes told by an attacker who knows some pairs, and what nodes bring, with at most 1 of 100 other pairs taken for one.",
+    ),
     others(
         "link_others",
         "Pairs that are not joined",

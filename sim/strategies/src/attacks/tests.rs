@@ -1,7 +1,7 @@
 //! Each attack on a planted leak, which it must find, and where there is none, which it must not.
 
 use super::likelihood_ratio::{Shadow, scores};
-use super::link_stealing::{DISTANCES, some_pairs, write_guesses, write_taught};
+use super::link_stealing::{Answers, DISTANCES, Nearer, some_pairs, write_guesses, write_taught};
 use super::numbers::{Guesses, wilson};
 use super::*;
 use folkmoot_draws::{normal, unit};
@@ -139,6 +139,10 @@ fn distances_are_those_of_a_hand() {
     let (same, one) = ([0.25; 4], [1.0, 0.0, 0.0, 0.0]);
     assert_eq!(DISTANCES[2].1(&same, &one), 1.0, "no variance, no correlation");
     assert_eq!(DISTANCES[5].1(&one, &one), 0.0, "0 and 0 are no distance apart");
+    let nothing = [0.0; 3];
+    for (name, distance) in DISTANCES {
+        assert!(distance(&nothing, &nothing).is_finite(), "{name}");
+    }
 }
 
 /// Pairs of a ring, and answers that lie on a circle as the nodes do, or anywhere.
@@ -160,10 +164,21 @@ fn ring_areas(is_planted: bool) -> Vec<(String, f64)> {
         weights.iter().map(|w| w / sum).collect()
     };
     let answers: Vec<Vec<f64>> = (0..n).map(answer).collect();
+    // What nodes bring says nothing here.
+    let brought: Answers = (0..n).map(|_| [0; 4].map(|_| unit(&mut rng)).to_vec()).collect();
     numbers(|sheet| {
-        let (answers, pairs) = ([answers], [pairs]);
-        write_guesses(&answers, &pairs, None, sheet);
-        write_taught(&answers, &pairs, (0.3, self::rng(6)), None, sheet);
+        let (answers, bare, pairs) = (vec![answers], vec![brought], [pairs]);
+        write_guesses("link", &answers[..], &pairs, None, sheet);
+        let nearer = Nearer {
+            bare: &bare,
+            answers: &answers,
+        };
+        write_guesses("nearer", &nearer, &pairs, None, sheet);
+        let mut taught = |name: &str, besides: &[&[Answers]]| {
+            write_taught(name, (&answers, besides), &pairs, (0.3, self::rng(6)), None, sheet);
+        };
+        taught("taught_links", &[]);
+        taught("featured_links", &[&bare, &bare]);
     })
 }
 
@@ -176,16 +191,46 @@ fn links_are_found_where_answers_follow_them_and_not_in_random_answers() {
         assert!(planted > 0.95, "{name}: {planted}");
         assert!((random - 0.5).abs() < 0.05, "{name}: {random}");
     }
-    let taught = |all: &[(String, f64)]| number(all, "taught_links_auc");
-    assert!(taught(&planted) > 0.9, "{}", taught(&planted));
-    assert!((taught(&random) - 0.5).abs() < 0.08, "{}", taught(&random));
+    for name in ["taught_links_auc", "featured_links_auc", "nearer_euclidean_auc"] {
+        let (planted, random) = (number(&planted, name), number(&random, name));
+        assert!(planted > 0.8, "{name}: {planted}");
+        assert!((random - 0.5).abs() < 0.08, "{name}: {random}");
+    }
+}
+
+/// Answers that lie as what nodes bring lies, links or none: what a graph has brought nearer is nothing then.
+#[test]
+fn a_likeness_that_nodes_bring_is_not_taken_for_what_a_graph_brings_nearer() {
+    let n = 300;
+    let mut rng = rng(8);
+    let rows: Answers = (0..n).map(|_| vec![unit(&mut rng), unit(&mut rng)]).collect();
+    let near = |u: u32, v: u32| (rows[u as usize][0] - rows[v as usize][0]).abs() < 0.02;
+    let all = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
+    let joined: Vec<(u32, u32)> = all.filter(|(u, v)| near(*u, *v)).collect();
+    let pairs = [some_pairs(&joined, n, &mut rng)];
+    let shaken: Answers = rows
+        .iter()
+        .map(|row| row.iter().map(|x| x + 1e-3 * normal(&mut rng)).collect())
+        .collect();
+    let (answers, bare) = (vec![shaken], vec![rows.clone()]);
+    let all = numbers(|sheet| {
+        write_guesses("link", &answers[..], &pairs, None, sheet);
+        let nearer = Nearer {
+            bare: &bare,
+            answers: &answers,
+        };
+        write_guesses("nearer", &nearer, &pairs, None, sheet);
+    });
+    let [link, nearer] = ["link_euclidean_auc", "nearer_euclidean_auc"].map(|name| number(&all, name));
+    assert!(link > 0.7, "{link}");
+    assert!((nearer - 0.5).abs() < 0.05, "{nearer}");
 }
 
 #[test]
 fn whoever_knows_pairs_of_one_kind_alone_is_not_taught() {
-    let (answers, pairs) = ([vec![vec![0.5, 0.5]; 3]], [vec![((0, 1), true), ((1, 2), true)]]);
+    let (answers, pairs) = (vec![vec![vec![0.5, 0.5]; 3]], [vec![((0, 1), true), ((1, 2), true)]]);
     let mut sheet = Sheet::default();
-    write_taught(&answers, &pairs, (0.5, rng(6)), None, &mut sheet);
+    write_taught("taught_links", (&answers, &[]), &pairs, (0.5, rng(6)), None, &mut sheet);
     assert!(sheet.take_summary().is_empty() && sheet.take_warnings().len() == 1);
 }
 

@@ -74,7 +74,10 @@ fn no_member_is_found_where_clients_have_learned_nothing() {
 #[test]
 fn one_model_is_given_away_alike_whoever_is_asked() {
     let mut attacks = membership();
-    attacks.push(Chosen::new(LinkStealing { known: 0.2 }));
+    attacks.push(Chosen::new(LinkStealing {
+        known: 0.2,
+        features: true,
+    }));
     let clients = own(Chosen::new(Global {}), 0.02, attacks);
     let server = federated::Params {
         attacked: Attacked::Server,
@@ -90,7 +93,10 @@ fn one_model_is_given_away_alike_whoever_is_asked() {
 #[test]
 fn links_are_found_by_what_clients_answer_and_not_without_edges() {
     for (name, method) in methods() {
-        let attacks = vec![Chosen::new(LinkStealing { known: 0.2 }) as Chosen<dyn Attack>];
+        let attacks = vec![Chosen::new(LinkStealing {
+            known: 0.2,
+            features: true,
+        }) as Chosen<dyn Attack>];
         let outcome = played(2, &nodes(true), &own(method, 0.01, attacks), 1);
         let area = number(&outcome, "link_correlation_auc");
         let bare = number(&outcome, "link_correlation_auc@no_graph");

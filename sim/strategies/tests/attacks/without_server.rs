@@ -48,7 +48,10 @@ fn members_are_found_by_what_clients_answer_or_the_mean_would_have() {
 
 #[test]
 fn links_are_found_by_what_neighbours_have_made_of_each_other() {
-    let attacks = vec![Chosen::new(LinkStealing { known: 0.2 }) as Chosen<dyn Attack>];
+    let attacks = vec![Chosen::new(LinkStealing {
+        known: 0.2,
+        features: true,
+    }) as Chosen<dyn Attack>];
     let outcome = played(&gossip(0.01, Attacked::Clients, attacks), &nodes(true), 2);
     let area = number(&outcome, "link_correlation_auc");
     let bare = number(&outcome, "link_correlation_auc@no_graph");
@@ -58,7 +61,10 @@ fn links_are_found_by_what_neighbours_have_made_of_each_other() {
 #[test]
 fn gossip_with_attacks_goes_the_way_of_gossip_without() {
     let mut attacks = membership();
-    attacks.push(Chosen::new(LinkStealing { known: 0.0 }));
+    attacks.push(Chosen::new(LinkStealing {
+        known: 0.0,
+        features: false,
+    }));
     let (with, without) = (
         played(&gossip(0.01, Attacked::Clients, attacks), &nodes(true), 2),
         played(&gossip(0.01, Attacked::Clients, Vec::new()), &nodes(true), 2),
