@@ -186,7 +186,7 @@ pub trait Watcher: Send {
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
 
-    /// Whether finished rounds are to be written by now; at the latest they are when the run ends, however it does. Default: yes.
+    /// Whether the finished rounds that have been handed over are to be written by now; a run that is given up writes them in any case. Default: yes.
     fn wants_progress_saved(&mut self) -> bool {
         true
     }

@@ -186,9 +186,9 @@ fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
         "classes and features follow from nothing: {bare}"
     );
     assert_eq!(number(&outcome, "link_others"), 360.0);
-    for name in ["taught_links_auc", "featured_links_auc"] {
+    for (name, least) in [("taught_links_auc", 0.85), ("featured_links_auc", 0.8)] {
         let (area, bare) = (number(&outcome, name), number(&outcome, &format!("{name}@no_graph")));
-        assert!(area > 0.8 && (bare - 0.5).abs() < 0.12, "{name}: {area} {bare}");
+        assert!(area > least && (bare - 0.5).abs() < 0.12, "{name}: {area} {bare}");
     }
     let nearer = number(&outcome, "nearer_correlation_auc");
     assert!(nearer > 0.8, "{nearer}");

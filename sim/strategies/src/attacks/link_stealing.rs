@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// With `features` the attacker also has what nodes bring, and so a model without any edge, for which the one of `@no_graph` stands. What a graph brings
 /// nearer is joined: `nearer_DISTANCE_auc` and `nearer_DISTANCE_found` are of the distance of a pair by that model, less its distance by the one attacked.
 /// Who knows pairs besides learns from the distances of what nodes bring, and of the answers of that model, too: `featured_links_auc` and
-/// `featured_links_found`.
+/// `featured_links_found`; in `@no_graph` this attacker still has what nodes bring, so that the rest is what answers add.
 ///
 /// X. He, J. Jia, M. Backes, N. Z. Gong, Y. Zhang. Stealing Links from Graph Neural Networks. USENIX Security 2021, attacks 0 and 3, with `features` 2 and
 /// 6. Not as in the paper: no dropout in the perceptron, and the scaling is not made anew for the pairs asked about; the model without edges learns from

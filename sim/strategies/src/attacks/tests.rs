@@ -191,9 +191,13 @@ fn links_are_found_where_answers_follow_them_and_not_in_random_answers() {
         assert!(planted > 0.95, "{name}: {planted}");
         assert!((random - 0.5).abs() < 0.05, "{name}: {random}");
     }
-    for name in ["taught_links_auc", "featured_links_auc", "nearer_euclidean_auc"] {
+    for (name, least) in [
+        ("taught_links_auc", 0.9),
+        ("featured_links_auc", 0.8),
+        ("nearer_euclidean_auc", 0.8),
+    ] {
         let (planted, random) = (number(&planted, name), number(&random, name));
-        assert!(planted > 0.8, "{name}: {planted}");
+        assert!(planted > least, "{name}: {planted}");
         assert!((random - 0.5).abs() < 0.08, "{name}: {random}");
     }
 }
