@@ -95,6 +95,31 @@ fn differences_are_paired_by_seed() {
 }
 
 #[test]
+fn a_verdict_takes_three_seeds() {
+    let against = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), "#);
+    let rules = [
+        ("rule: Shape(More)", Verdict::Shape),
+        ("rule: Shape(Less)", Verdict::Refuted),
+        ("rule: Shape(Alike(4))", Verdict::Shape),
+        (r#"printed: "3.0", rule: Statistical"#, Verdict::Statistical),
+        (r#"printed: "4.0", rule: Statistical"#, Verdict::Refuted),
+    ];
+    // Equal differences have an interval without a width, which two seeds' scores of few items are too likely to give.
+    for (rule, decided) in rules {
+        let of = |n: usize| {
+            let runs: &[(&str, &[f64])] = &[("0.2", &[4.0, 5.0, 6.0][..n]), ("0.0", &[1.0, 2.0, 3.0][..n])];
+            decide(&claim(&format!("{against}{rule}")), false, &evidence(runs))
+        };
+        let two = of(2);
+        assert_eq!(
+            (two.verdict, two.why.as_str()),
+            (Verdict::Open, "2 seeds, and a verdict takes 3")
+        );
+        assert_eq!(of(3).verdict, decided, "{rule}");
+    }
+}
+
+#[test]
 fn an_order_needs_each_of_its_steps() {
     let order = format!(r#"rule: Shape(Order([{{ "{AXIS}": "0.0" }}, {{ "{AXIS}": "0.1" }}, {{ "{AXIS}": "0.2" }}]))"#);
     let high: &[f64] = &[3.0, 3.1, 3.05];
@@ -186,11 +211,12 @@ fn an_interaction_takes_the_seeds_that_have_all_four_numbers() {
     let found = |runs: &[(&str, &[f64])]| decide(&claim(&interaction("More")), false, &evidence(runs));
     let [here, other, there, low] = PAIRED;
     let fewer = found(&[here, other, there, ("0.3", &low.1[..2])]);
-    assert_eq!((fewer.verdict, fewer.measured.unwrap().n()), (Verdict::Shape, 2));
+    assert_eq!((fewer.verdict, fewer.measured.unwrap().n()), (Verdict::Open, 2));
+    assert!(fewer.why.ends_with(": 2 seeds, and a verdict takes 3"), "{}", fewer.why);
     let one = found(&[here, ("0.0", &other.1[..1]), there, low]);
     assert_eq!(
         (one.verdict, one.why.as_str()),
-        (Verdict::Open, "here 2, elsewhere 1: undecided over 1 seeds")
+        (Verdict::Open, "here 2, elsewhere 1: one seed, and a verdict takes 3")
     );
     for (p, _) in PAIRED {
         let without: Vec<_> = PAIRED.into_iter().filter(|(other, _)| *other != p).collect();

@@ -9,6 +9,9 @@ use std::fmt;
 /// How far the printed number may lie from the measured mean, in standard errors.
 pub const STANDARD_ERRORS: f64 = 4.0;
 
+/// How many seeds an interval takes: two whose values happen to be equal would give one without a width, and scores are shares of few test items.
+const LEAST_SEEDS: usize = 3;
+
 /// What is to be said of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -213,8 +216,8 @@ fn sided(shape: &Shape, measured: &[f64]) -> Finding {
 }
 
 fn statistical(spread: &Spread, printed: &Printed) -> Finding {
-    let Some(error) = spread.standard_error() else {
-        return Finding::new(Verdict::Open, "one seed has no standard error", Some(*spread));
+    let Some(error) = spread.standard_error().filter(|_| spread.n() >= LEAST_SEEDS) else {
+        return Finding::new(Verdict::Open, undecided(spread.n()), Some(*spread));
     };
     let of_printed = printed.deviation.unwrap_or(0.0) / (spread.n() as f64).sqrt();
     let error = (error * error + of_printed * of_printed).sqrt();
@@ -237,6 +240,19 @@ fn statistical(spread: &Spread, printed: &Printed) -> Finding {
     }
 }
 
+/// What a rule judges by: the interval of 95 %, where there are seeds enough for one.
+fn interval(spread: &Spread) -> Option<(f64, f64)> {
+    spread.interval_95().filter(|_| spread.n() >= LEAST_SEEDS)
+}
+
+fn undecided(n_seeds: usize) -> String {
+    match n_seeds {
+        1 => format!("one seed, and a verdict takes {LEAST_SEEDS}"),
+        n if n < LEAST_SEEDS => format!("{n} seeds, and a verdict takes {LEAST_SEEDS}"),
+        n => format!("undecided over {n} seeds"),
+    }
+}
+
 /// Whether each list of differences is of positive mean.
 fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
     let mut verdict = Verdict::Shape;
@@ -244,7 +260,7 @@ fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
     for step in steps {
         let spread = Spread::of(step);
         said.push(spread_text(&spread));
-        let (low, high) = spread.interval_95().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let (low, high) = interval(&spread).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         if high <= 0.0 {
             verdict = Verdict::Refuted;
         } else if low <= 0.0 && verdict == Verdict::Shape {
@@ -253,7 +269,7 @@ fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
     }
     let n = steps.iter().map(Vec::len).min().unwrap_or(0);
     let undecided = if verdict == Verdict::Open {
-        format!("undecided over {n} seeds")
+        undecided(n)
     } else {
         String::new()
     };
@@ -269,10 +285,10 @@ fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
 }
 
 fn alike(spread: &Spread, most: f64) -> Finding {
-    let (verdict, why) = match spread.interval_95() {
+    let (verdict, why) = match interval(spread) {
         Some((low, high)) if low >= -most && high <= most => (Verdict::Shape, String::new()),
         Some((low, high)) if low > most || high < -most => (Verdict::Refuted, format!("more than {most} apart")),
-        _ => (Verdict::Open, format!("undecided over {} seeds", spread.n())),
+        _ => (Verdict::Open, undecided(spread.n())),
     };
     Finding::new(verdict, why, Some(*spread))
 }
