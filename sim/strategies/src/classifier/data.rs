@@ -5,13 +5,16 @@ use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
 use crate::inference::{Scaling, Table};
 use crate::packed::first_not_finite;
 use crate::settings;
-use folkmoot_draws::{Purpose, Streams, shuffle};
+use folkmoot_draws::{Purpose, Streams, shuffle, unit};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
 use rayon::prelude::*;
 
 const SPLIT: Purpose = Purpose(*b"cl-split");
+
+/// The round under which an item's part is drawn that is common to all clients; that of a client's own shuffle is 0.
+const COMMON: Round = Round(1);
 
 /// What items are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -445,7 +448,7 @@ impl<'a> Source<'a> {
         if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
             // What one client trains on would be what another is tested on.
             return refuse(
-                "the shards overlap or leave something out; set split: All or Published, or choose another partition",
+                "the shards overlap or leave something out; set split: Common(), All or Published, or choose another partition",
             );
         }
         Source::new(reading, dataset)
@@ -473,6 +476,14 @@ impl<'a> Source<'a> {
                 let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
                 let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
                 return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
+            }
+            Split::Common { train, validation } => {
+                let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+                for item in items {
+                    let drawn = unit(&mut streams.party(SPLIT, Party::Client(ClientId(item)), COMMON));
+                    parts[usize::from(drawn >= train) + usize::from(drawn >= train + validation)].push(item);
+                }
+                return parts;
             }
             Split::Shares { train, validation } => (train, validation),
         };

@@ -120,3 +120,49 @@ impl Shard {
         joined
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::{Facts, Inputs, Model, Training};
+    use folkmoot_draws::Streams;
+    use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
+
+    /// Two clients who share half of what they have: where parts are common a node is for the same at both, in the shares that are asked for.
+    #[test]
+    fn what_is_common_is_for_the_same_wherever_it_is() {
+        let n = 3_000;
+        let edges: Vec<(u32, u32)> = (0..n).map(|v| (v, (v + 1) % n)).collect();
+        let mut dataset = Dataset::of_graph("ring", Graph::from_edges(n, &edges, false).unwrap());
+        let classes: Vec<Option<u32>> = (0..n).map(|v| Some(v % 3)).collect();
+        dataset.node_labels = Some(Labels::from_single(3, &classes).unwrap());
+        dataset.n_classes = 3;
+        let rows: Vec<_> = (0..n).map(|v| [(v % 3, 1.0)]).collect();
+        dataset.features = Some(Features::Sparse(SparseRows::from_rows(3, &rows).unwrap()));
+        let dataset = Arc::new(dataset);
+        let shards = vec![(0..2_000).collect(), (1_000..3_000).collect()];
+        let partition = Arc::new(Partition::from_shards(shards).unwrap());
+        let source = Source::new(&dataset, &partition, Streams::new(4));
+        let facts = Facts::new(Inputs::Features, &source).unwrap();
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let (train, validation) = (0.2, 0.4);
+        let refused = classifier.divided(Split::Shares { train, validation }, &source);
+        assert!(refused.err().unwrap().to_string().contains("set split: Common()"));
+        let [first, second] = &classifier
+            .divided(Split::Common { train, validation }, &source)
+            .unwrap()[..]
+        else {
+            panic!("two clients");
+        };
+        for (part, share) in [train, validation, 0.4].into_iter().enumerate() {
+            let shared = |all: &[u32]| -> Vec<u32> {
+                let items = all.iter().copied();
+                items.filter(|item| (1_000..2_000).contains(item)).collect()
+            };
+            assert_eq!(shared(&first[part]), shared(&second[part]));
+            // Within five standard deviations of 2 000 draws.
+            assert!((first[part].len() as f64 / 2_000.0 - share).abs() < 0.055, "{part}");
+        }
+        assert_eq!(first.iter().map(Vec::len).sum::<usize>(), 2_000);
+    }
+}

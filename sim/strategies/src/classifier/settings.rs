@@ -208,6 +208,16 @@ pub enum Split {
         #[part(default = 0.1)]
         validation: f64,
     },
+    /// What each labelled item is for is drawn once, wherever it is and by itself, as where a whole graph is split before it is shared out: shards may
+    /// overlap, and nobody trains on what another tests. A client may get nothing to train on.
+    Common {
+        /// The probability that it trains.
+        #[part(default = 0.8, above = 0, at_most = 1)]
+        train: f64,
+        /// The probability that it validates; with `train` at most 1.
+        #[part(default = 0.1)]
+        validation: f64,
+    },
     /// The split that the data set was published with.
     Published,
     /// Every labelled item trains, and nothing validates or tests; shards may overlap.
@@ -318,7 +328,7 @@ pub fn hides_items(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
 impl Split {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
-        if let Split::Shares { train, validation } = *self {
+        if let Split::Shares { train, validation } | Split::Common { train, validation } = *self {
             // Shares that add up to 1 in decimals may do so a little beyond it in binary.
             let fits = validation >= 0.0 && (train.is_nan() || train + validation <= 1.0 + 1e-12);
             let rule = format!("must be at least 0 and with train at most 1, got {validation}");

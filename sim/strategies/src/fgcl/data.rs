@@ -325,7 +325,7 @@ fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> 
             let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
             Ok([pick(&splits.train), pick(&splits.val), pick(&splits.test)])
         }
-        (Split::Shares { train, validation }, _) => {
+        (Split::Shares { train, validation } | Split::Common { train, validation }, _) => {
             let mut rng = streams.global(SPLIT);
             shuffle(&mut rng, &mut items);
             let n = items.len();
