@@ -41,7 +41,8 @@ use folkmoot_graphs::{Graph, measures};
 use folkmoot_metrics::term::{Answering, Scored};
 use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
-use folkmoot_strategies::classifier::{self, Classifier, Handed, Shard, Training};
+use folkmoot_strategies::attacks::{self, Models, Victim};
+use folkmoot_strategies::classifier::{self, Classifier, Handed, Held, Shard, Training};
 use folkmoot_strategies::packed::{self, Sent};
 use folkmoot_strategies::settings::{Settings, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
@@ -113,11 +114,8 @@ impl Settings for Params {
             }),
             ..term.clone()
         };
-        study::TERMS
-            .iter()
-            .cloned()
-            .chain(classifier::TERMS.iter().map(of_mean))
-            .collect()
+        let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
+        own.chain(classifier::TERMS.iter().map(of_mean)).collect()
     }
 
     fn edge_lists(&self) -> Vec<String> {
@@ -173,17 +171,43 @@ impl Settings for Params {
                 .transpose()
                 .map_err(|error| StrategyError(format!("noise: {error}")))?,
             graph: facts.graph.clone(),
+            data: facts.data.clone(),
             classifier,
             params: self.clone(),
         })
     }
 
     fn share(&self, walk: &WalkSgd, source: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
-        let held = walk.classifier.share(self.split, source)?;
+        attacks::share(walk, &self.attacks, &walk.data, (self.split, source))
+    }
+}
+
+impl Victim for WalkSgd {
+    fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
         Ok(Shared {
-            shards: Box::new(Handed(Arc::clone(&held))),
-            study: Box::new(study::Watch(held)),
+            shards: Box::new(Handed(Arc::clone(held))),
+            study: Box::new(study::Watch(Arc::clone(held))),
         })
+    }
+
+    fn known(&self, _: &End<'_, WalkSgd>, held: &Arc<Held>, _: &Source<'_>) -> Arc<Held> {
+        Arc::clone(held)
+    }
+
+    fn asked(&self, end: &End<'_, WalkSgd>, _: &Held) -> Option<Models> {
+        Some(Models::One(end.server.mean()))
+    }
+
+    fn untrained(&self, _: &End<'_, WalkSgd>) -> Option<Models> {
+        Some(Models::One(self.first_model.to_vec()))
+    }
+
+    fn asks_clients(&self) -> bool {
+        false
     }
 }
 
@@ -193,6 +217,7 @@ const UNIT: &str = "all that a client holds";
 pub struct WalkSgd {
     params: Params,
     classifier: Classifier,
+    data: classifier::Facts,
     graph: Graph,
     stationary: Vec<f64>,
     first_model: Arc<[f32]>,

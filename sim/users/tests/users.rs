@@ -3,6 +3,8 @@
 
 #[path = "users/own_shard.rs"]
 mod own_shard;
+#[path = "users/walk_attacks.rs"]
+mod walk_attacks;
 #[path = "users/walks.rs"]
 mod walks;
 

@@ -3,6 +3,7 @@
 use super::{Chain, Jumps};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_strategies::attacks::Attack;
 use folkmoot_strategies::classifier::{Inputs, Model, Split};
 use folkmoot_strategies::gossip::Topology;
 use folkmoot_strategies::settings::Runs;
@@ -51,6 +52,8 @@ pub struct Params {
     /// Models are looked at after every so many steps, and after the last.
     #[part(default = 100, in = 1..=100_000_000)]
     pub report_every: u32,
+    /// Who asks the mean of the models, when the run is over, what the training has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// Normal noise on a clipped gradient.
@@ -97,6 +100,13 @@ impl Params {
         let adds_noise = self.visits.is_some_and(|visits| visits.then == Then::Noise);
         let rule = "must not be Noise without noise, which there is none to add of; set noise: (), or then: Nothing";
         rules.require(!adds_noise || self.noise.is_some(), "visits.then", rule);
+        for (i, attack) in self.attacks.iter().enumerate() {
+            let field = format!("attacks.{i}");
+            if !rules.is_broken(&field) {
+                let rule = "reads the updates that a server was sent, and there is no server here; leave it out";
+                rules.require(attack.n_rounds() == 0, &field, rule);
+            }
+        }
         if !rules.is_broken("codec") {
             let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: who gets a model has none before";
             rules.require(self.codec.suits_models(), "codec", rule);
