@@ -320,7 +320,9 @@ impl Audited {
     /// differ, are left out, and so are counts.
     pub fn numbers(&self) -> Vec<(f64, f64)> {
         let number = |(claim, finding): (&Claim, &Finding)| match (&claim.test.rule, &claim.test.against) {
-            (Rule::Statistical, None) => Some((Printed::parse(&claim.printed)?.value, finding.measured?.mean)),
+            (Rule::Statistical | Rule::Within(_), None) => {
+                Some((Printed::parse(&claim.printed)?.value, finding.measured?.mean))
+            }
             _ => None,
         };
         self.rows().filter_map(number).collect()

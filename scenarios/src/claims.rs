@@ -155,6 +155,9 @@ pub enum Rule {
     /// The printed number lies within four standard errors of the measured mean; seeds are the unit, paired where two runs share
     /// them. A printed deviation counts as that of as many runs as ours.
     Statistical,
+    /// The printed number lies no farther than that from the measured mean, and from either end of its 95 % interval; for printed numbers of few
+    /// runs on seeds of their own, whose noise is not printed.
+    Within(f64),
     /// An order or a trend.
     Shape(Shape),
     /// A difference of differences, the interaction of two things that vary: the difference from the other run is more or less than the
@@ -171,8 +174,10 @@ pub enum Rule {
         /// Why.
         because: String,
     },
-    /// Nothing decides it yet.
+    /// Nothing decides it, and nothing is measured.
     Open(String),
+    /// Nothing decides it, and what was measured is shown beside it.
+    Shown(String),
 }
 
 /// An order or a trend. Each step is a difference paired by seed, whose 95 % interval (Student's) lies on the claimed side.

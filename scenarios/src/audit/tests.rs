@@ -95,6 +95,36 @@ fn differences_are_paired_by_seed() {
 }
 
 #[test]
+fn a_margin_is_for_the_whole_interval() {
+    // 3 ± 2.48 by Student's interval.
+    let runs: &[(&str, &[f64])] = &[("0.2", &[2.0, 3.0, 4.0])];
+    for (printed, margin, verdict, why) in [
+        ("3.5", "3", Verdict::Statistical, "off by 0.5, 3 would pass"),
+        (
+            "4.0",
+            "3",
+            Verdict::Open,
+            "off by 1.0, 3 would pass: undecided over 3 seeds",
+        ),
+        ("9.0", "3", Verdict::Refuted, "off by 6.0, 3 would pass"),
+        ("-3.0", "3", Verdict::Refuted, "off by 6.0, 3 would pass"),
+    ] {
+        let claim = claim(&format!(r#"printed: "{printed}", rule: Within({margin})"#));
+        let found = decide(&claim, false, &evidence(runs));
+        assert_eq!((found.verdict, found.why.as_str()), (verdict, why), "{printed}");
+    }
+    let shown = claim(r#"printed: "9.0", rule: Shown("why")"#);
+    let found = decide(&shown, false, &evidence(runs));
+    assert_eq!((found.verdict, found.why.as_str()), (Verdict::Open, "why"));
+    assert_eq!(found.text(), "3.00 ± 0.58");
+    let missing = decide(&shown, false, &evidence(&[]));
+    assert_eq!(
+        (missing.verdict, missing.why),
+        (Verdict::Open, format!("not run: {}", run("0.2")))
+    );
+}
+
+#[test]
 fn a_verdict_takes_three_seeds() {
     let against = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), "#);
     let rules = [

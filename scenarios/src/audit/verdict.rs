@@ -17,7 +17,7 @@ const LEAST_SEEDS: usize = 3;
 pub enum Verdict {
     /// It holds to the digit, or by reading, or as a bound.
     Exact,
-    /// The printed number lies within four standard errors.
+    /// The printed number lies within four standard errors, or within the margin that the claim states.
     Statistical,
     /// The order or trend holds.
     Shape,
@@ -144,6 +144,8 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
             bound(measured.iter().all(|value| format!("{value:.decimals$}") == wanted))
         }
         (Rule::Statistical, Some(printed)) => statistical(&spread, &printed),
+        (Rule::Within(margin), Some(printed)) => within(&spread, &printed, *margin),
+        (Rule::Shown(why), _) => found(Verdict::Open, why.clone()),
         (Rule::Shape(Shape::Order(_)), _) => {
             let steps = test.steps();
             let pairs = steps.windows(2);
@@ -162,7 +164,7 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
                 ..finding
             }
         }
-        (Rule::Exact | Rule::Statistical, None) | (Rule::Reading { .. } | Rule::Open(_), _) => {
+        (Rule::Exact | Rule::Statistical | Rule::Within(_), None) | (Rule::Reading { .. } | Rule::Open(_), _) => {
             found(Verdict::Open, "there is no number to compare with".to_owned())
         }
     }
@@ -238,6 +240,24 @@ fn statistical(spread: &Spread, printed: &Printed) -> Finding {
         }
         false => Finding::new(Verdict::Refuted, "", Some(*spread)),
     }
+}
+
+fn within(spread: &Spread, printed: &Printed, margin: f64) -> Finding {
+    let distance = (spread.mean - printed.value).abs();
+    let decimals = printed.decimals.max(1);
+    let said = format!("off by {distance:.decimals$}, {margin} would pass");
+    let Some((low, high)) = interval(spread) else {
+        return Finding::new(Verdict::Open, undecided(spread.n()), Some(*spread));
+    };
+    let (low, high) = (low - printed.value, high - printed.value);
+    let (verdict, why) = if low >= -margin && high <= margin {
+        (Verdict::Statistical, said)
+    } else if low > margin || high < -margin {
+        (Verdict::Refuted, said)
+    } else {
+        (Verdict::Open, format!("{said}: {}", undecided(spread.n())))
+    };
+    Finding::new(verdict, why, Some(*spread))
 }
 
 /// What a rule judges by: the interval of 95 %, where there are seeds enough for one.

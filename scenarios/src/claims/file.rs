@@ -173,7 +173,7 @@ impl Said {
                 return Err("this rule needs `against`".to_owned());
             }
             Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => return Err("an order needs two arms".to_owned()),
-            Rule::Exact | Rule::Statistical if Printed::parse(&printed).is_none() => {
+            Rule::Exact | Rule::Statistical | Rule::Within(_) if Printed::parse(&printed).is_none() => {
                 return Err(format!("this rule needs a printed number, got {printed:?}"));
             }
             Rule::Interaction(shape) => interacts(shape, &measure, other.as_ref(), elsewhere.as_ref())?,
