@@ -58,6 +58,7 @@ struct Left {
     memory: Vec<f64>,
     kept: Vec<Option<Vec<f32>>>,
     own: Vec<Vec<f32>>,
+    left_out: Vec<Vec<f32>>,
 }
 
 struct Look(Arc<Mutex<Left>>);
@@ -72,6 +73,7 @@ impl RoundStudy<Federated> for Look {
             memory: end.collected.numbers.clone(),
             kept: (0..N_CLIENTS).map(kept).collect(),
             own: end.collected.own.values().map(|OwnModel(own)| own.to_vec()).collect(),
+            left_out: (0..N_CLIENTS).map(|id| end.left_out(ClientId(id)).to_vec()).collect(),
         };
     }
 }
