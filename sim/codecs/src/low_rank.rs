@@ -23,7 +23,8 @@ pub struct LowRank {
     /// How often `P` is improved by a multiplication with `M Mᵀ` before it is sent.
     #[part(default = 0, in = 0..=16)]
     pub iterations: u32,
-    /// Whether the sender keeps what is left out, and adds it to the next.
+    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of what the network
+    /// loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = true)]
     pub feedback: bool,
 }

@@ -22,7 +22,8 @@ pub struct Qsgd {
     pub bucket: Option<u32>,
     /// How levels are written.
     pub coding: Levels,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next.
+    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it learns of what the network
+    /// loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = false)]
     pub feedback: bool,
 }

@@ -16,7 +16,8 @@ use folkmoot_parts::part;
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
-    /// Whether the sender keeps what is left out, and adds it to the next.
+    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of what the network
+    /// loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = true)]
     pub feedback: bool,
 }

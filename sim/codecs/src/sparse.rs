@@ -16,7 +16,8 @@ pub struct TopK {
     pub share: f64,
     /// How it is said where they stand.
     pub positions: Positions,
-    /// Whether the sender keeps the others, and adds them to the next.
+    /// Whether the sender keeps the others, and adds them to the next. In rounds it learns of what the network
+    /// loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = true)]
     pub feedback: bool,
 }
@@ -45,8 +46,8 @@ pub struct RandomK {
     /// So large a share of all numbers is sent, at least one.
     #[part(default = 0.01, above = 0, at_most = 1)]
     pub share: f64,
-    /// Whether the sender keeps the others, and adds them to the next. Otherwise what is sent is divided by the share, so that its mean over draws
-    /// is right.
+    /// Whether the sender keeps the others, and adds them to the next; otherwise what is sent is divided by the share, so that its mean over draws
+    /// is right. In rounds it learns of what the network loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = false)]
     pub feedback: bool,
 }

@@ -18,7 +18,8 @@ pub struct Uniform {
     pub rounding: Rounding,
     /// How levels are written.
     pub symbols: Symbols,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next.
+    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it learns of what the network
+    /// loses and adds that, too, but not of what the server discards as late or as one too many.
     #[part(default = false)]
     pub feedback: bool,
 }

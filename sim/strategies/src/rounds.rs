@@ -512,6 +512,10 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             Letter::Up(Up::Extra(_) | Up::PackedExtra(_)) if R::READS_KEPT => {
                 return Absence::Tell { after: SimSpan::ZERO };
             }
+            // What it has said is to be said again.
+            Letter::Up(Up::PackedUpdate(..) | Up::Masked(_)) if self.protocol.up.feeds_back() => {
+                return Absence::Tell { after: SimSpan::ZERO };
+            }
             Letter::Up(up) => !matches!(
                 up,
                 Up::Update(..)

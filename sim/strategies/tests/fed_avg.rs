@@ -5,6 +5,8 @@
 mod hidden;
 #[path = "fed_avg/scaled.rs"]
 mod scaled;
+#[path = "unlike/clients.rs"]
+mod unlike;
 
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;

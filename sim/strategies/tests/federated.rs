@@ -3,6 +3,8 @@
 
 #[path = "federated/codecs.rs"]
 mod codecs;
+#[path = "federated/fed_nova.rs"]
+mod fed_nova;
 #[path = "federated/own_models.rs"]
 mod own_models;
 #[path = "federated/private.rs"]
@@ -58,6 +60,7 @@ struct Left {
     memory: Vec<f64>,
     kept: Vec<Option<Vec<f32>>>,
     own: Vec<Vec<f32>>,
+    left_out: Vec<Vec<f32>>,
 }
 
 struct Look(Arc<Mutex<Left>>);
@@ -72,6 +75,7 @@ impl RoundStudy<Federated> for Look {
             memory: end.collected.numbers.clone(),
             kept: (0..N_CLIENTS).map(kept).collect(),
             own: end.collected.own.values().map(|OwnModel(own)| own.to_vec()).collect(),
+            left_out: (0..N_CLIENTS).map(|id| end.left_out(ClientId(id)).to_vec()).collect(),
         };
     }
 }
@@ -194,37 +198,6 @@ fn what_is_federated_averaging_by_definition_is_so_to_the_bit() {
         model(&small("FedNova()", 1)) != reference,
         "clients make unlike numbers of steps"
     );
-}
-
-/// `x + τ Σ p_i (y_i − x) / a_i` by hand, from what each client sends.
-#[test]
-fn fed_nova_rescales_by_how_far_steps_reach() {
-    let prepared = prepared(&small("FedNova()", 1));
-    let task = prepared.strategy.task();
-    let n = task.n_parameters();
-    let with = |value: f32, reach: f32| {
-        let mut values = vec![value; n];
-        values.push(reach);
-        values
-    };
-    let (one, other) = (with(1.0, 2.0), with(3.0, 6.0));
-    let update = |client, weight, values| Update {
-        client: ClientId(client),
-        weight,
-        discount: 1.0,
-        values,
-    };
-    let base = vec![0.0; n];
-    let combined = task.combine(
-        &Mean {},
-        &Updates {
-            all: vec![update(0, 3.0, &one), update(1, 1.0, &other)],
-            model: &base,
-            n_trainable: n - 1,
-        },
-    );
-    // τ = 3/4 · 2 + 1/4 · 6 = 3; 3 (3/4 · 1/2 + 1/4 · 3/6) = 1.5; what does not learn is averaged.
-    assert_eq!((combined[0], combined[n - 1], combined.len()), (1.5, 1.5, n));
 }
 
 #[test]

@@ -10,6 +10,8 @@
 //!
 //! **The first step** is federated averaging, to the bit, of whatever `protocol` says.
 //!
+//! With `scale: Federated` statistics of what nodes bring come before it, and the scale behind the weights, as in `Federated`; the second step looks at features by the same scale.
+//!
 //! **The second** sends nothing. Let `P` be what the last common model says of a client's nodes, a softmax over its logits. Nodes of which it says alike are joined: `M_uv = 1` where
 //! the cosine of the softmax of `P_u` and that of `P_v` is more than `alike`. The client's edges `A` and these are weighed, `Ã = α A + (1 − α) M`, and features are passed along them: `X`, `Â X`, … ,
 //! `Â^steps X` with `Â = D^-1/2 (Ã + I) D^-1/2`, side by side, are what one looks at besides the features alone.
@@ -39,7 +41,7 @@ pub use settings::{Branch, Params, Personal};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
 use folkmoot_strategies::attacks;
-use folkmoot_strategies::classifier::{self, Classifier, Handed, Scale};
+use folkmoot_strategies::classifier::{self, Classifier, Handed};
 use folkmoot_strategies::federated::{self, Facts, Federated};
 use folkmoot_strategies::rounds::{self, Rounds};
 use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
@@ -58,7 +60,7 @@ impl Params {
             model: self.model.clone(),
             training: self.training.clone(),
             inputs: self.inputs,
-            scale: Scale::Raw,
+            scale: self.scale,
             split: self.split,
             protocol: self.protocol.clone(),
             optimiser_state: self.optimiser_state,

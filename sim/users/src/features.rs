@@ -3,10 +3,12 @@
 mod clear;
 mod multi_bit;
 mod noise;
+mod packed;
 
 pub use clear::ClearFeatures;
 pub use multi_bit::{MultiBitFeatures, OneBitFeatures};
 pub use noise::{GaussianFeatures, LaplaceFeatures};
+pub use packed::Numbers;
 
 use crate::own::OwnFeatures;
 use folkmoot_engine::prelude::StrategyError;
@@ -37,6 +39,11 @@ pub trait FeatureRelease: Send + Sync {
     fn suits(&self, n_features: usize) -> Result<(), StrategyError> {
         let _ = n_features;
         Ok(())
+    }
+
+    /// The form of its reports, if they are numbers, which a codec may pack. Default: they are not.
+    fn numbers(&self) -> Option<Numbers> {
+        None
     }
 
     /// What a user sends.

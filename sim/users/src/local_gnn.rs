@@ -7,7 +7,7 @@
 //!
 //! | exchange   | direction | payload                                          | bytes                                   |
 //! |------------|-----------|--------------------------------------------------|-----------------------------------------|
-//! | `features` | uplink    | as the release of features lays them out         | multi-bit: ceil(m (ceil(log2 d) + 1) / 8) |
+//! | `features` | uplink    | as the release of features lays them out, numbers as `codec` packs them | multi-bit: ceil(m (ceil(log2 d) + 1) / 8) |
 //! | `label`    | uplink    | the class that it says it has, or nothing        | ceil(ceil(log2 C) / 8), or 0             |
 //! | `edges`    | uplink    | as the release of edges lays them out            | bits: ceil((n − 1) / 8); DPRR: 4 each     |
 //!
@@ -15,17 +15,20 @@
 //! - **Who is missing** has no arc that it alone would have told of, zeros for features, and no class; the run says how many reports are missing.
 //! - **Classes.** Users who train or validate release theirs, and which of both they do is drawn by the server. Who tests never tells.
 //! - **Public edges** reach the server before the run, by a trusted party that the manifest names, and no message carries them.
+//! - **A codec** packs released features on their way (`codec`), where they are numbers, which costs no privacy; the server opens them as they come.
 //! - **What an edge costs.** A list's epsilon is of one bit of one list. `edge_epsilon` counts every list that tells of an edge, from what was really charged.
 //!
 //! Deviations: relu for SELU, two layers, the range of features is a public setting and not taken from all data; degrees of Blink's prior are rounded
 //! ([`prior`](crate::edges::prior)); DPRR's sampling is done by the user. Not modelled: joining later, reporting again.
 
+use crate::features::Numbers;
 use crate::own::{OwnEdges, OwnFeatures, OwnLabel};
 use crate::settings::Params;
 use crate::study::Worth;
 use crate::told::Told;
 use crate::train::{Course, Learned};
 use crate::users::{User, Users};
+use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
@@ -37,6 +40,8 @@ use std::sync::Arc;
 const TRAIN: Purpose = Purpose(*b"us-train");
 /// Streams of the server's training.
 const DRAWS: Purpose = Purpose(*b"us-roles");
+/// What a codec rounds at random.
+const CODING: Purpose = Purpose(*b"us-coded");
 
 impl Params {
     /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
@@ -149,7 +154,7 @@ pub struct LocalGnn {
 messages! {
     /// What a user tells.
     pub enum Up {
-        /// Its features, as their release lays them out.
+        /// Its features, as their release lays them out, and numbers of it as `codec` packs them.
         0, "collect", "features" => Features(report: Arc<[u8]>),
         /// Its class as it says it is; nothing if it has none to tell.
         1, "collect", "label" => Label(report: Arc<[u8]>),
@@ -200,6 +205,23 @@ impl LocalGnn {
 
     fn is_public(&self) -> bool {
         self.params.edges.n_lists() == 0
+    }
+
+    /// The codec of features, and the form of the reports that it packs, if it packs any.
+    fn packing(&self) -> Option<(&dyn Codec, Numbers)> {
+        let Params { codec, features, .. } = &self.params;
+        let form = features.numbers().filter(|_| !codec.is_plain())?;
+        Some((&**codec, form))
+    }
+
+    /// A report on features as its release lays it out.
+    fn opened(&self, user: ClientId, report: &[u8]) -> Result<ByteBuf, StrategyError> {
+        let opened = match self.packing() {
+            None => Ok(report.to_vec()),
+            Some((codec, form)) => form.open(codec, report, self.facts.n_features as usize),
+        };
+        let opened = opened.map_err(|why| StrategyError(format!("the features of user {}: {why}", user.0)))?;
+        Ok(ByteBuf::from(opened))
     }
 
     /// A class as bytes.
@@ -280,7 +302,7 @@ impl Strategy for LocalGnn {
                 Some(told) if server.is_collecting => {
                     let at = from.0 as usize;
                     match message {
-                        Up::Features(report) => told.features[at] = Some(ByteBuf::from(report.to_vec())),
+                        Up::Features(report) => told.features[at] = Some(self.opened(from, &report)?),
                         Up::Label(report) => told.labels[at] = self.read(&report)?,
                         Up::Edges(report) => told.edges[at] = Some(ByteBuf::from(report.to_vec())),
                     }
@@ -330,7 +352,10 @@ impl Strategy for LocalGnn {
             cx.count(MOVED, n_moved);
         }
         let own = OwnFeatures::new(&features, self.params.range, cx);
-        let report = self.params.features.report(own)?;
+        let mut report = self.params.features.report(own)?;
+        if let Some((codec, form)) = self.packing() {
+            report = form.pack(codec, &report, &mut cx.rng(CODING));
+        }
         cx.send(Up::Features(report.into()));
         let report = match user.label() {
             None => Vec::new(),

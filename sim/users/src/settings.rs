@@ -4,6 +4,7 @@ use crate::edges::EdgeRelease;
 use crate::features::FeatureRelease;
 use crate::labels::LabelRelease;
 use crate::network::Network;
+use folkmoot_codecs::Codec;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 
 /// The parameters of [`LocalGnn`](crate::LocalGnn). Defaults are those of LPGNN.
@@ -16,6 +17,9 @@ use folkmoot_parts::{Broken, Chosen, Rules, part};
 pub struct Params {
     /// What users release of their features.
     pub features: Chosen<dyn FeatureRelease>,
+    /// How a report of features is packed on its way, where it is numbers (`ClearFeatures`, `LaplaceFeatures`, `GaussianFeatures`): they have been
+    /// released by then, so that rounding them costs no privacy. It must send every number. Bits are short as they are.
+    pub codec: Chosen<dyn Codec>,
     /// What they release of their classes, if they have one to tell.
     pub labels: Chosen<dyn LabelRelease>,
     /// What they release of their neighbours.
@@ -99,6 +103,17 @@ impl Params {
         let (low, high) = self.range;
         let rule = format!("must be two finite numbers, the lower first, got ({low}, {high})");
         rules.require(low < high && (high - low).is_finite(), "range", rule);
+        if rules.is_broken("codec") || rules.is_broken("features") {
+            return;
+        }
+        let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: features are sent once, and what is left out of them never comes";
+        rules.require(self.codec.suits_models(), "codec", rule);
+        let is_number = self.codec.is_plain() || self.features.numbers().is_some();
+        let rule = format!(
+            "packs numbers, and {}() sends bits, which are short as they are; leave it out, or set features: LaplaceFeatures(), GaussianFeatures() or ClearFeatures()",
+            self.features.text().split('(').next().unwrap_or_default()
+        );
+        rules.require(is_number, "codec", rule);
     }
 
     /// What is allowed and hardly meant.

@@ -281,10 +281,59 @@ impl Study<folkmoot_users::LocalGnn> for Sum<'_> {
     }
 }
 
+/// 24 features: 96 bytes of numbers under noise, 8 for each that is not 0 where they are clear. Codecs round what was released, at the same price.
+#[test]
+fn released_numbers_are_packed_at_no_price() {
+    let dataset = blocks(0.9);
+    let with = |features: &str, codec: &str| {
+        play(
+            &dataset,
+            &format!("features: {features}, labels: ClearLabels(), network: Gcn, codec: {codec}"),
+        )
+    };
+    let spent = |outcome: &Outcome| format!("{:?}", outcome.privacy);
+    for features in ["LaplaceFeatures(epsilon: 200)", "GaussianFeatures(epsilon: 50)"] {
+        let plain = with(features, "Plain()");
+        assert_eq!(number(&plain, "feature_bytes"), 96.0);
+        for (codec, bytes) in [("Half()", 48.0), ("Uniform(bits: 4, rounding: Stochastic)", 8.0 + 12.0)] {
+            let packed = with(features, codec);
+            assert_eq!(number(&packed, "feature_bytes"), bytes, "{features} {codec}");
+            assert_eq!(spent(&packed), spent(&plain));
+            let apart =
+                ["test_accuracy", "link_features_auc"].map(|name| (number(&packed, name) - number(&plain, name)).abs());
+            assert!(apart.iter().all(|apart| *apart < 0.1), "{features} {codec}: {apart:?}");
+            assert!(codec == "Half()" || apart[1] > 0.0, "what is read is what came");
+        }
+    }
+    // Marks are 1 and stay that; behind their places and how many there are they take nearly nothing.
+    let (plain, packed) = (with("ClearFeatures()", "Plain()"), with("ClearFeatures()", "Half()"));
+    let n_marks = number(&plain, "feature_bytes") / 8.0;
+    assert!((number(&packed, "feature_bytes") - (4.0 + 6.0 * n_marks)).abs() < 1e-9);
+    assert_eq!(plain.scores, packed.scores);
+}
+
+#[test]
+fn a_codec_of_features_is_refused_where_it_is_not_sound() {
+    let refused = |text: &str| {
+        let problems = Registry::shipped().settings::<Params>(text).unwrap_err();
+        format!("{problems:?}")
+    };
+    let said = refused("(features: LaplaceFeatures(), codec: TopK())");
+    assert!(said.contains("must send every number"), "{said}");
+    for features in ["MultiBitFeatures()", "OneBitFeatures()"] {
+        let said = refused(&format!("(features: {features}, codec: Half())"));
+        assert!(said.contains("sends bits") && said.contains("codec"), "{said}");
+    }
+}
+
 #[test]
 fn threads_windows_and_encoding_do_not_matter() {
     let dataset = blocks(0.8);
-    for edges in ["Blink(epsilon: 2, graph: Soft)", "EdgeResponse(epsilon: 1)", "Dprr()"] {
+    for edges in [
+        "Blink(epsilon: 2, graph: Soft)",
+        "EdgeResponse(epsilon: 1)",
+        "Dprr(), features: LaplaceFeatures(), codec: Qsgd()",
+    ] {
         let params = params(&format!(
             "edges: {edges}, loss: Drop, controls: true, training: (epochs: 5)"
         ));

@@ -5,6 +5,7 @@
 
 use super::data::{Part, Shard};
 use super::{Classifier, Scale};
+use std::borrow::Cow;
 
 impl Classifier {
     /// So many of the last numbers of a model are the scale of its inputs.
@@ -50,6 +51,29 @@ impl Classifier {
         });
         let variances: Vec<f32> = variances.collect();
         means.map(|mean| mean as f32).chain(variances).collect()
+    }
+
+    /// What the nodes of a shard bring, as the network of this model sees it: shape `(n_nodes, n_features)`.
+    ///
+    /// # Panics
+    ///
+    /// If the parameters are fewer than the scale has numbers.
+    pub fn scaled_features<'a>(&self, shard: &'a Shard, parameters: &[f32]) -> Cow<'a, [f32]> {
+        let features = shard.node_features();
+        let n_features = self.network.n_features();
+        let (_, fixed) = parameters.split_at(parameters.len() - self.n_fixed());
+        if fixed.is_empty() {
+            return Cow::Borrowed(features);
+        }
+        let (means, variances) = fixed.split_at(n_features);
+        let scaled = |row: &[f32]| -> Vec<f32> {
+            let scale = means.iter().zip(variances);
+            row.iter()
+                .zip(scale)
+                .map(|(x, (mean, variance))| (x - mean) / variance.sqrt())
+                .collect()
+        };
+        features.chunks_exact(n_features).flat_map(scaled).collect()
     }
 }
 

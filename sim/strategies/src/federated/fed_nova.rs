@@ -33,7 +33,7 @@ use folkmoot_parts::{Rules, part};
 pub struct FedNova {}
 
 /// `‖a‖₁` after so many steps: what `x − y` is, over the rate, if every gradient is 1. Each is at least 0 where the rate times the pull is at
-/// most 1, as the settings' rule has it.
+/// most 1, as the settings' rule has it. The pull is part of the gradient that the momentum adds up; beside it, with `w ← w − rate (v + pull)`, the sum would be another.
 fn coefficients(n_steps: u64, momentum: f64, rate_times_pull: f64) -> f64 {
     let (mut sum, mut velocity) = (0.0, 0.0);
     for _ in 0..n_steps {
@@ -140,5 +140,7 @@ mod tests {
         near(coefficients(5, 0.9, 0.0), 13.1441);
         near(coefficients(3, 0.5, 0.0), 4.25);
         near(coefficients(5, 0.0, 0.1), 4.0951);
+        // Both together, where the pull passes through the momentum as the gradient does.
+        near(coefficients(5, 0.9, 0.1), 10.2916);
     }
 }

@@ -27,6 +27,8 @@ pub struct Client<E, K = (), T = ()> {
     /// What a codec that feeds back has left out of what was sent; nothing at first.
     #[serde(with = "shared")]
     memory: Arc<[f32]>,
+    /// What of its last masked change was sent, where a codec feeds back: only its sender can read it.
+    masked: Vec<f32>,
     /// In an exchange, what it has heard while it prepares what it says to what it heard before; without work under way none.
     waiting: Option<VecDeque<Heard<T>>>,
 }
@@ -64,6 +66,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             session: None,
             kept: None,
             memory: Arc::default(),
+            masked: Vec::new(),
             waiting: None,
         }
     }
@@ -71,6 +74,11 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     /// What it has kept of its trainings, if anything.
     pub(super) fn kept(&self) -> Option<&K> {
         self.kept.as_deref()
+    }
+
+    /// What codecs have left out of its updates; nothing where that is not kept.
+    pub(super) fn left_out(&self) -> &[f32] {
+        &self.memory
     }
 
     pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
@@ -147,6 +155,16 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                 message: Up::PackedExtra(packed),
                 ..
             } => self.lose::<R>(rounds.open_extra(&packed).expect("what was packed can be read")),
+            ClientEvent::Undelivered {
+                message: Up::PackedUpdate(_, packed),
+                ..
+            } if rounds.protocol.up.feeds_back() => rounds.take_back(&packed, Arc::make_mut(&mut self.memory)),
+            ClientEvent::Undelivered {
+                message: Up::Masked(_), ..
+            } if !self.masked.is_empty() => {
+                let masked = std::mem::take(&mut self.masked);
+                rounds.take_back_masked(&masked, Arc::make_mut(&mut self.memory), cx.round());
+            }
             _ => {}
         }
     }
@@ -242,10 +260,12 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     }
 
     fn keep<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(&mut self, left: Option<Left<K>>) {
-        let Some(Left { kept, memory }) = left else {
+        let Some(Left { kept, memory, masked }) = left else {
             return;
         };
         self.memory = memory.onto(&self.memory);
+        // The one before has left its access link by now, so that its loss would be known.
+        self.masked = masked;
         if let Some(now) = kept {
             let kept = match self.kept.take() {
                 Some(before) => R::keep(Arc::unwrap_or_clone(before), now),
@@ -392,8 +412,11 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             values,
             extra,
             receipt,
-            left,
+            mut left,
         } = trained;
+        if let (Ok(values), true) = (&values, rounds.protocol.up.feeds_back()) {
+            left.masked.clone_from(values);
+        }
         cx.settle(receipt);
         send_extra(extra, cx);
         let weight = rounds.protocol.weight(rounds.task.n_samples(shard));

@@ -212,6 +212,21 @@ impl<R: RoundStrategy> Rounds<R> {
         common.positions.iter().map(value).chain(others).collect()
     }
 
+    /// Puts back into a client's memory what its packed change has said, which was lost on the way.
+    pub(super) fn take_back(&self, packed: &Packed, memory: &mut [f32]) {
+        let change = self.open_changes(packed).expect("what was packed can be read");
+        let (learning, others) = change.split_at(self.n_learning());
+        remember(&mut memory[self.task.begins(others)..], learning, 1.0);
+    }
+
+    /// The same of what was masked of a change in a round, where clients keep that.
+    pub(super) fn take_back_masked(&self, sent: &[f32], memory: &mut [f32], round: Round) {
+        let common = self.protocol.up.common(memory.len(), round.0);
+        for (at, x) in common.iter().flat_map(|common| &common.positions).zip(sent) {
+            remember(&mut memory[*at as usize..][..1], &[*x], 1.0);
+        }
+    }
+
     /// What masked updates come to, of whose change only some numbers were sent: their mean, added to the model.
     pub(super) fn spread(&self, mean: Vec<f64>, model: &[f32], round: Round) -> Vec<f64> {
         let Some(common) = self.protocol.up.common(self.n_learning(), round.0) else {

@@ -4,7 +4,10 @@ use super::job::Memory;
 use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play};
 use super::*;
 use folkmoot_codecs::{Bfloat, Codec, Half, Qsgd, RandomK, Sign, TopK, Uniform};
+use folkmoot_draws::{StreamName, unit};
 use folkmoot_engine::run::Outcome;
+use folkmoot_engine::world::network::{AccessRates, Link, Network, Verdict};
+use folkmoot_engine::world::{Rate, devices};
 use folkmoot_parts::{Chosen, Holds, Part};
 
 fn up<P: Part>(codec: P, rounds: u32) -> Protocol
@@ -182,6 +185,110 @@ fn what_overlapping_trainings_leave_out_adds_up() {
         after: Vec::new(),
     };
     assert_eq!(unchanged.onto(&one), one);
+}
+
+/// Half of all updates, which are the short messages of clients, are lost; an access link takes some time for one.
+struct LosesUpdates {
+    bytes_per_s: Rate,
+}
+
+impl Network for LosesUpdates {
+    fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict {
+        let may_be_lost = link.to == Party::Server && (1..30).contains(&size.0);
+        let is_lost = may_be_lost && unit(&mut name.open()) < 0.5;
+        Verdict {
+            attempts: 1,
+            after: (!is_lost).then_some(SimSpan(1)),
+        }
+    }
+
+    fn access(&self, _: Party, _: Streams) -> AccessRates {
+        AccessRates {
+            up: self.bytes_per_s.clone(),
+            ..AccessRates::default()
+        }
+    }
+
+    fn lookahead(&self) -> SimSpan {
+        SimSpan(1)
+    }
+}
+
+/// What the server has read and what the client keeps comes to all that it has learned, whichever updates are lost and however late it hears of
+/// that.
+#[test]
+fn what_is_lost_is_sent_again() {
+    let buffered = |protocol| Protocol {
+        aggregation: Aggregation::Buffered {
+            size: 1,
+            discount: Discount::None,
+        },
+        ..protocol
+    };
+    let secure = |protocol| Protocol {
+        secure: Secure::Pairwise { threshold: 0.6 },
+        ..protocol
+    };
+    let top = TopK {
+        share: 0.5,
+        ..TopK::default()
+    };
+    let uniform = Uniform {
+        bits: 1,
+        rounding: folkmoot_codecs::Rounding::Stochastic,
+        feedback: true,
+        ..Uniform::default()
+    };
+    let qsgd = Qsgd {
+        levels: 1,
+        feedback: true,
+        ..Qsgd::default()
+    };
+    let random = RandomK {
+        share: 0.5,
+        feedback: true,
+    };
+    let protocols = [
+        up(top, 40),
+        up(Sign { feedback: true }, 40),
+        up(uniform, 40),
+        up(qsgd, 40),
+        buffered(up(top, 40)),
+        secure(up(random, 40)),
+    ];
+    for protocol in protocols {
+        for bytes_per_s in [Rate::Unlimited, Rate::Constant(8)] {
+            let world = World {
+                network: Box::new(LosesUpdates { bytes_per_s }),
+                devices: Box::new(devices::Constant { ops_per_s: 1.0 }),
+                // In buffered rounds a client is asked again before what it has sent has left its link.
+                deadline: (protocol.buffer().is_some()).then(|| SimSpan::from_secs(1.5)),
+                ..World::ideal()
+            };
+            let task = Toy {
+                least_samples: 1,
+                ..toy(1)
+            };
+            let outcome = play(task, protocol.clone(), &world);
+            let rows = outcome
+                .ledger
+                .rows()
+                .filter(|(kind, ..)| ["packed_update", "masked_update"].contains(&kind.name));
+            let (sent, lost) = rows.fold((0, 0), |(sent, lost), (.., cell)| {
+                (sent + cell.sent, lost + cell.dropped.iter().sum::<u64>())
+            });
+            assert!(lost > 10 && sent > lost + 10, "{lost} of {sent}");
+            let read = firsts(&outcome)[39] + number(&outcome, "second") - 10.0;
+            let all = read + number(&outcome, "left_out");
+            // Each time it adds 1 to both numbers; the last updates may still be on a slow link.
+            let on_their_way = if protocol.buffer().is_some() { 8.0 } else { 0.0 };
+            let missing = 2.0 * sent as f64 - all;
+            assert!(
+                (-1e-3..on_their_way + 1e-3).contains(&missing),
+                "{missing} of {sent} updates, {lost} lost: {protocol:?}"
+            );
+        }
+    }
 }
 
 /// What clients make of a model that was rounded on its way is taken in as a change of what the server has.

@@ -63,6 +63,8 @@ pub struct Trained<E, K> {
 pub(super) struct Left<K> {
     pub(super) kept: Option<K>,
     pub(super) memory: Memory,
+    /// What of a masked change is sent, where a codec feeds back.
+    pub(super) masked: Vec<f32>,
 }
 
 /// What codecs have left out of a client's updates, before this one and with it; nothing where that is not kept.
@@ -145,6 +147,7 @@ impl<R: RoundStrategy> Rounds<R> {
                     before: Arc::clone(&training.memory),
                     after: memory,
                 },
+                masked: Vec::new(),
             },
             counts: trained.counts,
         }

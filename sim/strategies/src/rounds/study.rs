@@ -55,6 +55,11 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
         self.run.clients.get(client).and_then(Client::kept)
     }
 
+    /// What codecs have left out of a client's updates so far, as many numbers as learn; nothing where that is not kept.
+    pub fn left_out(&self, client: ClientId) -> &[f32] {
+        self.run.clients.get(client).map_or(&[], Client::left_out)
+    }
+
     /// The model before the first round.
     pub fn first_model(&self) -> Vec<f32> {
         self.task.initial(&mut self.run.setup.rng(INITIAL))

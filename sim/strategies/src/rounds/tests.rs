@@ -199,6 +199,8 @@ impl RoundStudy<Toy> for Watch {
         let kept = (0..end.task.n_clients).filter_map(|id| end.kept(ClientId(id)));
         sheet.number("notes", end.collected.len() as f64);
         sheet.number("second", f64::from(end.parameters[1]));
+        let left_out = (0..end.task.n_clients).flat_map(|id| end.left_out(ClientId(id)));
+        sheet.number("left_out", left_out.map(|x| f64::from(*x)).sum::<f64>());
         sheet.number("last_kept", kept.max().map_or(-1.0, |round| f64::from(*round)));
     }
 }

@@ -1,6 +1,6 @@
 //! Training that hides single graphs: what it costs, and where it is refused.
 
-use super::{graphs, iid, node_params, nodes, params};
+use super::{everything, graphs, iid, node_params, nodes, params, play, unlike};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec};
@@ -70,6 +70,32 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
         (row.mechanism.as_str(), row.epsilon_worst_client),
         ("none: weights", f64::INFINITY)
     );
+}
+
+/// All graphs in each step, no limit and no noise: no bit of a model, and nothing of a result, is another.
+#[test]
+fn without_a_limit_and_noise_a_whole_run_is_the_plain_one_to_the_bit() {
+    let with = |clip, batch_size| {
+        let mut params = params(4);
+        params.model.dropout = 0.2;
+        params.training.batch_size = batch_size;
+        params.protocol.private = Private::Items {
+            clip,
+            noise_multiplier: 0.0,
+        };
+        params
+    };
+    let hidden = with(None, None);
+    let mut plain = hidden.clone();
+    plain.protocol.private = Private::Off;
+    let model = |params: &Params| unlike::averaged(params, &World::ideal(), 4);
+    let of_plain = model(&plain);
+    assert!(model(&hidden) == of_plain);
+    assert!(everything(&play(&graphs(), &hidden)) == everything(&play(&graphs(), &plain)));
+    // A limit, or coins, make another training of it.
+    assert!(model(&with(Some(1e-3), None)) != of_plain);
+    plain.training.batch_size = Some(8);
+    assert!(model(&with(None, Some(8))) != model(&plain));
 }
 
 #[test]

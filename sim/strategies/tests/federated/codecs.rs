@@ -3,6 +3,7 @@
 use super::own_models::{alone, by_rows};
 use super::*;
 use folkmoot_codecs::n_values;
+use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_strategies::rounds::Protocol;
 
 const CODECS: [&str; 9] = [
@@ -153,6 +154,33 @@ fn a_change_is_that_of_the_model_it_was_learned_from() {
         assert!(apart(&theirs[0][..n], &theirs[1][..n]) > 0.2, "models are unlike");
         let n_packed = of_kind(&outcome, "packed_model").0;
         assert_eq!(n_packed, if down == "Plain()" { 0 } else { u64::from(3 * N_CLIENTS) });
+    }
+}
+
+/// Of what each client has learned a tenth was sent; if that is lost, the client has it all, where it was.
+#[test]
+fn what_is_lost_of_a_change_is_where_it_was() {
+    let lossy = World {
+        network: Box::new(Links {
+            uplink: LinkClass {
+                loss_prob: 1.0,
+                ..LinkClass::default()
+            },
+            ..Links::default()
+        }),
+        ..World::ideal()
+    };
+    for method in ALL.into_iter().filter(|method| *method != "LocalOnly()") {
+        let params = with(method, "rounds: 1, up: TopK(share: 0.1)");
+        let left_out = |world: &World| left(&params, world, Options::default()).1.left_out;
+        for (sent, lost) in left_out(&World::ideal()).iter().zip(left_out(&lossy)) {
+            assert_eq!(sent.len(), lost.len());
+            let unlike: Vec<_> = sent.iter().zip(&lost).filter(|(a, b)| a != b).collect();
+            assert!(
+                unlike.len() > 5 && unlike.iter().all(|(a, _)| **a == 0.0),
+                "{method}: {unlike:?}"
+            );
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{Inputs, Model, Split, Training};
+use folkmoot_strategies::classifier::{Inputs, Model, Scale, Split, Training};
 use folkmoot_strategies::federated::OptimiserState;
 use folkmoot_strategies::rounds::Protocol;
 
@@ -20,6 +20,8 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// How these are scaled, for both steps.
+    pub scale: Scale,
     /// Who trains, validates and tests.
     pub split: Split,
     /// How rounds go.

@@ -71,7 +71,8 @@ impl RoundStudy<Federated> for Second {
             let nodes = shard.nodes().filter(|nodes| !nodes.labels.is_empty())?;
             let logits = classifier.logits(shard, end.parameters);
             let mut rng = end.run.streams.party(SECOND, Party::Client(ClientId(client)), round);
-            let made = second(&nodes, shard.node_features(), &logits, &self.personal, &mut rng);
+            let features = classifier.scaled_features(shard, end.parameters);
+            let made = second(&nodes, &features, &logits, &self.personal, &mut rng);
             let n_classes = logits.len() / nodes.labels.len();
             let own = row(client, &nodes, &made.shares, n_classes);
             let common = row(client, &nodes, &softmax(&logits, n_classes), n_classes);

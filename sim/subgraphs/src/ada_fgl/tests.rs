@@ -6,7 +6,7 @@ use folkmoot_draws::{Purpose, SimRng, Streams, normal};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_learning::{Batch, Csr, Layout, Tape};
-use folkmoot_strategies::classifier::{Model, Nodes, Part, Split, Training};
+use folkmoot_strategies::classifier::{Model, Nodes, Part, Scale, Split, Training};
 use folkmoot_strategies::rounds::Protocol;
 use folkmoot_strategies::settings::Prepared;
 
@@ -302,6 +302,11 @@ fn networks_learn_what_their_edges_tell() {
 }
 
 fn played(params: &Params, threads: usize) -> Outcome {
+    played_with(params, threads, 1.0)
+}
+
+/// With features times a factor.
+fn played_with(params: &Params, threads: usize, factor: f32) -> Outcome {
     let spec: DatasetSpec = DatasetSpec::ContextualSbm {
         n_nodes: 60,
         n_classes: 3,
@@ -312,7 +317,16 @@ fn played(params: &Params, threads: usize) -> Outcome {
         other_prob: 0.1,
     };
     let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
-    let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap());
+    let mut dataset = spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap();
+    let marks = dataset.features.unwrap();
+    let row = |node| {
+        let mut row = [0.0; 12];
+        marks.write_row(node, &mut row);
+        Vec::from_iter((0..).zip(row.map(|x| factor * x)))
+    };
+    let rows: Vec<Vec<(u32, f32)>> = (0..60).map(row).collect();
+    dataset.features = folkmoot_graphs::SparseRows::from_rows(12, &rows).map(folkmoot_graphs::Features::Sparse);
+    let dataset = Arc::new(dataset);
     let split: PartitionSpec = PartitionSpec::Iid { n_clients: 4 };
     let partition = Arc::new(split.partition(&dataset, &mut rng(b"partitn ")).unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
@@ -347,4 +361,25 @@ fn the_first_step_is_federated_averaging_and_the_second_sends_nothing() {
     };
     assert_ne!(number(&one, "test_own_loss"), number(&other, "test_own_loss"));
     assert_eq!(played(&long, 2).summary, one.summary, "by two threads");
+}
+
+/// Features four times as large have means and deviations four times as large, to the bit: under a scale for all neither step sees a difference.
+#[test]
+fn both_steps_look_at_features_by_the_scale_of_all() {
+    let scaled = |scale| Params { scale, ..params(4) };
+    let federated = played(&scaled(Scale::Federated), 1);
+    let of_kind = federated.ledger.rows().filter(|(kind, ..)| kind.name == "statistics");
+    let bytes: u64 = of_kind.map(|(.., cell)| cell.payload_bytes).sum();
+    // Of each client how many nodes, and a sum and one of squares of each feature.
+    assert_eq!(bytes, 4 * (8 + 16 * 12));
+    let larger = |scale| played_with(&scaled(scale), 1, 4.0);
+    assert_eq!(larger(Scale::Federated).summary, federated.summary);
+    let raw = played(&scaled(Scale::Raw), 1);
+    for name in ["test_own_loss", "test_loss"] {
+        let of = |outcome: &Outcome| outcome.summary.iter().find(|(of, _)| of == name).map(|(_, x)| *x);
+        assert!(
+            of(&raw).is_some() && of(&larger(Scale::Raw)) != of(&raw) && of(&raw) != of(&federated),
+            "{name}"
+        );
+    }
 }

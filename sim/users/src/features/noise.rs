@@ -1,6 +1,6 @@
 //! Noise on every feature: what the multi-bit encoder is compared with.
 
-use super::{Estimate, FeatureRelease};
+use super::{Estimate, FeatureRelease, Numbers};
 use crate::own::{OwnFeatures, refused};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
@@ -59,6 +59,10 @@ impl FeatureRelease for LaplaceFeatures {
         Some(self.epsilon)
     }
 
+    fn numbers(&self) -> Option<Numbers> {
+        Some(Numbers::All)
+    }
+
     fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
         let (low, high) = own.range();
         let sensitivity = own.n_features() as f64 * (high - low);
@@ -78,6 +82,10 @@ impl FeatureRelease for GaussianFeatures {
 
     fn epsilon(&self) -> Option<f64> {
         Some(self.epsilon)
+    }
+
+    fn numbers(&self) -> Option<Numbers> {
+        Some(Numbers::All)
     }
 
     fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
