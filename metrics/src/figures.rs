@@ -76,9 +76,9 @@ pub const FIGURES: [KnownFigure; 30] = [
         "client-online-time",
         "Time for which clients were online, from most to least.",
     ),
-    of_run(
+    of_both(
         "fairness",
-        "How clients fare, from the worst to the best, from `client_scores.csv`.",
+        "How clients fare, from the worst to the best, from `client_scores.csv`; of a sweep a curve for each arm.",
     ),
     of_run("epsilon", "Privacy that clients have spent, by what was released."),
     of_run("epsilon-by-round", "The mean of that over rounds."),

@@ -25,7 +25,7 @@ mod tests;
 mod write;
 
 pub use merge::{MergeError, merge};
-pub use table::PointRow;
+pub use table::{COLUMNS as POINTS_COLUMNS, PointRow};
 pub use write::{Claim, Lock, SweepWriter};
 
 use crate::metric::Unit;

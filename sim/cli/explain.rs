@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
 use folkmoot_metrics::figures::{KnownFigure, figures_called};
+use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::term::MARKS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
@@ -85,7 +86,8 @@ fn of_word(name: &str, word: &Word) -> String {
             });
             let rows: Vec<Vec<String>> = rows.collect();
             let columns = table(&["  column", "cells", "what it is"], &rows, 3);
-            format!("{file}, a table of a run directory\n{columns}")
+            let of = if file == POINTS { "sweep" } else { "run" };
+            format!("{file}, a table of a {of} directory\n{columns}")
         }
     }
 }
