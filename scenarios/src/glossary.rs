@@ -300,6 +300,21 @@ mod tests {
         assert_eq!(says("nosuch", &["Fgcl", "Elsewhere"]), None);
         assert!(says("test_rounds", &["FedAvg"]).is_some());
         assert!(says("accuracy_std_std", &["FedAvg"]).is_some());
+        // Whose clients are scored one by one, and whose are not.
+        for strategy in [
+            "FedAvg",
+            "Scaffold",
+            "Federated",
+            "FedGcn",
+            "FedSage",
+            "AdaFgl",
+            "Gossip",
+        ] {
+            assert_eq!(says("test_own_worst_tenth", &[strategy]), None, "{strategy}");
+        }
+        for strategy in ["GwLdp", "WalkSgd"] {
+            assert!(says("test_own_worst_tenth", &[strategy]).is_some(), "{strategy}");
+        }
     }
 
     #[test]

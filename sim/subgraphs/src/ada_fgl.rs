@@ -97,6 +97,7 @@ impl Settings for Params {
         [
             rounds::TERMS,
             classifier::TERMS,
+            classifier::FARING,
             federated::OWN_TERMS,
             study::TERMS,
             attacks::TERMS,
