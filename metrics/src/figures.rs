@@ -66,15 +66,15 @@ pub const FIGURES: [KnownFigure; 30] = [
     ),
     of_run(
         "client-bytes",
-        "Bytes that clients sent and received, from those with most to those with least.",
+        "Bytes that clients sent and received: a bar for each of up to 99, and of more the share that has at most so many.",
     ),
     of_run(
         "client-compute-time",
-        "Time for which clients worked, from most to least.",
+        "Time for which clients worked: the share of them that has at most so much.",
     ),
     of_run(
         "client-online-time",
-        "Time for which clients were online, from most to least.",
+        "Time for which clients were online: the share of them that has at most so much.",
     ),
     of_both(
         "fairness",
