@@ -269,6 +269,39 @@ fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
 }
 
 #[test]
+fn a_run_says_of_clients_and_cuts_what_a_sweep_says() {
+    let temp = TempDir::new();
+    let sets = [
+        "partition=Louvain(n_clients: 6)",
+        "strategy.protocol.rounds=2",
+        "sweep.headline=[\"test_own_worst_tenth\", \"cut_edges\"]",
+    ];
+    let mut args = vec!["run", "fed-avg/cuts", "--out", "r"];
+    args.extend(sets.iter().flat_map(|set| ["--set", *set]));
+    let said = temp.run(&args).done();
+    let run = RunDir::open(&temp.join("r")).unwrap();
+    let worst = run
+        .client_scores
+        .iter()
+        .map(|row| row.accuracy)
+        .fold(f64::INFINITY, f64::min);
+    let cut = run.manifest.division.as_ref().unwrap().cut_edges;
+    for (name, value) in [("test_own_worst_tenth", worst), ("cut_edges", cut as f64)] {
+        let (_, told) = said.split_once(&format!("[{name}]  ")).unwrap();
+        let told: f64 = told.split_whitespace().next().unwrap().parse().unwrap();
+        assert!((told - value).abs() < 1e-6, "{name}: {said}");
+    }
+    let shown = temp.run(&["show", "r"]).done();
+    temp.run(&["report", "r"]).done();
+    let page = std::fs::read_to_string(temp.join("r/report.html")).unwrap();
+    for name in ["test_own_worst_tenth", "test_own_spread", "cut_edges"] {
+        assert!(shown.contains(name) && page.contains(name), "{name}");
+        // What the fingerprint is taken of has none of them.
+        assert!(!run.summary.contains_key(name), "{name}");
+    }
+}
+
+#[test]
 fn a_headline_that_no_run_has_is_said() {
     let temp = TempDir::new();
     temp.write(

@@ -126,6 +126,19 @@ fn fused_multiplication_stays_in_kernels() {
 }
 
 #[test]
+fn tables_of_artifacts_are_declared_where_explain_finds_them() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test(path)) {
+        for (number, line) in program(&text) {
+            let is_bare = line.contains("sheet.artifact(\"") && line.contains(".csv\"");
+            assert!(
+                !is_bare,
+                "{path}:{number}: name a table of folkmoot_metrics::artifacts: {line}"
+            );
+        }
+    }
+}
+
+#[test]
 fn nothing_is_left_to_do() {
     for word in ["todo!", "unimplemented!", "dbg!", "FIXME", "XXX"] {
         let found: Vec<String> = sources()

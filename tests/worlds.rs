@@ -200,27 +200,48 @@ fn the_published_traces_are_as_their_records_say() {
     let Some(data) = real_data() else { return };
     let temp = TempDir::new();
     let data = data.to_string_lossy().into_owned();
-    let card = [
-        &["fed-avg/traces", "--dry-run", "--set", "strategy.protocol.rounds=3"],
-        &["--data", data.as_str()][..],
-    ]
-    .concat();
-    temp.run(&run_args(&card, "out", &[])).done();
-    let run = RunDir::open(&temp.join("out")).unwrap();
-    let told = "FLASH's timers: 704 of 1000 phones were ever ready; 844 intervals of no length are left out";
-    assert!(
-        run.manifest.notes.iter().any(|note| note == told),
-        "{:?}",
-        run.manifest.notes
+    let notes = |out: &str, more: &[&str]| {
+        let card = [
+            &["fed-avg/traces", "--dry-run", "--set", "strategy.protocol.rounds=3"],
+            &["--data", data.as_str()][..],
+            more,
+        ]
+        .concat();
+        temp.run(&run_args(&card, out, &[])).done();
+        RunDir::open(&temp.join(out)).unwrap().manifest.notes
+    };
+    let (shipped, others) = (
+        notes("out", &[]),
+        notes(
+            "others",
+            &[
+                "--set",
+                "devices=FlHetBench(median_ops_per_s: 1e5)",
+                "--set",
+                "network=BandwidthLogs(of: ThreeG)",
+            ],
+        ),
     );
-    let bench = ["--set", "devices=FlHetBench(median_ops_per_s: 1e5)"];
-    temp.run(&run_args(&[card.as_slice(), &bench].concat(), "bench", &[]))
-        .done();
-    let run = RunDir::open(&temp.join("bench")).unwrap();
-    let told = "FLHetBench's latencies: 978 phones were measured; 19 rows without a latency are left out";
-    assert!(
-        run.manifest.notes.iter().any(|note| note == told),
-        "{:?}",
-        run.manifest.notes
-    );
+    let waits = "samples, and transfers wait meanwhile";
+    for (notes, told) in [
+        (
+            &shipped,
+            "FLASH's timers: 704 of 1000 phones were ever ready; 844 intervals of no length are left out",
+        ),
+        (&shipped, "Venn's speeds: 952 phones were measured"),
+        (
+            &shipped,
+            &format!("Bandwidth of 4G: 40 logs; nothing passes in 236 of 18036 {waits}"),
+        ),
+        (
+            &others,
+            "FLHetBench's latencies: 978 phones were measured; 19 rows without a latency are left out",
+        ),
+        (
+            &others,
+            &format!("Bandwidth of 3G: 86 logs; nothing passes in 482 of 93104 {waits}"),
+        ),
+    ] {
+        assert!(notes.iter().any(|note| note == told), "{told}: {notes:?}");
+    }
 }

@@ -1,9 +1,10 @@
 //! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
 
 use crate::metric::Unit;
-use crate::run_dir::RunDir;
+use crate::records::{CUT_EDGES, ClientScoreRow, OWN_SPREAD, OWN_WORST_TENTH};
+use crate::run_dir::{Division, RunDir};
 use crate::target;
-use crate::term::{Better, Meaning, base};
+use crate::term::{Better, Meaning, base, find};
 use std::collections::BTreeMap;
 
 /// Points of a curve that are shown: the first, the one in the middle and the last.
@@ -64,7 +65,46 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
     names
 }
 
+/// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
+/// are scored one by one the worst tenth and the spread, from `client_scores.csv`. What its summary has stays as it is.
+///
+/// `summary.json` goes without them: results have their fingerprints from before.
+pub fn complete(
+    (division, clients): (Option<&Division>, &[ClientScoreRow]),
+    (summary, units, terms): (
+        &mut BTreeMap<String, f64>,
+        &mut BTreeMap<String, Unit>,
+        &mut BTreeMap<String, Meaning>,
+    ),
+) {
+    let cut = division.and_then(Division::cut_of_pieces);
+    let cut = cut.map(|n| (CUT_EDGES, n as f64));
+    let of_clients = ClientScoreRow::worst_tenth(clients).map(|worst| {
+        let terms = [OWN_WORST_TENTH, OWN_SPREAD];
+        let of_test = [0, 1].map(|i| find(&terms, &format!("test_{}", terms[i].name)));
+        of_test
+            .into_iter()
+            .flatten()
+            .zip([worst, ClientScoreRow::spread(clients)])
+    });
+    for (term, value) in cut.into_iter().chain(of_clients.into_iter().flatten()) {
+        let name = term.name.to_string();
+        units.entry(name.clone()).or_insert(term.unit);
+        terms.entry(name.clone()).or_insert_with(|| term.meaning());
+        summary.entry(name).or_insert(value);
+    }
+}
+
 impl RunDir {
+    /// The same with everything that [`complete`] adds to its numbers.
+    pub fn completed(mut self) -> Self {
+        complete(
+            (self.manifest.division.as_ref(), &self.client_scores),
+            (&mut self.summary, &mut self.manifest.units, &mut self.manifest.terms),
+        );
+        self
+    }
+
     /// The numbers of the run.
     pub fn numbers(&self) -> Numbers<'_> {
         Numbers {

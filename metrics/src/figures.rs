@@ -66,19 +66,19 @@ pub const FIGURES: [KnownFigure; 30] = [
     ),
     of_run(
         "client-bytes",
-        "Bytes that clients sent and received, from those with most to those with least.",
+        "Bytes that clients sent and received: a bar for each of up to 99, and of more the share that has at most so many.",
     ),
     of_run(
         "client-compute-time",
-        "Time for which clients worked, from most to least.",
+        "Time for which clients worked: the share of them that has at most so much.",
     ),
     of_run(
         "client-online-time",
-        "Time for which clients were online, from most to least.",
+        "Time for which clients were online: the share of them that has at most so much.",
     ),
-    of_run(
+    of_both(
         "fairness",
-        "How clients fare, from the worst to the best, from `client_scores.csv`.",
+        "How clients fare, from the worst to the best, from `client_scores.csv`; of a sweep a curve for each arm.",
     ),
     of_run("epsilon", "Privacy that clients have spent, by what was released."),
     of_run("epsilon-by-round", "The mean of that over rounds."),

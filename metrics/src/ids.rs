@@ -168,7 +168,7 @@ impl Direction {
     }
 
     /// The word used in `messages.csv`.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Direction::Uplink => "uplink",
             Direction::Downlink => "downlink",

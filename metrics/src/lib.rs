@@ -2,7 +2,7 @@
 //!
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
-//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text.
+//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text; [`artifacts`]: the tables that strategies leave besides.
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has; [`words`]: numbers as people read them.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
@@ -28,6 +28,7 @@
 //! ```
 
 mod answer;
+pub mod artifacts;
 mod by_round;
 pub mod compare;
 mod curves;
@@ -51,7 +52,7 @@ mod testing;
 pub mod trace;
 pub mod words;
 
-pub use answer::{Answer, Numbers, answers};
+pub use answer::{Answer, Numbers, answers, complete};
 pub use by_round::ByRound;
 pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves, score_name};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};

@@ -225,6 +225,14 @@ table! {
     }
 }
 
+/// What [`Division::cut_of_pieces`](crate::Division::cut_of_pieces) is called.
+pub const CUT_EDGES: Term = Term::new(
+    "cut_edges",
+    "Cut edges",
+    Unit::Count,
+    "Edges between nodes of two clients, of one graph that is shared out in pieces.",
+    "",
+);
 /// What [`ClientScoreRow::worst_tenth`] is called, of one part of the data.
 pub const OWN_WORST_TENTH: Term = Term::new(
     "own_worst_tenth",

@@ -1,5 +1,6 @@
 //! What is written down about a run: scores, numbers, points of curves, reference values and files.
 
+use crate::artifacts::NOT_SCORED;
 use crate::curves::score_name;
 use crate::ids::Round;
 use crate::metric::{Metric, Unit};
@@ -177,7 +178,7 @@ impl Sheet {
     pub fn take_artifacts(&mut self) -> Vec<Artifact> {
         let missing = std::mem::take(&mut self.missing);
         if !missing.is_empty() {
-            self.artifact("not_scored.csv", format!("what,why\n{missing}").into_bytes());
+            self.artifact(NOT_SCORED.file, (NOT_SCORED.header(&[]) + &missing).into_bytes());
         }
         std::mem::take(&mut self.artifacts)
     }

@@ -25,15 +25,16 @@ mod tests;
 mod write;
 
 pub use merge::{MergeError, merge};
-pub use table::PointRow;
+pub use table::{COLUMNS as POINTS_COLUMNS, PointRow};
 pub use write::{Claim, Lock, SweepWriter};
 
+use crate::answer::complete;
 use crate::metric::Unit;
-use crate::records::{ClientScoreRow, OWN_SPREAD, OWN_WORST_TENTH};
+use crate::records::ClientScoreRow;
 use crate::run_dir::{
     MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest, read_table,
 };
-use crate::term::{Meaning, Term, find};
+use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -46,14 +47,6 @@ pub const SWEEP: &str = "sweep.json";
 pub const POINTS: &str = "points.csv";
 /// The number of a summary that says how much there is to warn of, if there is anything.
 pub const WARNINGS: &str = "warnings";
-/// What a sweep says of the pieces of one graph, besides the numbers of its runs' summaries.
-pub const CUT_EDGES: Term = Term::new(
-    "cut_edges",
-    "Cut edges",
-    Unit::Count,
-    "Edges between nodes of two clients.",
-    "",
-);
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
 
@@ -230,17 +223,11 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
-            let cut = run.division.and_then(|division| division.cut_of_pieces());
-            let mut besides: Vec<(Term, f64)> = cut.map(|n| (CUT_EDGES, n as f64)).into_iter().collect();
-            if !summary.contains_key("test_own_worst_tenth") {
-                besides.extend(of_clients(&manifest.point_path(dir, &point))?);
-            }
-            for (term, value) in besides {
-                let name = term.name.to_string();
-                manifest.units.entry(name.clone()).or_insert(term.unit);
-                manifest.terms.entry(name.clone()).or_insert_with(|| term.meaning());
-                summary.entry(name).or_insert(value);
-            }
+            let clients: Vec<ClientScoreRow> = read_table(&manifest.point_path(dir, &point), true)?;
+            complete(
+                (run.division.as_ref(), &clients),
+                (&mut summary, &mut manifest.units, &mut manifest.terms),
+            );
             rows.push(PointRow {
                 point: point.point,
                 values: point.values,
@@ -261,20 +248,6 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
 
 /// What codecs save, which a run without them has no number for: beside runs that have it, theirs is 1.
 const COMPRESSIONS: [&str; 2] = ["compression_up", "compression_down"];
-
-/// What `client_scores.csv` of a run directory comes to; nothing where there is none.
-fn of_clients(dir: &Path) -> Result<Vec<(Term, f64)>, ReadError> {
-    let rows: Vec<ClientScoreRow> = read_table(dir, true)?;
-    let Some(worst) = ClientScoreRow::worst_tenth(&rows) else {
-        return Ok(Vec::new());
-    };
-    let terms = [OWN_WORST_TENTH, OWN_SPREAD];
-    let of_test = terms
-        .each_ref()
-        .map(|term| find(&terms, &format!("test_{}", term.name)));
-    let values = [worst, ClientScoreRow::spread(&rows)];
-    Ok(of_test.into_iter().flatten().zip(values).collect())
-}
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
     let path = dir.join(SWEEP);

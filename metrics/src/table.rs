@@ -191,6 +191,10 @@ pub struct Column {
     pub about: &'static str,
 }
 
+pub(crate) const fn column(name: &'static str, holds: &'static str, about: &'static str) -> Column {
+    Column { name, holds, about }
+}
+
 pub(crate) fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (usize, &'static str)> {
     let at = *column;
     *column += 1;

@@ -65,6 +65,8 @@ pub(crate) struct Axis {
     pub(crate) whole: bool,
     /// A linear axis starts at zero.
     pub(crate) from_zero: bool,
+    /// How far it goes at least: panels that go equally far can be compared.
+    pub(crate) reach: Option<f64>,
     /// Logarithmic where the positive values span more than this many decades; never, if `None`.
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.

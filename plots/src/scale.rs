@@ -33,7 +33,10 @@ fn nice_step(x: f64) -> f64 {
 impl Scale {
     /// Fits `axis` to `values` with at most `max_ticks` labels; values that are not finite count for nothing.
     pub(crate) fn fit(axis: &Axis, values: &[f64], max_ticks: usize) -> Self {
-        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let finite = || {
+            let all = values.iter().copied().chain(axis.reach);
+            all.filter(|value| value.is_finite())
+        };
         let (mut lo, mut hi) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
         if lo > hi {
             (lo, hi) = (0.0, 1.0);

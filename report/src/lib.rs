@@ -58,7 +58,7 @@ fn open(dir: &Path) -> Result<Found, ReportError> {
         return Ok(Found::Sweep(Box::new(SweepDir::open(dir)?)));
     }
     match dir.join(MANIFEST).is_file() {
-        true => Ok(Found::Run(Box::new(RunDir::open(dir)?))),
+        true => Ok(Found::Run(Box::new(RunDir::open(dir)?.completed()))),
         false => Err(ReportError::Neither(dir.to_owned())),
     }
 }

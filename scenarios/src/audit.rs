@@ -212,7 +212,7 @@ impl Wanted {
     pub fn gather(&self, dir: &Path, registry: &Registry, evidence: &mut Evidence) -> Result<Gathered, ReadError> {
         let mut gathered = Gathered::default();
         for path in run_dirs(dir)? {
-            let run = RunDir::open(&path)?;
+            let run = RunDir::open(&path)?.completed();
             let finished = run.manifest.result_fingerprint.as_ref();
             let Some(fingerprint) = finished.filter(|_| !run.manifest.dry_run) else {
                 continue;

@@ -81,6 +81,13 @@ pub fn paths(registry: &Registry) -> Vec<String> {
     all
 }
 
+/// The paths that end in `name`, the field of which is so called wherever it stands.
+pub fn ending_in(name: &str, registry: &Registry) -> Vec<String> {
+    let mut all = paths(registry);
+    all.retain(|path| path.strip_suffix(name).is_some_and(|before| before.ends_with('.')));
+    all
+}
+
 /// The parts that a field may name; none if it is not for a name.
 pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
     let named = match inner(&field.shape) {
@@ -356,6 +363,22 @@ mod tests {
         assert!(wrong("network.uplink.latency").ends_with("did you mean `latency_ms`?"));
         assert!(wrong("").starts_with("there is no `` in a card"));
         assert!(wrong("seed.x").starts_with("there is no `x` in seed"));
+    }
+
+    #[test]
+    fn a_bare_name_leads_to_the_paths_that_end_in_it() {
+        let registry = Registry::shipped();
+        let ending = |name: &str| ending_in(name, &registry);
+        assert_eq!(ending("completeness"), ["strategy.protocol.completeness"]);
+        assert_eq!(ending("over_select"), ["cohort.over_select"]);
+        assert_eq!(ending("uplink.latency_ms"), ["network.uplink.latency_ms"]);
+        let scales = ending("scale");
+        assert!(
+            scales.len() > 1 && scales.contains(&"strategy.scale".to_owned()),
+            "{scales:?}"
+        );
+        assert_eq!(ending("select"), [""; 0]);
+        assert_eq!(ending(""), [""; 0]);
     }
 
     #[test]

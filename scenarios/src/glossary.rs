@@ -4,7 +4,13 @@ use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::records::{AbsenceRow, ClientRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow};
+use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
+use folkmoot_metrics::figures::is_called;
+use folkmoot_metrics::records::{
+    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow,
+};
+use folkmoot_metrics::run_dir::ARTIFACTS;
+use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
 use folkmoot_metrics::table::{Column, Row, TimingRow};
 use folkmoot_metrics::term::{Answering, PREFIXES, base, find};
 use folkmoot_metrics::trace::{self, TRACE};
@@ -75,9 +81,9 @@ pub enum Word {
     /// A kind of message of a strategy.
     Message(Direction, Declared, &'static str),
     /// A column of a table: the table's file, and the column.
-    Column(&'static str, Column),
+    Column(String, Column),
     /// A table: its file, and its columns.
-    Table(&'static str, Vec<Column>),
+    Table(String, Vec<Column>),
     /// The trace: its file, and what stands in it.
     Trace(&'static str, &'static [(&'static str, &'static str)]),
 }
@@ -106,22 +112,24 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
         words.push(Word::Trace(TRACE, trace::LINES));
     }
     for (file, columns) in tables() {
-        if file == name {
+        let (_, last) = file.rsplit_once('/').unwrap_or(("", &file));
+        if file == name || name.ends_with(".csv") && is_called(last, name) {
             words.push(Word::Table(file, columns));
         } else {
-            let named = columns.into_iter().filter(|column| column.name == name);
-            words.extend(named.map(|column| Word::Column(file, column)));
+            let is_named = |known: &str| known == name || known.contains('*') && is_called(known, name);
+            let named = columns.into_iter().filter(|column| is_named(column.name));
+            words.extend(named.map(|column| Word::Column(file.clone(), column)));
         }
     }
     words
 }
 
-/// The tables of a run directory, each with its columns.
-pub fn tables() -> Vec<(&'static str, Vec<Column>)> {
-    fn table<R: Row>() -> (&'static str, Vec<Column>) {
-        (R::FILE, R::columns())
+/// The tables of run and sweep directories by their paths there, each with its columns; `*` stands for a metric.
+pub fn tables() -> Vec<(String, Vec<Column>)> {
+    fn table<R: Row>() -> (String, Vec<Column>) {
+        (R::FILE.to_owned(), R::columns())
     }
-    vec![
+    let of_run = [
         table::<RoundRow>(),
         table::<MessageRow>(),
         table::<ScoreRow>(),
@@ -129,9 +137,13 @@ pub fn tables() -> Vec<(&'static str, Vec<Column>)> {
         table::<ClientRow>(),
         table::<AbsenceRow>(),
         table::<SplitRow>(),
+        table::<ClientScoreRow>(),
         table::<ObservationRow>(),
         table::<TimingRow>(),
-    ]
+    ];
+    let artifacts = ARTIFACT_TABLES.map(|table| (format!("{ARTIFACTS}/{}", table.file), table.columns.to_vec()));
+    let points = (POINTS.to_owned(), POINTS_COLUMNS.to_vec());
+    of_run.into_iter().chain(artifacts).chain([points]).collect()
 }
 
 /// What is wrong with the name of a score that is to be reached; `None` if one of the strategies may have it, or says nothing of its numbers.
@@ -227,14 +239,28 @@ mod tests {
             holds: "a float",
             about: "Mean staleness of what was aggregated, in rounds.",
         };
-        assert_eq!(look("staleness_mean"), [Word::Column("rounds.csv", stale)]);
+        assert_eq!(look("staleness_mean"), [Word::Column("rounds.csv".to_owned(), stale)]);
         let [Word::Message(Direction::Peer, walk, "FedWalk")] = look("walk")[..] else {
             panic!()
         };
         assert_eq!((walk.about, walk.payload), ("B2: go on with a walk.", "`walk: Walk`"));
         assert!(matches!(&look("walk_messages")[..], [Word::Number(_, of)] if of == &["FedWalk"]));
-        assert!(matches!(&look("payload_bytes")[..], [Word::Number(_, of), Word::Column(..)] if of.is_empty()));
+        assert!(
+            matches!(&look("payload_bytes")[..], [Word::Number(_, of), Word::Column(..), Word::Column(..)] if of.is_empty())
+        );
         assert!(matches!(&look("rounds.csv")[..], [Word::Table(_, columns)] if columns.len() == 7));
+        let files = |name: &str| {
+            let file = |word| match word {
+                Word::Table(file, _) | Word::Column(file, _) => file,
+                other => panic!("{other:?}"),
+            };
+            look(name).into_iter().map(file).collect::<Vec<String>>()
+        };
+        assert_eq!(files("links.csv"), ["artifacts/links.csv"]);
+        assert_eq!(files("artifacts/map*.csv"), ["artifacts/map*.csv"]);
+        assert_eq!(files("map_clean.csv"), ["artifacts/map*.csv"]);
+        assert_eq!(files("messages.csv"), ["messages.csv", "artifacts/messages.csv"]);
+        assert_eq!(files("cluster_clean"), ["artifacts/graphs.csv"]);
         assert_eq!(look("nosuch"), []);
         assert_eq!(look("nosuch_messages"), []);
     }
@@ -274,6 +300,21 @@ mod tests {
         assert_eq!(says("nosuch", &["Fgcl", "Elsewhere"]), None);
         assert!(says("test_rounds", &["FedAvg"]).is_some());
         assert!(says("accuracy_std_std", &["FedAvg"]).is_some());
+        // Whose clients are scored one by one, and whose are not.
+        for strategy in [
+            "FedAvg",
+            "Scaffold",
+            "Federated",
+            "FedGcn",
+            "FedSage",
+            "AdaFgl",
+            "Gossip",
+        ] {
+            assert_eq!(says("test_own_worst_tenth", &[strategy]), None, "{strategy}");
+        }
+        for strategy in ["GwLdp", "WalkSgd"] {
+            assert!(says("test_own_worst_tenth", &[strategy]).is_some(), "{strategy}");
+        }
     }
 
     #[test]

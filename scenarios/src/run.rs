@@ -10,7 +10,7 @@ use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Graph, Isolated, Partition, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
-use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit};
+use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete};
 use folkmoot_strategies::settings::Job;
 use folkmoot_traces::{Shelf, TraceError};
 use std::collections::BTreeMap;
@@ -230,7 +230,7 @@ pub struct Identity {
 
 /// A run on the disk.
 pub struct Report {
-    /// `summary.json`.
+    /// `summary.json`, and what [`complete`] adds.
     pub summary: BTreeMap<String, f64>,
     /// What the numbers are measured in.
     pub units: BTreeMap<String, Unit>,
@@ -352,6 +352,7 @@ pub fn play(
         saved: how.saved,
         ranks: how.ranks,
     };
+    let division = writer.as_ref().and_then(|writer| writer.manifest().division.clone());
     let writer = writer.map(Writer::spawn).transpose().map_err(Failure::Write);
     let Some(writer) = agree(how.ranks, writer, Failure::elsewhere)? else {
         let finished = scenario.strategy().run(&job, &mut Follower(watcher));
@@ -381,7 +382,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let summary = summarise(&finished, scenario.strategy(), scenario.targets());
+    let mut summary = summarise(&finished, scenario.strategy(), scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,
@@ -390,8 +391,7 @@ pub fn play(
     });
     let held: Vec<TimingRow> = held.collect();
     let observations = observations(scenario, &finished.outcome.counters);
-    let warnings: Vec<String> = summary
-        .warnings
+    let warnings: Vec<String> = std::mem::take(&mut summary.warnings)
         .into_iter()
         .chain(unsaved.warning())
         .chain(too_long(untraced))
@@ -415,6 +415,10 @@ pub fn play(
         warnings: warnings.clone(),
         ..RunResult::default()
     };
+    complete(
+        (division.as_ref(), &result.client_scores),
+        (&mut summary.numbers, &mut summary.units, &mut summary.terms),
+    );
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
         summary: summary.numbers,

@@ -6,21 +6,34 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
 use folkmoot_metrics::figures::{KnownFigure, figures_called};
+use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::term::MARKS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, explain as find, parts_of};
+use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of};
 use folkmoot_scenarios::glossary::{Word, look_up};
 
 pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
     let words = look_up(&args.path, &program.registry);
+    let figures: Vec<&KnownFigure> = figures_called(&args.path).collect();
+    let is_known = !words.is_empty() || !figures.is_empty();
+    let mut paths = Vec::new();
     let found = match find(&args.path, &program.registry) {
-        Err(_) if !words.is_empty() || figures_called(&args.path).next().is_some() => Vec::new(),
-        found => found.map_err(|why| {
-            let name = &program.name;
-            Exit::usage(format!("error: {why}\n  see {name} list, or {name} explain strategy"))
-        })?,
+        Ok(found) => found,
+        Err(why) => {
+            paths = ending_in(&args.path, &program.registry);
+            match paths.as_slice() {
+                [] if !is_known => {
+                    let name = &program.name;
+                    return Err(Exit::usage(format!(
+                        "error: {why}\n  see {name} list, or {name} explain strategy"
+                    )));
+                }
+                [_] if !is_known => find(&paths.remove(0), &program.registry).unwrap_or_default(),
+                _ => Vec::new(),
+            }
+        }
     };
     let mut blocks = Vec::new();
     for found in &found {
@@ -37,8 +50,28 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
     }
     blocks.extend(words.iter().map(|word| of_word(&args.path, word)));
     let of_figure = |known: &KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
-    blocks.extend(figures_called(&args.path).map(of_figure));
+    blocks.extend(figures.into_iter().map(of_figure));
+    if !paths.is_empty() {
+        blocks.push(of_paths(program, &args.path, &paths));
+    }
     print(&blocks.join("\n\n"))
+}
+
+/// Fields of one name in several places, with what the first that a path leads to says of itself.
+fn of_paths(program: &Program, name: &str, paths: &[String]) -> String {
+    let row = |path: &String| {
+        let about = match find(path, &program.registry).unwrap_or_default().first() {
+            Some(Found::Field { field, .. }) => field.about,
+            _ => "",
+        };
+        vec![format!("  {path}"), about.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = paths.iter().map(row).collect();
+    format!(
+        "{name}, a field of cards; {} explain PATH explains it\n{}",
+        program.name,
+        table(&["  path", "what it is"], &rows, 2)
+    )
 }
 
 fn of_word(name: &str, word: &Word) -> String {
@@ -85,7 +118,8 @@ fn of_word(name: &str, word: &Word) -> String {
             });
             let rows: Vec<Vec<String>> = rows.collect();
             let columns = table(&["  column", "cells", "what it is"], &rows, 3);
-            format!("{file}, a table of a run directory\n{columns}")
+            let of = if file == POINTS { "sweep" } else { "run" };
+            format!("{file}, a table of a {of} directory\n{columns}")
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
 use folkmoot_graphs::DatasetSpec;
+use folkmoot_parts::plural;
 use folkmoot_scenarios::axis::{Axis, Described};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
@@ -27,12 +28,7 @@ pub(crate) fn list(program: &Program) -> Result<(), Exit> {
         parts("devices", registry.devices()),
         parts("availability", registry.availabilities()),
     ];
-    lists.extend(
-        registry
-            .inside()
-            .iter()
-            .map(|axis| parts(&format!("{}s", axis.what()), axis)),
-    );
+    lists.extend(registry.inside().iter().map(|axis| parts(&plural(axis.what()), axis)));
     lists.push(format!("What each of them takes: {name} explain NAME."));
     print(&lists.join("\n\n"))
 }

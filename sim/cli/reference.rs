@@ -52,7 +52,7 @@ pub(crate) fn pages(program: &Program, command: &Command) -> Result<Vec<(String,
         all.push(page(&slug(what), &format!("Parts: {what}"), body.join("\n\n")));
     }
     all.push(page("numbers", "Numbers of every run", numbers_of_all()));
-    all.push(page("tables", "Tables of a run directory", of_tables()));
+    all.push(page("tables", "Tables of run and sweep directories", of_tables()));
     all.push(page("figures", "Figures of runs and sweeps", of_figures()));
     all.push(page("cards", "Cards that come with the program", cards(program)?));
     let links = all.iter().map(|page| format!("- [{}]({}.md)", page.title, page.file));

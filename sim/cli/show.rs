@@ -35,7 +35,7 @@ fn show_dir(dir: &Path) -> Result<String, Exit> {
             dir.display()
         )));
     }
-    let run = RunDir::open(dir)?;
+    let run = RunDir::open(dir)?.completed();
     let state = match (run.manifest.finished, run.manifest.dry_run) {
         (true, false) => "finished",
         (true, true) => "finished, a dry run",

@@ -90,6 +90,11 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
+    /// `manifest.json` as it was written last.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
     /// Makes the run directory `dir`, with missing parents, and writes `scenario.ron` and an unfinished `manifest.json`.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `points.csv`: the summaries of finished points, a row a point.
 
 use super::Axis;
-use crate::table::{TableError, decode_cells, encode_cells, float_text, parse_number};
+use crate::table::{Column, TableError, column, decode_cells, encode_cells, float_text, parse_number};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of `points.csv`.
@@ -16,6 +16,26 @@ pub struct PointRow {
     /// The point's `summary.json`.
     pub summary: BTreeMap<String, f64>,
 }
+
+/// What the columns of `points.csv` are; one in angle brackets stands for several.
+pub const COLUMNS: [Column; 4] = [
+    column(
+        "point",
+        "a whole number",
+        "The point's number, from 0, the first axis outermost and the seed innermost.",
+    ),
+    column(
+        "<axis>",
+        "text",
+        "The value of each axis, in a column that is called by the axis' path.",
+    ),
+    column("seed", "a whole number", "The seed."),
+    column(
+        "<number>",
+        "a float or blank",
+        "Each number of the points' summaries, and what their other files say besides, by name; blank where a point has none.",
+    ),
+];
 
 pub(super) fn encode_points(axes: &[Axis], rows: &[PointRow]) -> Vec<u8> {
     let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.summary.keys()).collect();

@@ -2,21 +2,27 @@
 
 use super::{figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::names::{Unit, short};
+use crate::names::{Unit, short, value_text};
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};
 use std::collections::BTreeSet;
 
 /// How many steps a distribution is drawn with at most.
 const QUANTILES: usize = 400;
+/// More clients have no bars of their own, and a column of bars has at most so many: a third of them.
+const MOST_NAMED: usize = 99;
+const MOST_IN_COLUMN: usize = MOST_NAMED / 3;
 
-/// What the clients carried, as distributions over them.
+type Column = (&'static str, fn(&ClientRow) -> f64);
+
+/// What clients carry, by way.
+const WAYS: [Column; 3] = [
+    (Direction::Uplink.as_str(), |row| row.uplink_bytes as f64),
+    (Direction::Downlink.as_str(), |row| row.downlink_bytes as f64),
+    (Direction::Peer.as_str(), |row| row.peer_bytes as f64),
+];
+
+/// What the clients carried, as distributions over them, or as bars where they are few.
 pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
-    type Column = (&'static str, fn(&ClientRow) -> f64);
-    let ways: [Column; 3] = [
-        (Direction::Uplink.as_str(), |row| row.uplink_bytes as f64),
-        (Direction::Downlink.as_str(), |row| row.downlink_bytes as f64),
-        (Direction::Peer.as_str(), |row| row.peer_bytes as f64),
-    ];
     let compute: [Column; 1] = [("", |row| row.compute_s)];
     let online: [Column; 1] = [("", |row| row.online_s)];
     let kinds: [(&str, &str, &str, Unit, &[Column]); 3] = [
@@ -25,7 +31,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
             "bytes of a client",
             "Bytes of a client",
             Unit::Bytes,
-            &ways,
+            &WAYS,
         ),
         (
             "client-compute-time",
@@ -63,6 +69,10 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
         // One step is a number, which stands in the table; an ideal world has no durations.
         let varies = |series: &Series| series.points.iter().any(|point| point.0 != series.points[0].0);
         if series.iter().any(varies) && (unit != Unit::Seconds || has_durations(run)) {
+            if unit == Unit::Bytes && run.clients.len() <= MOST_NAMED {
+                figures.push(bytes_by_name(run));
+                continue;
+            }
             let y = Axis {
                 log_beyond: None,
                 ..Axis::amount("Clients with at most this", Unit::Share)
@@ -80,6 +90,47 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// The bytes of each client: a bar of what went up, came down and went to other clients, in up to three columns on one scale.
+fn bytes_by_name(run: &RunDir) -> Figure {
+    let total = |row: &ClientRow| WAYS.iter().map(|(_, bytes)| bytes(row)).sum::<f64>();
+    let most = run.clients.iter().map(total).fold(0.0, f64::max);
+    let bars = |row: &ClientRow| Row {
+        label: format!("client {}", row.client),
+        bars: WAYS
+            .map(|(_, bytes)| Bar {
+                value: Some(bytes(row)),
+                ..Bar::default()
+            })
+            .into(),
+        remark: Some(value_text(Unit::Bytes, total(row))),
+    };
+    let n_columns = run.clients.len().div_ceil(MOST_IN_COLUMN);
+    let columns = run.clients.chunks(run.clients.len().div_ceil(n_columns));
+    let panel = |(nth, rows): (usize, &[ClientRow])| {
+        Panel::Bars(Bars {
+            x: Axis {
+                log_beyond: None,
+                reach: Some(most),
+                ..Axis::amount("Bytes of a client", Unit::Bytes)
+            },
+            // The first says for all what is what.
+            groups: WAYS
+                .map(|(way, _)| if nth == 0 { way.to_owned() } else { String::new() })
+                .into(),
+            rows: rows.iter().map(bars).collect(),
+            stacked: true,
+            references: Vec::new(),
+        })
+    };
+    let about = "Sent to the server, received from it and sent to other clients, headers included.";
+    Figure {
+        name: "client-bytes".to_owned(),
+        title: "bytes of each client".to_owned(),
+        notes: vec![about.to_owned()],
+        panels: columns.enumerate().map(panel).collect(),
+    }
 }
 
 /// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst tenth.

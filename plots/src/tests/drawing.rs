@@ -1,6 +1,8 @@
 //! Which figures are drawn, and how.
 
 use super::*;
+use crate::figure::Panel;
+use folkmoot_metrics::ClientRow;
 
 /// By name, by the card, or the usual ones; each once, in the order asked for.
 #[test]
@@ -136,4 +138,49 @@ fn sizes_that_nobody_could_read_or_draw_are_refused() {
         let large = size(width, height, Some(1.0)).unwrap_err();
         assert!(large.contains("at most"), "{large}");
     }
+}
+
+/// Few clients have bars that name them, in columns on one scale; of more there is the share that has at most so much.
+#[test]
+fn bytes_of_few_clients_are_bars_and_of_many_a_distribution() {
+    let of = |n: u32| {
+        let client = |client| ClientRow {
+            client,
+            shard_size: 1,
+            rounds: 1,
+            uplink_bytes: 1_000 * u64::from(client + 1),
+            downlink_bytes: 500,
+            peer_bytes: 0,
+            compute_s: 0.0,
+            online_s: 0.0,
+        };
+        let result = RunResult {
+            clients: (0..n).map(client).collect(),
+            ..RunResult::default()
+        };
+        let mut figures = crate::run::figures(&run_of(&result, true), Vec::new());
+        figures.retain(|figure| figure.name == "client-bytes");
+        figures.remove(0)
+    };
+    for (n, n_columns) in [(2, 1), (33, 1), (34, 2), (67, 3), (99, 3)] {
+        let figure = of(n);
+        assert_eq!(figure.panels.len(), n_columns, "{n}");
+        assert_legible(&figure);
+        let scene = draw::lay_out(&figure, &Look::default());
+        let texts: Vec<&str> = text_boxes(&scene).into_iter().map(|text| text.4).collect();
+        let times = |wanted: &str| texts.iter().filter(|text| **text == wanted).count();
+        assert!(
+            (0..n).all(|client| times(&format!("client {client}")) == 1),
+            "{texts:?}"
+        );
+        assert_eq!((times("uplink"), times("downlink"), times("peer")), (1, 1, 0));
+        if n > 33 {
+            assert_eq!(times("20"), n_columns, "one scale: {texts:?}");
+        }
+    }
+    let many = of(100);
+    let [Panel::Lines(lines)] = many.panels.as_slice() else {
+        panic!("{many:?}")
+    };
+    assert_eq!(lines.y.label, "Clients with at most this");
 }

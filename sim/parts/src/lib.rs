@@ -82,6 +82,6 @@ pub use folkmoot_parts_derive::part;
 pub use rules::{Broken, Range, Rules};
 #[doc(hidden)]
 pub use serde;
-pub use shape::{Body, Field, Shape, Variant, with_article};
+pub use shape::{Body, Field, Shape, Variant, plural, with_article};
 pub use text::{lines_of, named_lines_of, text_of};
 pub use value::{Bounded, Part, Value};

@@ -158,10 +158,39 @@ impl Variant {
     }
 }
 
+/// `networks`, `topologies`, `releases of features`.
+pub fn plural(what: &str) -> String {
+    let (head, of) = what.split_at(what.find(" of ").unwrap_or(what.len()));
+    match head.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies{of}"),
+        _ if head.ends_with(['s', 'x', 'z']) || head.ends_with("ch") || head.ends_with("sh") => format!("{head}es{of}"),
+        _ => format!("{head}s{of}"),
+    }
+}
+
 /// `a network`, `an aggregation rule`.
 pub fn with_article(what: &str) -> String {
     match what.starts_with(['a', 'e', 'i', 'o', 'u']) {
         true => format!("an {what}"),
         false => format!("a {what}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn the_word_that_is_counted_takes_the_plural() {
+        for (one, many) in [
+            ("walk encoder", "walk encoders"),
+            ("topology", "topologies"),
+            ("release of features", "releases of features"),
+            ("way", "ways"),
+            ("loss", "losses"),
+            ("branch of trees", "branches of trees"),
+        ] {
+            assert_eq!(plural(one), many);
+        }
     }
 }

@@ -49,7 +49,7 @@ pub use settings::{
     Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
     trains,
 };
-pub use terms::TERMS;
+pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};
 pub(crate) use whole::Whole;
 

@@ -259,7 +259,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [terms::TERMS, attacks::TERMS].concat()
+        [terms::TERMS, classifier::FARING, attacks::TERMS].concat()
     }
 
     fn edge_lists(&self) -> Vec<String> {

@@ -139,7 +139,7 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, attacks::TERMS].concat()
+        [rounds::TERMS, classifier::TERMS, classifier::FARING, attacks::TERMS].concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

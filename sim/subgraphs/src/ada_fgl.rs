@@ -99,6 +99,7 @@ impl Settings for Params {
         [
             rounds::TERMS,
             classifier::TERMS,
+            classifier::FARING,
             federated::OWN_TERMS,
             study::TERMS,
             attacks::TERMS,

@@ -125,7 +125,14 @@ impl Settings for Params {
     }
 
     fn terms() -> Vec<Term> {
-        [rounds::TERMS, classifier::TERMS, study::TERMS, attacks::TERMS].concat()
+        [
+            rounds::TERMS,
+            classifier::TERMS,
+            classifier::FARING,
+            study::TERMS,
+            attacks::TERMS,
+        ]
+        .concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {

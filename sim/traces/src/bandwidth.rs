@@ -62,6 +62,9 @@ struct Logged {
     down: Arc<Log>,
     up: Arc<Log>,
     latency: SimSpan,
+    n_samples: usize,
+    /// Of those, how many say that nothing passed.
+    n_idle: usize,
 }
 
 fn logged(read: &Read, up_share: f64) -> Result<Logged, DataError> {
@@ -98,20 +101,29 @@ fn logged(read: &Read, up_share: f64) -> Result<Logged, DataError> {
         down: log(1.0)?,
         up: log(up_share)?,
         latency: SimSpan(latency_ms * 1_000_000).max(SimSpan(1)),
+        n_samples: samples.len(),
+        n_idle: samples.iter().filter(|sample| sample.bandwidth_kbps == 0).count(),
     })
 }
 
 impl Model<dyn Network> for BandwidthLogs {
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<dyn Network>, TraceError> {
-        let folder = match self.of {
-            LogSet::ThreeG => "bandwidth-3g",
-            LogSet::FourG => "bandwidth-4g",
+        let (folder, what) = match self.of {
+            LogSet::ThreeG => ("bandwidth-3g", "3G"),
+            LogSet::FourG => ("bandwidth-4g", "4G"),
         };
         let files = shelf.read_folder(&below(folder), "json")?;
         let logs: Vec<Logged> = files
             .iter()
             .map(|read| logged(read, self.up_share))
             .collect::<Result<_, _>>()?;
+        let all = |n: fn(&Logged) -> usize| logs.iter().map(n).sum::<usize>();
+        shelf.note(format!(
+            "Bandwidth of {what}: {} logs; nothing passes in {} of {} samples, and transfers wait meanwhile",
+            logs.len(),
+            all(|logged| logged.n_idle),
+            all(|logged| logged.n_samples),
+        ));
         let rows = shelf.deal(ROW, logs.len(), "logs", self.replacement)?;
         let begins = |(client, row): (u32, &u32)| {
             let length = logs[*row as usize].down.length();

@@ -133,7 +133,9 @@ fn speeds(
 impl Model<dyn Devices> for Venn {
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<dyn Devices>, TraceError> {
         let read = shelf.read(&below("venn/client_spec_speed.csv"))?;
-        speeds((venn(&read)?, &read), self.median_ops_per_s, self.replacement, shelf)
+        let times = venn(&read)?;
+        shelf.note(format!("Venn's speeds: {} phones were measured", times.len()));
+        speeds((times, &read), self.median_ops_per_s, self.replacement, shelf)
     }
 }
 

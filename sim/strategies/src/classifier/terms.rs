@@ -78,9 +78,10 @@ pub const TERMS: &[Term] = &[
     .from(0.0)
     .up_to(1.0)
     .lower(),
-    OWN_WORST_TENTH,
-    OWN_SPREAD,
 ];
+
+/// What is told besides of clients that are scored one by one.
+pub const FARING: &[Term] = &[OWN_WORST_TENTH, OWN_SPREAD];
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {
     Term::new(name, words, Unit::Number, about, "")

@@ -6,6 +6,7 @@ use super::{Client, Gossip, Method};
 use crate::classifier::{Held, Part};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::artifacts::LINKS;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -217,11 +218,11 @@ impl Watch {
         sheet.number_if("link_bytes_most", bytes().max().map(|bytes| bytes as f64));
         sheet.number_if("link_bytes_least", bytes().min().map(|bytes| bytes as f64));
         if end.strategy.params.keep_links {
-            let mut table = "from,to,models,payload_bytes\n".to_owned();
+            let mut table = LINKS.header(&[]);
             for (from, to, models, bytes) in rows {
                 let _ = writeln!(table, "{from},{to},{models},{bytes}");
             }
-            sheet.artifact("links.csv", table.into_bytes());
+            sheet.artifact(LINKS.file, table.into_bytes());
         }
     }
 }

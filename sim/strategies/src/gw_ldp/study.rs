@@ -20,6 +20,7 @@ use crate::rounds::{RoundEnd, RoundStudy};
 use crate::settings::Source;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::artifacts::{CHANGES, GRAPHS, PLACES};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_scores::classical::Tsne;
 use folkmoot_scores::{adjusted_rand, normalised_mutual_info, silhouette};
@@ -158,7 +159,7 @@ impl View<'_> {
         }
         self.changes(end.parameters, sheet);
         let table = self.table(&held, &clusters);
-        sheet.artifact("graphs.csv", table.into_bytes());
+        sheet.artifact(GRAPHS.file, table.into_bytes());
     }
 
     /// What the server holds by the end of a round.
@@ -288,7 +289,7 @@ impl View<'_> {
         if evaluation.keep_matrices {
             let values: Vec<f32> = distances.values.iter().map(|value| *value as f32).collect();
             sheet.artifact(
-                path("distances", metric, "npy"),
+                format!("distances{}.npy", suffix(metric)),
                 npy_f32(&values, &[distances.n, distances.n]),
             );
         }
@@ -399,14 +400,14 @@ impl View<'_> {
         match tsne.fit(&squared, n, &mut self.streams.global(MAP)) {
             Err(error) => sheet.missing(&metric.named("map"), &error.to_string()),
             Ok(map) => {
-                let mut table = "graph,class,cluster,x,y\n".to_owned();
+                let mut table = PLACES.header(&[]);
                 for (i, (subject, place)) in held.subjects.iter().zip(map.places.chunks_exact(2)).enumerate() {
                     let cluster = clusters.map(|clusters| clusters[i]);
                     let (class, cluster) = (optional(subject.class), optional(cluster));
                     let _ = writeln!(table, "{},{class},{cluster},{},{}", subject.id, place[0], place[1]);
                 }
                 sheet.number(metric.named("map_divergence"), map.divergence);
-                sheet.artifact(path("map", metric, "csv"), table.into_bytes());
+                sheet.artifact(PLACES.file.replace('*', &suffix(metric)), table.into_bytes());
             }
         }
     }
@@ -466,7 +467,7 @@ impl View<'_> {
             Ok(changes) => changes,
             Err(why) => return sheet.missing("changes", &why),
         };
-        let mut table = "graph,lost,hops,embedding\n".to_owned();
+        let mut table = CHANGES.header(&[]);
         for Change { id, lost, hops, clean } in &changes {
             let _ = writeln!(table, "{id},{},{hops},{clean}", lost.name());
         }
@@ -492,21 +493,12 @@ impl View<'_> {
                 );
             }
         }
-        sheet.artifact("changes.csv", table.into_bytes());
+        sheet.artifact(CHANGES.file, table.into_bytes());
     }
 
     fn table(&self, held: &Known<'_>, clusters: &[(Metric, Vec<u32>)]) -> String {
-        let mut table = "graph,client,class,part,n_nodes,n_edges,round".to_owned();
-        for (metric, _) in clusters {
-            let _ = write!(
-                table,
-                ",{}",
-                metric
-                    .label()
-                    .map_or("cluster".to_owned(), |label| format!("cluster_{label}"))
-            );
-        }
-        table.push('\n');
+        let names = clusters.iter().map(|(metric, _)| format!("cluster{}", suffix(*metric)));
+        let mut table = GRAPHS.header(&names.collect::<Vec<_>>());
         for (i, (subject, (round, _))) in held.subjects.iter().zip(&held.embeddings).enumerate() {
             let graph = self.subjects.graph(subject.id);
             let part = match subject.part {
@@ -541,11 +533,9 @@ fn optional(value: Option<u32>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn path(stem: &str, metric: Metric, ending: &str) -> String {
-    match metric.label() {
-        None => format!("{stem}.{ending}"),
-        Some(label) => format!("{stem}_{label}.{ending}"),
-    }
+/// What stands behind the name of a file or column that is of a metric.
+fn suffix(metric: Metric) -> String {
+    metric.label().map_or_else(String::new, |label| format!("_{label}"))
 }
 
 /// A graph's rows as its client kept them in the round of the embedding that the server holds.

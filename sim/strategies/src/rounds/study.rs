@@ -5,6 +5,7 @@ use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
+use folkmoot_metrics::artifacts::REFUSED_UPDATES;
 
 /// What watches the training of `R`.
 pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
@@ -179,7 +180,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         private(end, sheet);
         warn(&end.counters, end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
-            sheet.artifact("refused_updates.csv", table.into_bytes());
+            sheet.artifact(REFUSED_UPDATES.file, table.into_bytes());
         }
     }
 

@@ -3,6 +3,7 @@
 use super::theory::{communicability, epsilon, pairwise_loss};
 use super::{Chain, WalkSgd};
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::artifacts::VISITS;
 use folkmoot_strategies::classifier::{Held, Part, Score};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -87,11 +88,11 @@ impl Watch {
         sheet.number("longest_stay", f64::from(longest.unwrap_or(0)));
         let visited = visits.iter().filter(|n| **n > 0).count();
         sheet.number("visited_share", visited as f64 / visits.len().max(1) as f64);
-        let mut table = "client,visits,gradients,share_meant\n".to_owned();
+        let mut table = VISITS.header(&[]);
         for ((id, client), share) in end.clients.iter().zip(&walk.stationary) {
             let _ = writeln!(table, "{},{},{},{share:?}", id.0, client.visits, client.given);
         }
-        sheet.artifact("visits.csv", table.into_bytes());
+        sheet.artifact(VISITS.file, table.into_bytes());
     }
 
     /// What theory says that models tell clients of each other, for the chain and the noise that it is about.

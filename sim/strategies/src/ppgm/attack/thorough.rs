@@ -9,6 +9,7 @@ use crate::ppgm::pairs::Deployed;
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Pair, Properties};
+use folkmoot_metrics::artifacts::{ATTACKS, OVERHEARD, OVERHEARD_COLUMNS};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_parts::{Rules, part};
 
@@ -130,7 +131,7 @@ impl Thorough {
             classes,
             n_classes: 4,
         }));
-        let mut table = String::from("property,shadow,known,targets,intercept,attacker,setting,known_auc,auc,chosen\n");
+        let mut table = ATTACKS.header(&[]);
         let mut last = None;
         for property in &properties {
             for &shadow in &self.shadows {
@@ -160,7 +161,7 @@ impl Thorough {
         }
         // The number for sweeps: of the attacker who knows most.
         sheet.number_if("leak_auc", last.map(|(_, area)| area));
-        sheet.artifact("attacks.csv", table.into_bytes());
+        sheet.artifact(ATTACKS.file, table.into_bytes());
     }
 
     /// The best attacker of each interception by what is known to a share, with a row of the table for each that was not.
@@ -251,7 +252,7 @@ fn keep(overheard: &Overheard, seen: &[Vec<Seen>; 2], view: &View<'_>, sheet: &m
         npy_f32(&values, &[known.n_rows() + targets.n_rows(), known.width()]),
     );
     let (data, n_validating) = (view.data, view.data.validation.len() / 2);
-    let mut table = String::from("part,graph,partner,matches,class,property\n");
+    let mut table = OVERHEARD.header(&[]);
     let parts = overheard.known.iter().map(|pair| ("train", pair));
     let targets = overheard.targets.iter().enumerate();
     let parts = parts.chain(targets.map(|(at, pair)| (if at < n_validating { "validation" } else { "test" }, pair)));
@@ -265,12 +266,12 @@ fn keep(overheard: &Overheard, seen: &[Vec<Seen>; 2], view: &View<'_>, sheet: &m
             data.joint.name(data.joint.classes()[graph])
         );
     }
-    sheet.artifact("messages.csv", table.into_bytes());
-    let mut columns = String::from("part,from,to\n");
+    sheet.artifact(OVERHEARD.file, table.into_bytes());
+    let mut columns = OVERHEARD_COLUMNS.header(&[]);
     let mut from = 0;
     for (name, n) in seen[0].first().map(Seen::parts).into_iter().flatten() {
         columns += &format!("{name},{from},{}\n", from + n);
         from += n;
     }
-    sheet.artifact("messages_columns.csv", columns.into_bytes());
+    sheet.artifact(OVERHEARD_COLUMNS.file, columns.into_bytes());
 }

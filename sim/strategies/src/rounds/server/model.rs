@@ -9,6 +9,7 @@ use super::{EMPTY, REFUSED};
 use crate::packed::{Packed, first_not_finite};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::artifacts::REFUSED_UPDATES;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -95,7 +96,7 @@ impl<C: State> Global<C> {
 
     /// The table of refused updates, if there are any.
     pub(super) fn refusals(&self) -> Option<String> {
-        let mut table = "client,round,index,value\n".to_owned();
+        let mut table = REFUSED_UPDATES.header(&[]);
         for refused in &self.refused {
             let value = f32::from_bits(refused.bits);
             let (client, round) = (refused.client.0, refused.round.0);
