@@ -32,6 +32,7 @@ mod privacy;
 #[cfg(test)]
 mod runner;
 mod schema;
+mod subgraphs;
 mod system_egsc;
 mod system_fgcl;
 mod system_ppgm;
@@ -77,6 +78,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("optim", optim::check),
     ("ot_linear", ot_linear::check),
     ("privacy", privacy::check),
+    ("subgraphs", subgraphs::check),
     ("system_egsc", system_egsc::check),
     ("system_fgcl", system_fgcl::check),
     ("system_ppgm", system_ppgm::check),

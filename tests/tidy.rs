@@ -34,13 +34,14 @@ fn sources() -> Vec<(String, String)> {
     texts(CODE, |name| name.ends_with(".rs"))
 }
 
-/// The lines that are program, with their numbers: neither comments nor what follows a module's tests.
+/// The lines that are program, with their numbers: neither comments nor a module's tests, which end it or lie in a file of their own.
 fn program(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text.lines().zip(1..).map(|(line, number)| (number, line));
+    let next = text.lines().skip(1).chain([""]);
+    let lines = text.lines().zip(next).zip(1..);
     lines
-        .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
-        .filter(|(_, line)| !line.trim_start().starts_with("//"))
-        .map(|(number, line)| (number, line.split(" // ").next().unwrap_or(line)))
+        .take_while(|((line, next), _)| !line.starts_with("#[cfg(test)]") || next.ends_with(';'))
+        .filter(|((line, _), _)| !line.trim_start().starts_with("//"))
+        .map(|((line, _), number)| (number, line.split(" // ").next().unwrap_or(line)))
 }
 
 fn is_test(path: &str) -> bool {
@@ -409,4 +410,86 @@ fn every_crate_denies_what_the_workspace_denies() {
         assert!(text.contains("[lints]\nworkspace = true"), "{dir}");
     }
     assert!(Path::new(root()).join("Cargo.lock").is_file());
+}
+
+/// Rows of the table of what methods took, and where the code of each of their numbers begins; whatever begins with a longer one is not of a shorter.
+const METHODS: [(&str, &[&str]); 12] = [
+    (
+        "FedAvg; local training; fine-tuning; Ditto; MOON; FedPer",
+        &[
+            "strategies/src/fed_avg",
+            "strategies/src/federated/local_only",
+            "strategies/src/federated/fine_tuned",
+            "strategies/src/federated/ditto",
+            "strategies/src/federated/moon",
+            "strategies/src/federated/fed_per",
+        ],
+    ),
+    (
+        "FedNova; FedDyn; IFCA; SCAFFOLD",
+        &[
+            "strategies/src/federated/fed_nova",
+            "strategies/src/federated/fed_dyn",
+            "strategies/src/federated/ifca",
+            "strategies/src/scaffold",
+        ],
+    ),
+    (
+        "FedGTA; FED-PUB",
+        &["strategies/src/federated/fed_gta", "strategies/src/federated/fed_pub"],
+    ),
+    (
+        "GCFL and GCFL+; FedStar",
+        &["strategies/src/federated/gcfl", "strategies/src/federated/fed_star"],
+    ),
+    ("FedGCN", &["subgraphs/src/fed_gcn"]),
+    ("FedSage, FedSage+", &["subgraphs/src/fed_sage"]),
+    ("AdaFGL", &["subgraphs/src/ada_fgl"]),
+    ("users of one node: all in common", &["users/src"]),
+    ("… LPGNN's features", &["users/src/features"]),
+    (
+        "… edges, public ones and Laplace noise among them; randomised response; DPRR; Blink; the prior of these three",
+        &[
+            "users/src/edges",
+            "users/src/edges/response",
+            "users/src/edges/dprr",
+            "users/src/edges/blink",
+            "users/src/edges/prior",
+        ],
+    ),
+    ("a model that walks", &["users/src/walk_sgd"]),
+    ("gossip and D-PSGD", &["strategies/src/gossip"]),
+];
+
+/// Within a tenth, so that a mend here and there moves no table.
+#[test]
+fn the_architecture_says_how_many_lines_a_method_took() {
+    let places = || METHODS.iter().flat_map(|(_, places)| places.iter().copied());
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test(path)) {
+        let begins = |place: &&str| path.strip_prefix("sim/").is_some_and(|path| path.starts_with(place));
+        if let Some(place) = places().filter(begins).max_by_key(|place| place.len()) {
+            *counted.entry(place).or_default() += program(&text).filter(|(_, line)| !line.trim().is_empty()).count();
+        }
+    }
+    let text = fs::read_to_string(root().join("sim/ARCHITECTURE.md")).unwrap();
+    let table = text.split_once("## What a method took").unwrap().1;
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(1)
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let named: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(named, METHODS.map(|(row, _)| row));
+    for (row, (name, places)) in rows.iter().zip(METHODS) {
+        let said: Vec<usize> = row[2].split(';').map(|n| n.replace(' ', "").parse().unwrap()).collect();
+        let now: Vec<usize> = places.iter().map(|place| counted[place]).collect();
+        let is_near = |(said, now): (&usize, &usize)| 10 * said.abs_diff(*now) <= *now;
+        let are_near = said.len() == now.len() && said.iter().zip(&now).all(is_near);
+        assert!(
+            are_near,
+            "{name}: sim/ARCHITECTURE.md says {said:?} lines, and there are {now:?}"
+        );
+    }
 }

@@ -11,6 +11,8 @@ mod molecules;
 mod musae;
 mod npz;
 mod rows;
+#[cfg(test)]
+mod testing;
 mod text;
 mod tudataset;
 
@@ -60,7 +62,8 @@ fn note_cleaned(dataset: &mut Dataset, cleaned: Cleaned) {
 /// Shared by the tests of all readers: files in a fresh folder, and the real data where there is any.
 #[cfg(test)]
 pub(crate) mod test_files {
-    use std::path::{Path, PathBuf};
+    pub(crate) use super::testing::real_data;
+    use std::path::PathBuf;
 
     /// A folder of its own for one test, removed on drop.
     pub(crate) struct Folder(pub(crate) PathBuf);
@@ -85,12 +88,5 @@ pub(crate) mod test_files {
             // A folder that cannot be removed must not fail the test that used it.
             let _ = std::fs::remove_dir_all(&self.0);
         }
-    }
-
-    /// The real data: `FOLKMOOT_DATA`, or the folder beside the workspace; `None` where neither exists.
-    pub(crate) fn real_data() -> Option<PathBuf> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-        let named = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
-        named.into_iter().chain([beside]).find(|dir| dir.is_dir())
     }
 }

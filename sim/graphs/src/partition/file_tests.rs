@@ -1,9 +1,9 @@
 //! Partitions read from files: published ones, and what is none.
 
-use super::cut_tests::{cut_and_sizes, graph, rng, shards, whole};
+use super::cut_tests::{cut_and_sizes, graph, group_of, rng, shards, whole};
 use super::*;
 use crate::readers::test_files::{Folder, real_data};
-use crate::{Citation, DatasetSpec};
+use crate::{Citation, DatasetSpec, measures};
 
 #[test]
 fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
@@ -15,6 +15,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             Cover::Exact,
             5278 - 1854,
             (153, 82),
+            "0.597",
         ),
         (
             "fedgta_citeseer_louvain_10",
@@ -22,6 +23,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             Cover::Exact,
             4552 - 293,
             (333, 332),
+            "0.831",
         ),
         (
             "fedgta_cora_louvain_10",
@@ -29,9 +31,10 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             Cover::Any,
             5278 - 753,
             (272, 270),
+            "0.756",
         ),
     ];
-    for (name, citation, cover, inside, sizes_of) in golden {
+    for (name, citation, cover, inside, sizes_of, q) in golden {
         let Some(dataset) = whole(citation) else { return };
         let path = data.join(format!("golden-partitions/{name}.csv")).display().to_string();
         let file = |cover| PartitionSpec::File {
@@ -45,6 +48,8 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             (inside, sizes_of),
             "{name}"
         );
+        let modularity = measures::modularity(dataset.graph(), &group_of(&partition, dataset.n_items()));
+        assert_eq!(format!("{modularity:.3}"), q, "{name}");
         assert_eq!(partition.source().unwrap().0, format!("{name}.csv"));
         if cover == Cover::Any {
             // Three nodes stand in two lines each.

@@ -16,10 +16,19 @@ const PARTS: f64 = 1000.0;
 /// On every level each node is asked whether it is better off in the community of a neighbour, in ascending order, or with `rng` in an order
 /// drawn for each level, until a pass over all moves none; a tie leaves it where it is, or goes to the lowest community. Then communities
 /// become nodes. Each move raises the modularity by a whole number of its smallest steps, so that it ends.
-pub(super) fn communities(graph: &Graph, resolution: f64, mut rng: Option<&mut SimRng>) -> Vec<Vec<u32>> {
+pub(super) fn communities(graph: &Graph, resolution: f64, rng: Option<&mut SimRng>) -> Vec<Vec<u32>> {
+    match levels(graph, resolution, rng).pop() {
+        Some((group_of, n_groups)) => members(&group_of, n_groups),
+        None => (0..graph.n_nodes() as u32).map(|node| vec![node]).collect(),
+    }
+}
+
+/// The community of each node, and how many there are, after each level that moved any.
+pub(super) fn levels(graph: &Graph, resolution: f64, mut rng: Option<&mut SimRng>) -> Vec<(Vec<u32>, usize)> {
     let mut level = Level::of(graph);
     let mut group_of: Vec<u32> = (0..graph.n_nodes() as u32).collect();
     let resolution = libm::round(resolution * PARTS) as i128;
+    let mut found = Vec::new();
     loop {
         let mut order: Vec<u32> = (0..level.n_nodes() as u32).collect();
         if let Some(rng) = &mut rng {
@@ -27,10 +36,11 @@ pub(super) fn communities(graph: &Graph, resolution: f64, mut rng: Option<&mut S
         }
         let (joined, n_groups) = numbered(&join(&level, resolution, &order));
         if n_groups == level.n_nodes() {
-            return members(&group_of, n_groups);
+            return found;
         }
         group_of.iter_mut().for_each(|group| *group = joined[*group as usize]);
         level = level.contract(&joined, n_groups);
+        found.push((group_of.clone(), n_groups));
     }
 }
 

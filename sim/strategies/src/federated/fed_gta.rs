@@ -79,8 +79,8 @@ impl FedGta {
         nodes.pass_labels(&first, nodes.are_in(Part::Train), self.neighbours, self.steps)
     }
 
-    /// What the server is told: the moments, and the confidence last.
-    fn told(&self, nodes: &Nodes<'_>, probabilities: Vec<f64>, n_classes: usize) -> Vec<f32> {
+    /// What the server is told of nodes of which the model says `probabilities`, shape `(n_nodes, n_classes)`: the moments, and the confidence last.
+    pub fn told(&self, nodes: &Nodes<'_>, probabilities: Vec<f64>, n_classes: usize) -> Vec<f32> {
         let passed = self.passed(nodes, probabilities, n_classes);
         let sharp = |temperature: f64| {
             let mut rows = passed.clone();
@@ -95,6 +95,22 @@ impl FedGta {
         let mut told = self.moments_of(&sharp(1.0), n_classes);
         told.push(confidence(nodes, &sharp(self.temperature), n_classes));
         told.into_iter().map(|x| x as f32).collect()
+    }
+
+    /// How much the model of each counts in that of each, a row for each, by the moments and the confidence that each has told.
+    pub fn counts(&self, told: &[(&[f32], f64)]) -> Vec<Vec<f64>> {
+        let row = |(i, (own, _)): (usize, &(&[f32], f64))| {
+            let count = |(j, (moments, confidence)): (usize, &(&[f32], f64))| {
+                let is_alike = i == j || cosine(own, moments) > self.similarity;
+                if is_alike { confidence.max(0.0) } else { 0.0 }
+            };
+            let mut row: Vec<f64> = told.iter().enumerate().map(count).collect();
+            if row.iter().sum::<f64>() <= 0.0 {
+                row[i] = 1.0;
+            }
+            row
+        };
+        told.iter().enumerate().map(row).collect()
     }
 
     /// The moments of rows of shape `(n, n_classes)`: kind by kind, order by order, class by class.
@@ -127,7 +143,6 @@ fn power(x: f64, order: i32) -> f64 {
     (0..order).fold(1.0, |product, _| product * x)
 }
 
-/// The nodes that share an edge with one, each once.
 fn one_hot(row: &mut [f64], class: u32) {
     row.fill(0.0);
     row[class as usize] = 1.0;
@@ -190,18 +205,7 @@ impl Method for FedGta {
                 (moments, f64::from(*confidence))
             })
             .collect();
-        let row = |(i, (own, _)): (usize, &(&[f32], f64))| {
-            let weight = |(j, (moments, confidence)): (usize, &(&[f32], f64))| {
-                let is_alike = i == j || cosine(own, moments) > self.similarity;
-                if is_alike { confidence.max(0.0) } else { 0.0 }
-            };
-            let mut row: Vec<f64> = told.iter().enumerate().map(weight).collect();
-            if row.iter().sum::<f64>() <= 0.0 {
-                row[i] = 1.0;
-            }
-            row
-        };
-        Some(answers.each(told.iter().enumerate().map(row)))
+        Some(answers.each(self.counts(&told)))
     }
 
     fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {

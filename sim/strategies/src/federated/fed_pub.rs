@@ -96,16 +96,16 @@ fn is_kept(m: f32) -> bool {
     m.abs() >= PRUNED
 }
 
-/// The weight of each model for each: what a softmax over a row divides by its sum.
-fn alike(embeddings: &[&[f32]], scale: f64) -> Vec<Vec<f64>> {
-    let row = |own: &&[f32]| {
-        let weight = |other: &&[f32]| libm::exp(scale * (cosine(own, other) - 1.0));
-        embeddings.iter().map(weight).collect()
-    };
-    embeddings.iter().map(row).collect()
-}
-
 impl FedPub {
+    /// How much the model of each counts in that of each, a row for each, by their embeddings: what a softmax over a row divides by its sum.
+    pub fn counts(&self, embeddings: &[&[f32]]) -> Vec<Vec<f64>> {
+        let row = |own: &&[f32]| {
+            let count = |other: &&[f32]| libm::exp(self.similarity_scale * (cosine(own, other) - 1.0));
+            embeddings.iter().map(count).collect()
+        };
+        embeddings.iter().map(row).collect()
+    }
+
     /// The mask that a client has: all of it 1 before its first training. It is as long as what learns.
     fn mask(local: &Local<'_>) -> Vec<f32> {
         let n = local.classifier().network().layout().n_trainable();
@@ -193,7 +193,7 @@ impl Method for FedPub {
         let n = common.n_parameters();
         let embeddings = answers.updates.all.iter().map(|update| &update.values[n..]);
         let embeddings: Vec<&[f32]> = embeddings.collect();
-        Some(answers.each(alike(&embeddings, self.similarity_scale)))
+        Some(answers.each(self.counts(&embeddings)))
     }
 
     fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
@@ -224,13 +224,20 @@ mod tests {
     #[test]
     fn models_count_by_a_softmax_of_cosines() {
         let (x, y) = ([2.0, 0.0], [0.0, 0.5]);
-        let rows = alike(&[&x, &y], 3.0);
+        let of = |similarity_scale: f64| {
+            let method = FedPub {
+                similarity_scale,
+                ..FedPub::default()
+            };
+            method.counts(&[&x, &y])
+        };
+        let rows = of(3.0);
         for (i, row) in rows.iter().enumerate() {
             let sum: f64 = row.iter().sum();
             assert!((row[i] / sum - 0.952574).abs() < 5e-7 && (row[1 - i] / sum - 0.047426).abs() < 5e-7);
         }
-        assert_eq!(alike(&[&x, &y], 0.0), [[1.0; 2]; 2]);
-        assert_eq!(alike(&[&x, &y], 1e4), [[1.0, 0.0], [0.0, 1.0]]);
+        assert_eq!(of(0.0), [[1.0; 2]; 2]);
+        assert_eq!(of(1e4), [[1.0, 0.0], [0.0, 1.0]]);
     }
 
     #[test]

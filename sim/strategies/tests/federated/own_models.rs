@@ -1,48 +1,93 @@
 //! Methods whose server has a model for each client, by a row-stochastic matrix.
 
 use super::*;
+use folkmoot_draws::{SimRng, unit};
 use folkmoot_graphs::{Features, Graph, Labels, SparseRows};
 use folkmoot_parts::part;
 use folkmoot_strategies::federated::{Answers, Learned, Local};
 
-/// Rows that are all alike, or those of the identity.
+/// Models of clients by a matrix.
 #[part(name = "TestRows", about = "for a test")]
 #[derive(Clone, Copy, Debug)]
 struct TestRows {
-    /// All alike.
+    /// The matrix.
+    rows: Rows,
+    /// What models are first: drawn by the server, as FedAvg's is, or known to all.
     #[part(default = false)]
-    alike: bool,
+    drawn: bool,
+    /// Clients answer with what they were sent.
+    #[part(default = false)]
+    still: bool,
+}
+
+/// A matrix with a row for each client.
+#[part]
+#[derive(Clone, Copy, Debug)]
+enum Rows {
+    /// The identity.
+    #[default]
+    Identity,
+    /// All rows are weights by the card.
+    Alike,
+    /// Drawn, a third of it nothing.
+    Drawn {
+        /// By this seed.
+        #[part(default = 0)]
+        seed: u32,
+    },
 }
 
 impl Method for TestRows {
-    fn initial(&self, common: &Common, _: &mut folkmoot_draws::SimRng) -> Vec<f32> {
-        common.start()
+    fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
+        match self.drawn {
+            true => common.classifier.network().layout().initialise(rng),
+            false => common.start(),
+        }
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        Learned::sent(local.train(local.parameters))
+        Learned::sent(match self.still {
+            true => local.parameters.to_vec(),
+            false => local.train(local.parameters),
+        })
     }
 
     fn rows(&self, _: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
         let all = &answers.updates.all;
-        let row = |i: usize| match self.alike {
-            true => all.iter().map(|update| update.weight).collect(),
-            false => (0..all.len()).map(|j| if i == j { 1.0 } else { 0.0 }).collect(),
+        let row = |i: usize| -> Vec<f64> {
+            match self.rows {
+                Rows::Identity => (0..all.len()).map(|j| if i == j { 1.0 } else { 0.0 }).collect(),
+                Rows::Alike => all.iter().map(|update| update.weight).collect(),
+                Rows::Drawn { seed } => {
+                    let rng = &mut Streams::new(u64::from(seed)).global(Purpose(*b"test    "));
+                    let counts: Vec<f64> = (0..all.len() * all.len())
+                        .map(|_| (unit(rng) - 1.0 / 3.0).max(0.0))
+                        .collect();
+                    counts[i * all.len()..][..all.len()].to_vec()
+                }
+            }
         };
         Some((0..all.len()).map(|i| (all[i].client, row(i))).collect())
     }
 }
 
-pub(super) fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
+const TRAINING: &str = "epochs: 2, batch_size: 4, rate: 0.05";
+
+fn of_rows(method: &str, rounds: u32, weighting: &str) -> Params {
     let mut registry = Registry::shipped();
     registry.add_method::<TestRows>().unwrap();
     let text = format!(
-        "({REST}, method: TestRows(alike: {alike}), training: (epochs: 2, batch_size: 4, rate: 0.05), \
-         protocol: (rounds: {rounds}, weighting: {weighting}))"
+        "({REST}, method: TestRows({method}), training: ({TRAINING}), protocol: (rounds: {rounds}, weighting: {weighting}))"
     );
     registry
         .settings(&text)
         .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+/// Rows that are all alike, or those of the identity.
+pub(super) fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
+    let rows = if alike { "Alike" } else { "Identity" };
+    of_rows(&format!("rows: {rows}"), rounds, weighting)
 }
 
 /// What each client's model is after so many rounds by itself.
@@ -65,6 +110,62 @@ fn the_identity_leaves_each_client_to_itself_to_the_bit() {
     let params = by_rows(false, 3, "Uniform");
     let left = left(&params, &World::ideal(), Options::default()).1;
     assert!(left.own == alone(&params, 3));
+    let local = super::left(
+        &super::params("LocalOnly()", TRAINING, "rounds: 3"),
+        &World::ideal(),
+        Options::default(),
+    )
+    .1;
+    let kept: Vec<Vec<f32>> = local.kept.into_iter().flatten().collect();
+    assert!(left.own == kept);
+}
+
+/// The run of the one model for all, and that of the strategy FedAvg.
+#[test]
+fn rows_that_are_alike_are_the_run_of_federated_averaging_to_the_bit() {
+    for weighting in ["Uniform", "Samples"] {
+        let protocol = format!("rounds: 4, weighting: {weighting}");
+        let global = params("Global()", TRAINING, &protocol);
+        let reference = model(&global);
+        assert!(reference == averaged(&global, &World::ideal()), "{weighting}");
+        let alike = of_rows("rows: Alike, drawn: true", 4, weighting);
+        let left = left(&alike, &World::ideal(), Options::default()).1;
+        assert!(left.model == reference, "{weighting}");
+        assert!(
+            left.own.len() == N_CLIENTS as usize && left.own.iter().all(|own| *own == reference),
+            "{weighting}"
+        );
+        let identity = of_rows("rows: Identity, drawn: true", 4, weighting);
+        let apart = super::left(&identity, &World::ideal(), Options::default()).1;
+        assert!(
+            apart.own.iter().all(|own| *own != reference),
+            "another matrix is another run"
+        );
+    }
+}
+
+/// A mean of equals is that, whoever counts how much.
+#[test]
+fn equal_models_stay_as_they_are_under_any_matrix() {
+    for seed in 0..6 {
+        let run = |still: bool| {
+            let params = of_rows(&format!("rows: Drawn(seed: {seed}), still: {still}"), 3, "Samples");
+            let start = prepared(&params).strategy.task().common().start();
+            (left(&params, &World::ideal(), Options::default()).1, start)
+        };
+        let (left, start) = run(true);
+        assert!(
+            left.own.len() == N_CLIENTS as usize && left.own.iter().all(|own| *own == start),
+            "{seed}"
+        );
+        assert!(left.model == start, "{seed}");
+        // Models that are not equal do not stay so, nor become equal.
+        let (left, start) = run(false);
+        assert!(
+            left.own.iter().all(|own| *own != start) && left.own[0] != left.own[1],
+            "{seed}"
+        );
+    }
 }
 
 #[test]

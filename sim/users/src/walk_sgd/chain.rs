@@ -95,6 +95,12 @@ impl Chain {
         }
     }
 
+    /// How likely a walk at `u` stays there.
+    pub fn stay_probability(self, graph: &Graph, u: u32) -> f64 {
+        let neighbours = graph.neighbours(u).iter();
+        neighbours.fold(1.0, |left, v| left - self.step_probability(graph, u, *v))
+    }
+
     /// The share of steps that each client is visited in in the long run.
     pub fn stationary(self, graph: &Graph) -> Vec<f64> {
         let weight = |client: u32| match self {
@@ -179,8 +185,10 @@ mod tests {
         for (u, v) in graph.arcs() {
             assert_eq!(Chain::MaxDegree.step_probability(&graph, u, v), third);
         }
-        let stays = |u: u32| 1.0 - graph.neighbours(u).len() as f64 * third;
-        assert!((stays(0) - 2.0 / 3.0).abs() < 1e-15 && (stays(1) - third).abs() < 1e-15);
+        for (u, expected) in (0..).zip([2.0 * third, third, third, 2.0 * third]) {
+            let stays = Chain::MaxDegree.stay_probability(&graph, u);
+            assert!((stays - expected).abs() < 1e-15, "{u}: {stays}");
+        }
     }
 
     /// `π_u P_uv = π_v P_vu` to the last bit but one, rows leave something or nothing to stay, and what is visited alike has a symmetric matrix.
@@ -196,28 +204,30 @@ mod tests {
                     assert!((there - back).abs() <= 2.0 * f64::EPSILON * there, "{chain:?} {u} {v}");
                 }
                 for u in 0..graph.n_nodes() as u32 {
-                    let leaves: f64 = graph
-                        .neighbours(u)
-                        .iter()
-                        .map(|&v| chain.step_probability(&graph, u, v))
-                        .sum();
-                    assert!(leaves <= 1.0 + 1e-12, "{chain:?} {u}: {leaves}");
+                    let stays = chain.stay_probability(&graph, u);
+                    assert!(stays >= -1e-12, "{chain:?} {u}: {stays}");
                 }
             }
         }
     }
 
-    /// Steps have the stated probabilities, within 4 standard errors.
+    /// Steps, and staying, have the stated probabilities, within 4 standard errors.
     #[test]
     fn walks_step_as_they_should() {
-        let (graph, n) = (uneven(), 40_000);
-        for chain in ALL {
-            for u in [0, 4, 5] {
+        let n = 40_000;
+        let of_path = [0, 1].map(|u| (path(), u));
+        for (graph, u) in [0, 4, 5].map(|u| (uneven(), u)).into_iter().chain(of_path) {
+            for chain in ALL {
                 let mut rng = SimRng::seed_from_u64(u64::from(u));
                 let mut counts = [0.0; 6];
                 (0..n).for_each(|_| counts[chain.next(&graph, u, &mut rng) as usize] += 1.0);
-                for &v in graph.neighbours(u) {
-                    let p = chain.step_probability(&graph, u, v);
+                let steps = graph
+                    .neighbours(u)
+                    .iter()
+                    .map(|&v| (v, chain.step_probability(&graph, u, v)));
+                for (v, p) in steps.chain([(u, chain.stay_probability(&graph, u))]) {
+                    // A sum of what is left of 1 may be a last bit below 0.
+                    let p = p.max(0.0);
                     let error = (p * (1.0 - p) / f64::from(n)).sqrt();
                     assert!(
                         (counts[v as usize] / f64::from(n) - p).abs() < 4.0 * error + 1e-12,

@@ -7,6 +7,7 @@
 //! has a Rényi divergence of order `α` of at most `α T ln T / (σ² n²) + α T / (σ² n) × [−ln(I − W + 11ᵀ / n)]_uv`, `W` being the chain that visits all
 //! alike. That is `α` times a number, so epsilon at a delta is `ρ + 2 √(ρ ln(1 / δ))`. The matrix may be negative far away: no loss is below 0.
 
+use super::Chain;
 use folkmoot_graphs::Graph;
 
 /// `−ln(I − W + 11ᵀ / n)` for the max-degree chain, shape `(n, n)`: by the eigenvalues of `W` other than that of the constant.
@@ -18,13 +19,10 @@ pub fn communicability(graph: &Graph) -> Vec<f64> {
     let n = graph.n_nodes();
     let mut w = vec![0.0; n * n];
     for u in 0..n as u32 {
-        let mut stays = 1.0;
         for &v in graph.neighbours(u) {
-            let p = super::Chain::MaxDegree.step_probability(graph, u, v);
-            w[u as usize * n + v as usize] = p;
-            stays -= p;
+            w[u as usize * n + v as usize] = Chain::MaxDegree.step_probability(graph, u, v);
         }
-        w[u as usize * n + u as usize] = stays;
+        w[u as usize * n + u as usize] = Chain::MaxDegree.stay_probability(graph, u);
     }
     // I − W + 11ᵀ/n is positive definite, and its logarithm that of its eigenvalues; the constant has 1, whose logarithm is 0.
     let mut a: Vec<f64> = (0..n * n)
