@@ -113,11 +113,7 @@ fn communities_of_citation_graphs_are_those_of_the_rule_written_by_another() {
             .unwrap();
         assert_eq!((partition.n_clients(), cut_and_sizes(&partition, &dataset).0), (n, cut));
         let levels = super::louvain::levels(dataset.graph(), 1.0, None);
-        assert_eq!(
-            (levels.len(), levels.last().unwrap().1),
-            (n_levels, n as usize),
-            "{name:?}"
-        );
+        assert_eq!((levels.len(), levels.last().unwrap().1), (n_levels, n), "{name:?}");
         let mut sizes = sizes(&partition);
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         assert_eq!(sizes[..8], largest);
