@@ -71,11 +71,9 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
 /// `summary.json` goes without them: results have their fingerprints from before.
 pub fn complete(
     (division, clients): (Option<&Division>, &[ClientScoreRow]),
-    (summary, units, terms): (
-        &mut BTreeMap<String, f64>,
-        &mut BTreeMap<String, Unit>,
-        &mut BTreeMap<String, Meaning>,
-    ),
+    summary: &mut BTreeMap<String, f64>,
+    units: &mut BTreeMap<String, Unit>,
+    terms: &mut BTreeMap<String, Meaning>,
 ) {
     let cut = division.and_then(Division::cut_of_pieces);
     let cut = cut.map(|n| (CUT_EDGES, n as f64));
@@ -100,7 +98,9 @@ impl RunDir {
     pub fn completed(mut self) -> Self {
         complete(
             (self.manifest.division.as_ref(), &self.client_scores),
-            (&mut self.summary, &mut self.manifest.units, &mut self.manifest.terms),
+            &mut self.summary,
+            &mut self.manifest.units,
+            &mut self.manifest.terms,
         );
         self
     }

@@ -226,7 +226,9 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             let clients: Vec<ClientScoreRow> = read_table(&manifest.point_path(dir, &point), true)?;
             complete(
                 (run.division.as_ref(), &clients),
-                (&mut summary, &mut manifest.units, &mut manifest.terms),
+                &mut summary,
+                &mut manifest.units,
+                &mut manifest.terms,
             );
             rows.push(PointRow {
                 point: point.point,

@@ -417,7 +417,9 @@ pub fn play(
     };
     complete(
         (division.as_ref(), &result.client_scores),
-        (&mut summary.numbers, &mut summary.units, &mut summary.terms),
+        &mut summary.numbers,
+        &mut summary.units,
+        &mut summary.terms,
     );
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
