@@ -171,7 +171,7 @@ impl Settings for Params {
                 .transpose()
                 .map_err(|error| StrategyError(format!("noise: {error}")))?,
             graph: facts.graph.clone(),
-            data: facts.data.clone(),
+            data: facts.data,
             classifier,
             params: self.clone(),
         })
