@@ -16,8 +16,8 @@ pub fn summary(audited: &[Audited]) -> String {
          `folkmoot audit` holds them together again, `folkmoot audit --quick` in minutes without a data file, and\n\
          `folkmoot audit --from DIR` over runs of your own.\n\n\
          - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
-         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit; how far it may lie is\n  \
-         said beside it, since few seeds that differ much agree with nearly anything;\n\
+         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit, or the\n  \
+         whole 95 % interval within the margin that the claim states; how far it may lie is said beside it, since few seeds that differ much agree with nearly anything;\n\
          - **shape**: a printed order or trend, each of its steps outside a 95 % interval paired by seed; or an interaction, a difference that is\n  \
          larger or smaller than the same difference elsewhere, by the same interval over the four numbers of each seed;\n\
          - **refuted**: the opposite was found by the same rule;\n\
