@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 #[path = "fgcl/leaks.rs"]
 mod leaks;
+#[path = "fgcl/ledger.rs"]
+mod ledger;
 
 /// Small generated graphs of two classes.
 fn graphs() -> Dataset {
@@ -129,85 +131,6 @@ fn results_do_not_depend_on_threads() {
     }
 }
 
-/// Three rounds, 36 training graphs of which 12 or so lie at each client, all of them in the queue that training begins with.
-#[test]
-fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
-    let budget = |params: &Params| {
-        let outcome = play(params);
-        let dry = Options {
-            dry_run: true,
-            ..Options::default()
-        };
-        assert_eq!(
-            outcome.privacy,
-            play_on(graphs(), params, dry).privacy,
-            "a dry run charges as much"
-        );
-        let row = &outcome.privacy[1];
-        assert_eq!(
-            (row.unit.as_str(), row.composition.as_str()),
-            ("one edge of one graph", "basic")
-        );
-        assert_eq!(number(&outcome, "epsilon_all_rounds"), row.epsilon_worst_client);
-        (row.releases, row.epsilon_worst_client, row.epsilon_claimed)
-    };
-    // A round: both views of all 36; and once, or each time anew, the queue's.
-    let mut fresh = params(NOISY);
-    assert_eq!(budget(&fresh), ((3 * 2 + 1) * 36, 3.0 * 2.0 + 1.0, Some(1.0)));
-    fresh.contrast.refill = true;
-    assert_eq!(budget(&fresh), (3 * 3 * 36, 3.0 * 3.0, Some(1.0)));
-    let mut other = fresh.clone();
-    other.setting = Setting::Fgcl {
-        epsilon: 1.0,
-        epsilon_2: Some(10.0),
-    };
-    other.training.epochs = 2;
-    assert_eq!(budget(&other), (3 * 5 * 36, 3.0 * (2.0 + 20.0 + 1.0), Some(10.0)));
-    // A queue of two leaves most graphs out, but not the worst.
-    other.contrast.queue = 2;
-    assert_eq!(budget(&other), (3 * (4 * 36 + 2 * 3), 3.0 * 23.0, Some(10.0)));
-    let mut fixed = fresh.clone();
-    fixed.views = Views::Fixed;
-    assert_eq!(budget(&fixed), (2 * 36, 2.0, Some(1.0)));
-    fixed.draws = Draws::PerEntry;
-    assert_eq!(budget(&fixed), (2 * 36, 4.0, Some(1.0)));
-    assert_eq!(
-        budget(&params(Setting::Noise { epsilon: 0.5 })),
-        (3 * 36, 1.5, Some(0.5))
-    );
-    for clean in [
-        Setting::Centralised,
-        Setting::Federated,
-        Setting::FgclWithoutNoise,
-        Setting::NoEdges,
-    ] {
-        assert_eq!(
-            play(&params(clean)).privacy.len(),
-            1,
-            "weights alone, without protection"
-        );
-    }
-}
-
-/// Each graph of validation and test is seen through one view, of the first budget, in however many rounds.
-#[test]
-fn looking_at_the_other_graphs_is_charged_once() {
-    let setting = Setting::Fgcl {
-        epsilon: 0.5,
-        epsilon_2: Some(2.0),
-    };
-    for dry_run in [false, true] {
-        let options = Options {
-            dry_run,
-            ..Options::default()
-        };
-        let outcome = play_on(graphs(), &params(setting), options);
-        let row = &outcome.privacy[2];
-        assert_eq!(row.mechanism, "laplace: views at inference");
-        assert_eq!((row.releases, row.epsilon_worst_client), (24, 0.5));
-    }
-}
-
 /// A queue that is kept holds views of the rounds before, so that models part from the second round on.
 #[test]
 fn the_queue_is_kept_from_round_to_round() {
@@ -223,28 +146,6 @@ fn the_queue_is_kept_from_round_to_round() {
     };
     assert_eq!(model_after(1, false), model_after(1, true));
     assert_ne!(model_after(2, false), model_after(2, true));
-}
-
-#[test]
-fn compositions_stand_beside_the_claim() {
-    let mut small = params(Setting::Fgcl {
-        epsilon: 0.1,
-        epsilon_2: None,
-    });
-    small.protocol.rounds = 50;
-    small.attacks = false;
-    let dry = Options {
-        dry_run: true,
-        ..Options::default()
-    };
-    let outcome = play_on(graphs(), &small, dry);
-    let total = |name: &str| number(&outcome, name);
-    assert!((total("epsilon_all_rounds") - 10.1).abs() < 1e-9);
-    assert_eq!(total("epsilon_all_rounds@claimed"), 0.1);
-    // 101 releases of 0.1 at a delta of 1e-5: 0.1 sqrt(202 ln 1e5) + 10.1 (e^0.1 - 1).
-    assert!((total("epsilon_all_rounds@advanced") - 5.885).abs() < 0.001);
-    assert!(total("epsilon_all_rounds@renyi") < total("epsilon_all_rounds@advanced"));
-    assert!(outcome.summary.iter().all(|(name, _)| !name.starts_with("test_")));
 }
 
 /// By the likelihood alone a guess from one view errs with e^(−ε/2) / 2; every further view helps, unless it is the same.
@@ -542,6 +443,36 @@ fn what_does_not_suit_is_refused() {
     let broken: Vec<String> = one.broken().iter().map(ToString::to_string).collect();
     let rule = "setting.epsilon: must be finite and at least 0.000001, got -1";
     assert_eq!(broken, [rule]);
+    let said = |params: &Params| params.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
+    // Degrees of the graph as it is would tell what noise on its edges hides; without noise, or without edges, nothing is hidden.
+    for counted in [Inputs::Degree { most: 8 }, Inputs::FeaturesOrDegree { most: 8 }] {
+        for setting in [NOISY, Setting::Noise { epsilon: 1.0 }] {
+            let clean = Params {
+                inputs: counted,
+                ..params(setting)
+            };
+            let rule = "inputs: must not count edges, as Degree, FeaturesOrDegree and Structured may, where there is noise on them: use Features, \
+                        Intrinsic or Constant, or a setting without noise";
+            assert_eq!(said(&clean), [rule]);
+        }
+        for setting in [Setting::Federated, Setting::FgclWithoutNoise, Setting::NoEdges] {
+            assert_eq!(
+                said(&Params {
+                    inputs: counted,
+                    ..params(setting)
+                }),
+                [""; 0]
+            );
+        }
+    }
+    // An encoder that drops nothing inside makes the same of the same graph, and has nothing to contrast.
+    let mut alike = params(Setting::FgclWithoutNoise);
+    alike.model.encoder = Encoder::LightGcn;
+    let rule = "contrast.drop_edges: must be above 0 with LightGcn and FgclWithoutNoise: nothing is dropped inside that encoder, so that both views \
+                would be the same";
+    assert_eq!(said(&alike), [rule]);
+    alike.contrast.drop_edges = 0.1;
+    assert_eq!(said(&alike), [""; 0]);
     // A broken range hides no rule that ties several settings.
     let mut both = params(NOISY);
     both.model.hidden = 16;

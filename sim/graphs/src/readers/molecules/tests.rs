@@ -17,6 +17,55 @@ fn read(folder: &Folder, content: &str) -> Result<Dataset, DataError> {
     read_molecules("t", &folder.file("t.csv", content), &OPTIONS)
 }
 
+/// Exactly the columns that are marked as made of bonds change when a bond goes.
+#[test]
+fn columns_that_bonds_make_are_marked() {
+    let folder = Folder::new("molecules-marks");
+    let mut changed = std::collections::BTreeSet::new();
+    for (whole, cut) in [
+        ("CCO", "CC.O"),
+        ("c1ccccc1", "C=CC=CC=C"),
+        ("C1CC1", "CCC"),
+        ("C=O", "C.O"),
+        ("C#N", "CN"),
+        ("[NH3+]CC", "[NH4+].CC"),
+    ] {
+        let of = |smiles: &str| {
+            let dataset = read(&folder, &format!("id,active,smiles\na,1,{smiles}\n")).unwrap();
+            let atoms = dataset.graphs[0].n_nodes() as u32;
+            let Some(Features::Sparse(rows)) = &dataset.features else {
+                panic!("atoms have features")
+            };
+            let columns: Vec<Vec<u32>> = (0..atoms).map(|atom| rows.row(atom).0.to_vec()).collect();
+            (columns, dataset.structural_columns)
+        };
+        let ((whole, marked), (cut, _)) = (of(whole), of(cut));
+        assert_eq!(marked, STRUCTURAL);
+        for (before, after) in whole.iter().zip(&cut) {
+            let (before, after) = (
+                std::collections::BTreeSet::from_iter(before),
+                std::collections::BTreeSet::from_iter(after),
+            );
+            for column in before.symmetric_difference(&after) {
+                assert!(marked.iter().any(|range| range.contains(column)), "column {column}");
+                changed.insert(**column);
+            }
+        }
+    }
+    for (what, columns) in [
+        ("degree", 16..23),
+        ("hydrogens", 29..35),
+        ("hybridisation", 35..41),
+        ("aromatic", 41..42),
+        ("ring", 42..43),
+    ] {
+        assert!(
+            changed.iter().any(|column| columns.contains(column)),
+            "no {what} changed"
+        );
+    }
+}
+
 #[test]
 fn quotes_crlf_and_missing_labels_are_understood() {
     let folder = Folder::new("molecules-small");
