@@ -10,6 +10,7 @@ mod classical;
 mod codecs;
 mod compare;
 mod dtw;
+mod edge_guesses;
 mod embedding_metric;
 mod fedwalk_messages;
 mod fgw;
@@ -53,6 +54,7 @@ const TOPICS: &[(&str, Check)] = &[
     ("classical", classical::check),
     ("codecs", codecs::check),
     ("dtw", dtw::check),
+    ("edge_guesses", edge_guesses::check),
     ("embedding_metric", embedding_metric::check),
     ("fedwalk_messages", fedwalk_messages::check),
     ("fgw", fgw::check),

@@ -49,6 +49,12 @@ impl Laplace {
         libm::exp(-x.abs() / self.scale) / (2.0 * self.scale)
     }
 
+    /// `ln (p(x | 1) / p(x | 0))` of a value `x` that was drawn around 1 or 0: `(|x| − |x − 1|) / b`, without the rounding of that
+    /// difference. It lies in ±1/b.
+    pub fn log_ratio(&self, x: f64) -> f64 {
+        (2.0 * x - 1.0).clamp(-1.0, 1.0) / self.scale
+    }
+
     /// The probability of a value at most `x`.
     pub fn cdf(&self, x: f64) -> f64 {
         let tail = 0.5 * libm::exp(-x.abs() / self.scale);

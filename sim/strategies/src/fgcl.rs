@@ -28,7 +28,7 @@
 //! - **Repeated negatives** are encoded once in a step, with one dropout mask.
 
 mod data;
-mod guesses;
+pub mod guesses;
 mod leaks;
 mod network;
 mod noise;

@@ -14,7 +14,7 @@
 use super::options::{Draws, Views};
 use super::study::View;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Laplace, Mechanism};
+use folkmoot_privacy::Mechanism;
 use folkmoot_scores as scores;
 use rayon::prelude::*;
 
@@ -29,17 +29,18 @@ const MOST_APART: usize = 32;
 const MOST_FALSE: f64 = 0.01;
 
 /// `ln (p(edge) / p(none))` by how far two nodes lie apart in the order of a graph.
-struct Prior([f64; MOST_APART]);
+pub struct Prior([f64; MOST_APART]);
 
 impl Prior {
-    /// Counted on some graphs, with one edge and one pair that is none added to each count.
-    fn of<'a>(graphs: impl Iterator<Item = &'a super::data::Item>) -> Prior {
+    /// Counted on some graphs, each its number of nodes and its edges, the smaller end first, with one edge and one pair that is none added
+    /// to each count.
+    pub fn of<'a>(graphs: impl Iterator<Item = (usize, &'a [(u32, u32)])>) -> Prior {
         let (mut edges, mut others) = ([1.0; MOST_APART], [1.0; MOST_APART]);
-        for graph in graphs {
-            for apart in 1..graph.n_nodes {
-                others[apart.min(MOST_APART) - 1] += (graph.n_nodes - apart) as f64;
+        for (n_nodes, joined) in graphs {
+            for apart in 1..n_nodes {
+                others[apart.min(MOST_APART) - 1] += (n_nodes - apart) as f64;
             }
-            for (u, v) in &graph.edges {
+            for (u, v) in joined {
                 let at = ((v - u) as usize).min(MOST_APART) - 1;
                 edges[at] += 1.0;
                 others[at] -= 1.0;
@@ -48,7 +49,8 @@ impl Prior {
         Prior(std::array::from_fn(|at| libm::log(edges[at] / others[at])))
     }
 
-    fn of_pair(&self, u: usize, v: usize) -> f64 {
+    /// Of nodes `u` and `v` above it.
+    pub fn log_odds(&self, u: usize, v: usize) -> f64 {
         self.0[(v - u).min(MOST_APART) - 1]
     }
 }
@@ -80,7 +82,8 @@ impl View<'_> {
         let uses: Vec<u32> = USES.into_iter().filter(|uses| u64::from(*uses) <= n_views).collect();
         let known = [&self.data.validation[..], &self.data.test].concat();
         let known = if known.is_empty() { &chosen } else { &known };
-        let prior = Prior::of(known.iter().map(|item| &*self.data.items[*item as usize]));
+        let items = known.iter().map(|item| &*self.data.items[*item as usize]);
+        let prior = Prior::of(items.map(|item| (item.n_nodes, &item.edges[..])));
         let of_graphs: Vec<Pairs> = chosen.par_iter().map(|item| self.pairs(*item, &uses, &prior)).collect();
 
         let is_edge: Vec<bool> = of_graphs
@@ -129,7 +132,7 @@ impl View<'_> {
         }
         let mut pairs = Pairs {
             is_edge: all().map(|(u, v)| joined[u * n + v]).collect(),
-            prior: all().map(|(u, v)| prior.of_pair(u, v)).collect(),
+            prior: all().map(|(u, v)| prior.log_odds(u, v)).collect(),
             ratios: Vec::new(),
             n_nonpositive: 0,
             n_degrees: 0,
@@ -143,9 +146,9 @@ impl View<'_> {
                 .release_into(graph, &mut rng, &mut table)
                 .expect("every table has noise");
             for (sum, (u, v)) in ratios.iter_mut().zip(all()) {
-                *sum += ratio(&of_view.law, table[u * n + v]);
+                *sum += of_view.law.log_ratio(f64::from(table[u * n + v]));
                 if self.fgcl.params.draws == Draws::PerEntry {
-                    *sum += ratio(&of_view.law, table[v * n + u]);
+                    *sum += of_view.law.log_ratio(f64::from(table[v * n + u]));
                 }
             }
             if uses.contains(&(view + 1)) {
@@ -162,13 +165,9 @@ impl View<'_> {
     }
 }
 
-/// `ln (p(value | edge) / p(value | none))`: `(|value| − |value − 1|) / b`, without the rounding of that difference.
-fn ratio(law: &Laplace, value: f32) -> f64 {
-    (2.0 * f64::from(value) - 1.0).clamp(-1.0, 1.0) / law.scale()
-}
-
-/// How well log-odds tell edges; what does not exist for want of edges, or of others, is left out.
-fn guessed(is_edge: &[bool], odds: &[f64]) -> Vec<(&'static str, f64)> {
+/// How well log-odds of all pairs tell edges: `edge_guess_auc`, `edge_guess_found`, `edge_guess_error`. What does not exist for want of
+/// edges, or of others, is left out.
+pub fn guessed(is_edge: &[bool], odds: &[f64]) -> Vec<(&'static str, f64)> {
     let wrong = is_edge
         .iter()
         .zip(odds)
