@@ -163,9 +163,9 @@ pub enum Rule {
     /// A difference of differences, the interaction of two things that vary: the difference from the other run is more or less than the
     /// same difference elsewhere, or alike. All four numbers are of one seed; an order has no difference and cannot stand here.
     Interaction(Shape),
-    /// No seed's number is larger.
+    /// No seed's number is larger: for what is counted or calculated, not drawn.
     AtMost(f64),
-    /// No seed's number is smaller.
+    /// No seed's number is smaller; of numbers that are drawn [`Shape::Above`] asks.
     AtLeast(f64),
     /// Reading, or arithmetic on printed numbers, decides.
     Reading {
@@ -180,7 +180,7 @@ pub enum Rule {
     Shown(String),
 }
 
-/// An order or a trend. Each step is a difference paired by seed, whose 95 % interval (Student's) lies on the claimed side.
+/// An order, a trend or a bound. Each step is a difference paired by seed, whose 95 % interval (Student's) lies on the claimed side.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub enum Shape {
     /// More than the other run.
@@ -191,6 +191,10 @@ pub enum Shape {
     Order(Vec<BTreeMap<String, String>>),
     /// No farther from the other run than that.
     Alike(f64),
+    /// More than that, or, beside another run, more than it by that.
+    Above(f64),
+    /// Less than that, or, beside another run, its difference from it is.
+    Below(f64),
 }
 
 impl Test {

@@ -390,6 +390,19 @@ fn a_mean_has_as_many_digits_as_its_standard_error_allows() {
 }
 
 #[test]
+fn a_bound_on_what_is_drawn_has_an_interval() {
+    let found = |rule: &str, values: &[f64]| verdict(&format!("rule: Shape({rule})"), &[("0.2", values)]);
+    let values = [0.62, 0.60, 0.64, 0.61];
+    assert_eq!(found("Above(0.55)", &values), Verdict::Shape);
+    assert_eq!(found("Below(0.55)", &values), Verdict::Refuted);
+    assert_eq!(found("Above(0.7)", &values), Verdict::Refuted);
+    assert_eq!(found("Below(0.7)", &values), Verdict::Shape);
+    // Every seed is above, and the interval is not; nor do two seeds make one.
+    assert_eq!(found("Above(0.595)", &values), Verdict::Open);
+    assert_eq!(found("Above(0.55)", &[0.62, 0.60]), Verdict::Open);
+}
+
+#[test]
 fn bounds_hold_for_every_seed_and_reading_needs_no_run() {
     assert_eq!(verdict("rule: AtMost(2)", &[("0.2", &[1.0, 2.0])]), Verdict::Exact);
     assert_eq!(

@@ -213,6 +213,8 @@ fn sided(shape: &Shape, measured: &[f64]) -> Finding {
         Shape::More => stepwise(&[measured.to_vec()], Some(spread)),
         Shape::Less => stepwise(&[measured.iter().map(|value| -value).collect()], Some(spread)),
         Shape::Alike(most) => alike(&spread, *most),
+        Shape::Above(least) => stepwise(&[measured.iter().map(|value| value - least).collect()], Some(spread)),
+        Shape::Below(most) => stepwise(&[measured.iter().map(|value| most - value).collect()], Some(spread)),
         Shape::Order(_) => Finding::new(Verdict::Open, "there is no number to compare with", Some(spread)),
     }
 }

@@ -223,7 +223,10 @@ fn interacts(
     elsewhere: Option<&[Measure; 2]>,
 ) -> Result<(), String> {
     if let Shape::Order(_) = shape {
-        return Err("an interaction is More, Less or Alike; of an order each step is a claim of its own".to_owned());
+        return Err(
+            "an interaction is More, Less, Alike, Above or Below; of an order each step is a claim of its own"
+                .to_owned(),
+        );
     }
     let other = other.ok_or("an interaction needs `against`: what the number differs from, here and elsewhere")?;
     let [there, other_there] =
