@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -280,6 +281,13 @@ def test_the_notebook_goes_from_a_card_to_a_figure() -> None:
     NotebookClient(notebook, timeout=600).execute()
     kinds = [kind for cell in code for output in cell.outputs for kind in output.get("data", {})]
     assert kinds.count("image/png") == 1 and kinds.count("text/html") >= 2
+
+
+def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(tmp_path: Path) -> None:
+    example = Path(__file__).parents[1] / "examples" / "own_attack.py"
+    found = runpy.run_path(str(example))["main"](tmp_path)
+    assert found["g_1"]["found"] > found["g_1"]["by chance"] + 0.05, found
+    assert set(found) == {"g_1", "o_1"}
 
 
 def test_a_table_of_more_than_a_million_rows_is_one_table(tmp_path: Path) -> None:
