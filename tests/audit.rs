@@ -2,6 +2,7 @@
 
 use crate::support::{TempDir, assert_golden};
 use folkmoot::Registry;
+use folkmoot_metrics::figures::TableFigure;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
 use folkmoot_scenarios::claims::{Claims, Rule};
@@ -75,8 +76,13 @@ fn the_pages_are_those_of_the_data() {
         numbers: one.numbers(),
     });
     let names = Verdict::ALL.map(|verdict| verdict.to_string());
-    folkmoot_plots::draw_audit(temp.path(), &names, &found.collect::<Vec<_>>()).unwrap();
-    for name in ["verdicts", "printed"] {
+    let tables = audited
+        .iter()
+        .map(|one| pages::figures(one, &evidence, &registry).unwrap());
+    let tables: Vec<TableFigure> = tables.flatten().collect();
+    folkmoot_plots::draw_audit(temp.path(), &names, &found.collect::<Vec<_>>(), &tables).unwrap();
+    let of_tables = tables.iter().map(|table| table.name.as_str());
+    for name in ["verdicts", "printed"].into_iter().chain(of_tables) {
         let drawn = std::fs::read_to_string(temp.join(&format!("figures/{name}.svg"))).unwrap();
         assert_golden(&format!("../scenarios/figures/{name}.svg"), &drawn);
     }

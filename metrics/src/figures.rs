@@ -1,5 +1,27 @@
 //! The figures that runs and sweeps have, by their names below `figures/`: what a card may ask for, and what each shows.
 
+/// Tables of numbers over seeds, drawn as panels of curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableFigure {
+    /// Its name below `figures/`.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What lies along x, of all panels.
+    pub x: String,
+    /// A panel a table.
+    pub panels: Vec<TablePanel>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TablePanel {
+    /// What is measured.
+    pub y: String,
+    /// A curve a row: its name, and at each x, ascending, what each seed says.
+    pub rows: Vec<(String, Vec<(f64, Vec<f64>)>)>,
+}
+
 /// What a figure is called and shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFigure {

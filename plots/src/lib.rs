@@ -46,7 +46,7 @@ mod verdicts;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
-use folkmoot_metrics::figures::{figures_called, is_called};
+use folkmoot_metrics::figures::{TableFigure, figures_called, is_called};
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -297,13 +297,20 @@ impl Drawing {
     }
 }
 
-/// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, and `printed`.
+/// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, `printed`, and `tables` as curves.
 ///
 /// # Errors
 ///
 /// [`PlotError::Write`] when a figure cannot be saved.
-pub fn draw_audit(dir: &Path, names: &[String], found: &[Found]) -> Result<Vec<PathBuf>, PlotError> {
-    save(dir, &verdicts::figures(names, found), &Drawing::default())
+pub fn draw_audit(
+    dir: &Path,
+    names: &[String],
+    found: &[Found],
+    tables: &[TableFigure],
+) -> Result<Vec<PathBuf>, PlotError> {
+    let mut figures = verdicts::figures(names, found);
+    figures.extend(tables.iter().map(verdicts::of_table));
+    save(dir, &figures, &Drawing::default())
 }
 
 /// Draws a data set into the `figures/` of `dir`: `dataset`, with its degrees and labels, if it has either.

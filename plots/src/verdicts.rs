@@ -2,6 +2,9 @@
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;
+use crate::sweep::FEW_SEEDS;
+use folkmoot_metrics::Spread;
+use folkmoot_metrics::figures::{TableFigure, TablePanel};
 
 /// What was found of one paper.
 #[derive(Clone, Debug)]
@@ -58,6 +61,60 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
         });
     }
     figures
+}
+
+/// Tables as panels of curves, means over seeds: an interval where there are seeds enough for one, else the seeds themselves.
+pub(crate) fn of_table(table: &TableFigure) -> Figure {
+    let axis = |label: &str| Axis {
+        log_beyond: Some(3.0),
+        ..Axis::new(label, Unit::Number)
+    };
+    let panel = |panel: &TablePanel| {
+        let mut series = Vec::new();
+        for (index, (name, curve)) in panel.rows.iter().enumerate() {
+            let spreads: Vec<(f64, Spread)> = curve
+                .iter()
+                .filter(|(_, values)| !values.is_empty())
+                .map(|(x, values)| (*x, Spread::of(values)))
+                .collect();
+            let band = spreads.iter().map(|(x, spread)| {
+                let (low, high) = spread
+                    .interval_95()
+                    .filter(|_| spread.n() >= FEW_SEEDS)
+                    .unwrap_or((f64::NAN, f64::NAN));
+                (*x, low, high)
+            });
+            let role = Role::Data(index);
+            series.push(Series {
+                band: band.collect(),
+                ..Series::new(
+                    name.clone(),
+                    role,
+                    spreads.iter().map(|(x, spread)| (*x, spread.mean)).collect(),
+                )
+            });
+            let few = curve
+                .iter()
+                .filter(|(_, values)| (2..FEW_SEEDS).contains(&values.len()));
+            let dots: Vec<(f64, f64)> = few.flat_map(|(x, values)| values.iter().map(|y| (*x, *y))).collect();
+            if !dots.is_empty() {
+                series.push(Series {
+                    path: Path::Dots,
+                    ..Series::new("", role, dots)
+                });
+            }
+        }
+        let (x, y) = (axis(&table.x), axis(&panel.y));
+        Panel::Lines(Lines { x, y, series })
+    };
+    Figure {
+        name: table.name.clone(),
+        title: table.title.clone(),
+        notes: vec![format!(
+            "Means over seeds; band: 95 % interval (Student's t), dots: the seeds where there are fewer than {FEW_SEEDS}."
+        )],
+        panels: table.panels.iter().map(panel).collect(),
+    }
 }
 
 fn printed(one: &Found) -> Panel {

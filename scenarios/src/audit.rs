@@ -154,8 +154,13 @@ impl Evidence {
 
     /// Mean and spread of a number over its seeds, if it was measured.
     pub fn spread(&self, measure: &Measure, scale: f64) -> Option<Spread> {
-        let values: Vec<f64> = self.of(measure).values().map(|value| value * scale).collect();
+        let values = self.values(measure, scale);
         (!values.is_empty()).then(|| Spread::of(&values))
+    }
+
+    /// What each seed says of a number.
+    pub fn values(&self, measure: &Measure, scale: f64) -> Vec<f64> {
+        self.of(measure).values().map(|value| value * scale).collect()
     }
 
     /// Whether the run was made under this seed.

@@ -52,6 +52,22 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// Tables of measured numbers beside the claims.
     pub tables: Vec<Table>,
+    /// What is drawn of them.
+    pub figures: Vec<Figure>,
+}
+
+/// Tables whose columns are numbers, drawn beside each other: a panel a table, a curve a row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its name below `figures/`.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What the columns are.
+    pub x: String,
+    /// What each panel has along y, and the title of its table.
+    pub panels: Vec<(String, String)>,
 }
 
 /// One claim.
@@ -311,6 +327,26 @@ impl Table {
         let numbers = cells.collect();
         Ok(Cells { rows, columns, numbers })
     }
+
+    /// Where the columns lie on an axis.
+    ///
+    /// # Errors
+    ///
+    /// When the card has no such axis, or a value of it is no number.
+    pub fn places(&self, registry: &Registry) -> Result<Vec<f64>, Problems> {
+        let columns = self.cells(registry)?.columns;
+        let place = |column: &String| match column.parse::<f64>() {
+            Ok(place) if place.is_finite() => Ok(place),
+            _ => {
+                let why = format!(
+                    "{:?} is drawn along {}, whose value {column} is no number",
+                    self.title, self.columns
+                );
+                Err(refused(&Source::new(&self.card, "")?, why))
+            }
+        };
+        columns.iter().map(place).collect()
+    }
 }
 
 fn refused(source: &Source, why: String) -> Problems {
@@ -357,6 +393,11 @@ impl Claims {
     /// Problems of shape with line and column; claims whose names are given twice, or that no rule could decide.
     pub fn read(name: &str, text: &str) -> Result<Claims, Problems> {
         file::read(name, &Source::new(&format!("claims/{name}.ron"), text)?)
+    }
+
+    /// The table of that title.
+    pub fn table(&self, title: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.title == title)
     }
 
     /// Every number that tests and tables need.

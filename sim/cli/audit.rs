@@ -80,7 +80,11 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         })
         .collect();
     let names = Verdict::ALL.map(|verdict| verdict.to_string());
-    folkmoot_plots::draw_audit(&out, &names, &found)?;
+    let mut tables = Vec::new();
+    for one in audited.iter().filter(|_| !args.quick) {
+        tables.extend(pages::figures(one, &evidence, &program.registry)?);
+    }
+    folkmoot_plots::draw_audit(&out, &names, &found, &tables)?;
     if let Some(folder) = &args.record {
         record(program, folder, &audited, &evidence, &wanted)?;
     }

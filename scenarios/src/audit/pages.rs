@@ -1,10 +1,11 @@
 //! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
 
 use super::{Audited, Evidence, Verdict, counts};
-use crate::claims::{Cells, Claim, Table, Test};
+use crate::claims::{Cells, Claim, Figure, Measure, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::figures::{TableFigure, TablePanel};
 use std::fmt::Write;
 
 /// The short page: what was found, system by system, and the verdicts counted. Pages of each system lie in `results/`.
@@ -114,9 +115,53 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
     }
     page += &runs(one, evidence);
     for table in &claims.tables {
+        let begins = |figure: &&Figure| figure.panels.first().is_some_and(|(_, title)| *title == table.title);
+        if let Some(figure) = claims.figures.iter().find(begins) {
+            let _ = write!(page, "\n![{}](../figures/{}.svg)\n", figure.title, figure.name);
+        }
         page += &self::table(table, evidence, registry)?;
     }
     Ok(page)
+}
+
+/// The tables of one system that are drawn, those without a run left out.
+///
+/// # Errors
+///
+/// When a table's card has no such axis, or the values of its columns are no numbers.
+pub fn figures(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result<Vec<TableFigure>, Problems> {
+    let panel = |(y, title): &(String, String)| -> Result<Option<TablePanel>, Problems> {
+        let Some(table) = one.claims.table(title) else {
+            return Ok(None);
+        };
+        let places = table.places(registry)?;
+        let Cells { rows, numbers, .. } = table.cells(registry)?;
+        let curve = |cells: Vec<Measure>| {
+            let values = cells.iter().map(|measure| evidence.values(measure, table.scale));
+            let mut curve: Vec<(f64, Vec<f64>)> = places.iter().copied().zip(values).collect();
+            curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+            curve
+        };
+        let rows: Vec<_> = rows.into_iter().zip(numbers.into_iter().map(curve)).collect();
+        let is_run = rows
+            .iter()
+            .any(|(_, curve)| curve.iter().any(|(_, values)| !values.is_empty()));
+        Ok(is_run.then(|| TablePanel { y: y.clone(), rows }))
+    };
+    let mut figures = Vec::new();
+    for figure in &one.claims.figures {
+        let panels: Result<Vec<_>, _> = figure.panels.iter().map(panel).collect();
+        let panels: Vec<TablePanel> = panels?.into_iter().flatten().collect();
+        if !panels.is_empty() {
+            figures.push(TableFigure {
+                name: figure.name.clone(),
+                title: figure.title.clone(),
+                x: figure.x.clone(),
+                panels,
+            });
+        }
+    }
+    Ok(figures)
 }
 
 /// Which runs were made, with their fingerprints.

@@ -1,6 +1,6 @@
 //! The files of claims: their shape, and how a claim is made of what is said in several places.
 
-use super::{Against, Change, Claim, Claims, Measure, Printed, Rule, RunKey, Shape, Table, Test};
+use super::{Against, Change, Claim, Claims, Figure, Measure, Printed, Rule, RunKey, Shape, Table, Test};
 use crate::text::{Problems, Source, parse};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ struct File {
     grids: Vec<Grid>,
     #[serde(default)]
     tables: Vec<Table>,
+    #[serde(default)]
+    figures: Vec<Figure>,
 }
 
 /// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid, by its quick twin, by what it
@@ -318,6 +320,20 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             Err(why) => problems.push_at(&path, format!("{id}: {why}")),
         }
     }
+    for (i, figure) in file.figures.iter().enumerate() {
+        for (_, title) in &figure.panels {
+            if !file
+                .tables
+                .iter()
+                .any(|table| table.title == *title && !table.columns.is_empty())
+            {
+                problems.push_at(
+                    &format!("figures.{i}"),
+                    format!("there is no table with columns whose title is {title:?}"),
+                );
+            }
+        }
+    }
     problems.into_result(Claims {
         name: name.to_owned(),
         system: file.system,
@@ -325,5 +341,6 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         found: file.found,
         claims,
         tables: file.tables,
+        figures: file.figures,
     })
 }
