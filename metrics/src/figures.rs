@@ -13,13 +13,18 @@ pub struct TableFigure {
     pub panels: Vec<TablePanel>,
 }
 
+/// What each seed says at each x, ascending.
+pub type TableCurve = Vec<(f64, Vec<f64>)>;
+
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TablePanel {
     /// What is measured.
     pub y: String,
-    /// A curve a row: its name, and at each x, ascending, what each seed says.
-    pub rows: Vec<(String, Vec<(f64, Vec<f64>)>)>,
+    /// A curve a row, with its name.
+    pub rows: Vec<(String, TableCurve)>,
+    /// What is the same for all rows, with its name: a dashed line.
+    pub beside: Option<(String, TableCurve)>,
 }
 
 /// What a figure is called and shows.

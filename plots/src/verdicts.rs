@@ -4,7 +4,7 @@ use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Seri
 use crate::names::Unit;
 use crate::sweep::FEW_SEEDS;
 use folkmoot_metrics::Spread;
-use folkmoot_metrics::figures::{TableFigure, TablePanel};
+use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 
 /// What was found of one paper.
 #[derive(Clone, Debug)]
@@ -69,14 +69,13 @@ pub(crate) fn of_table(table: &TableFigure) -> Figure {
         log_beyond: Some(3.0),
         ..Axis::new(label, Unit::Number)
     };
+    let means = |curve: &TableCurve| -> Vec<(f64, Spread)> {
+        curve.iter().map(|(x, values)| (*x, Spread::of(values))).collect()
+    };
     let panel = |panel: &TablePanel| {
         let mut series = Vec::new();
         for (index, (name, curve)) in panel.rows.iter().enumerate() {
-            let spreads: Vec<(f64, Spread)> = curve
-                .iter()
-                .filter(|(_, values)| !values.is_empty())
-                .map(|(x, values)| (*x, Spread::of(values)))
-                .collect();
+            let spreads = means(curve);
             let band = spreads.iter().map(|(x, spread)| {
                 let (low, high) = spread
                     .interval_95()
@@ -103,6 +102,10 @@ pub(crate) fn of_table(table: &TableFigure) -> Figure {
                     ..Series::new("", role, dots)
                 });
             }
+        }
+        if let Some((name, curve)) = &panel.beside {
+            let line = means(curve).iter().map(|(x, spread)| (*x, spread.mean)).collect();
+            series.push(Series::new(name.clone(), Role::Theory(0), line));
         }
         let (x, y) = (axis(&table.x), axis(&panel.y));
         Panel::Lines(Lines { x, y, series })

@@ -66,8 +66,21 @@ pub struct Figure {
     pub title: String,
     /// What the columns are.
     pub x: String,
-    /// What each panel has along y, and the title of its table.
-    pub panels: Vec<(String, String)>,
+    /// Its panels.
+    pub panels: Vec<Panel>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// What is measured, along y.
+    pub y: String,
+    /// The title of its table.
+    pub table: String,
+    /// What a dashed line stands for that is the same for all rows, and the title of the table of it.
+    #[serde(default)]
+    pub beside: Option<(String, String)>,
 }
 
 /// One claim.

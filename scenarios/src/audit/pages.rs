@@ -1,11 +1,11 @@
 //! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
 
 use super::{Audited, Evidence, Verdict, counts};
-use crate::claims::{Cells, Claim, Figure, Measure, Table, Test};
+use crate::claims::{Cells, Claim, Figure, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
 use folkmoot_metrics::Spread;
-use folkmoot_metrics::figures::{TableFigure, TablePanel};
+use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 use std::fmt::Write;
 
 /// The short page: what was found, system by system, and the verdicts counted. Pages of each system lie in `results/`.
@@ -115,7 +115,7 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
     }
     page += &runs(one, evidence);
     for table in &claims.tables {
-        let begins = |figure: &&Figure| figure.panels.first().is_some_and(|(_, title)| *title == table.title);
+        let begins = |figure: &&Figure| figure.panels.first().is_some_and(|panel| panel.table == table.title);
         if let Some(figure) = claims.figures.iter().find(begins) {
             let _ = write!(page, "\n![{}](../figures/{}.svg)\n", figure.title, figure.name);
         }
@@ -130,23 +130,34 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
 ///
 /// When a table's card has no such axis, or the values of its columns are no numbers.
 pub fn figures(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result<Vec<TableFigure>, Problems> {
-    let panel = |(y, title): &(String, String)| -> Result<Option<TablePanel>, Problems> {
+    let rows = |title: &str| -> Result<Vec<(String, TableCurve)>, Problems> {
         let Some(table) = one.claims.table(title) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let places = table.places(registry)?;
         let Cells { rows, numbers, .. } = table.cells(registry)?;
         let curve = |cells: Vec<Measure>| {
             let values = cells.iter().map(|measure| evidence.values(measure, table.scale));
-            let mut curve: Vec<(f64, Vec<f64>)> = places.iter().copied().zip(values).collect();
+            let mut curve: TableCurve = places.iter().copied().zip(values).collect();
+            curve.retain(|(_, values)| !values.is_empty());
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
             curve
         };
-        let rows: Vec<_> = rows.into_iter().zip(numbers.into_iter().map(curve)).collect();
-        let is_run = rows
-            .iter()
-            .any(|(_, curve)| curve.iter().any(|(_, values)| !values.is_empty()));
-        Ok(is_run.then(|| TablePanel { y: y.clone(), rows }))
+        let rows = rows.into_iter().zip(numbers.into_iter().map(curve));
+        Ok(rows.filter(|(_, curve)| !curve.is_empty()).collect())
+    };
+    let panel = |panel: &Panel| -> Result<Option<TablePanel>, Problems> {
+        let y = panel.y.clone();
+        let beside = match &panel.beside {
+            // Of rows that say the same, the one that was run at most places.
+            Some((name, title)) => {
+                let curves = rows(title)?.into_iter().map(|(_, curve)| curve);
+                curves.max_by_key(Vec::len).map(|curve| (name.clone(), curve))
+            }
+            None => None,
+        };
+        let rows = rows(&panel.table)?;
+        Ok((!rows.is_empty()).then_some(TablePanel { y, rows, beside }))
     };
     let mut figures = Vec::new();
     for figure in &one.claims.figures {

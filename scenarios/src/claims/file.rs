@@ -321,7 +321,8 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         }
     }
     for (i, figure) in file.figures.iter().enumerate() {
-        for (_, title) in &figure.panels {
+        let beside = figure.panels.iter().filter_map(|panel| Some(&panel.beside.as_ref()?.1));
+        for title in figure.panels.iter().map(|panel| &panel.table).chain(beside) {
             if !file
                 .tables
                 .iter()
