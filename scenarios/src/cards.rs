@@ -50,6 +50,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "federated/fed-star",
     "federated/mutag",
     "federated/planetoid",
+    "federated/sets",
     "federated/small",
     "fedwalk/attacks",
     "fedwalk/attacks-cora",

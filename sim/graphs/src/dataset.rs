@@ -6,6 +6,7 @@
 
 mod class_split;
 mod fingerprint;
+mod joined;
 
 use std::ops::Range;
 

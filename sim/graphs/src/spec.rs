@@ -69,6 +69,17 @@ pub enum DatasetSpec {
         #[part(default = true)]
         label_features: bool,
     },
+    /// Several sets of labelled graphs as one, from `tudataset/NAME/` each: which set a graph is of is its property `set`, by which
+    /// `ByProperty(property: Facet("set"))` makes each set a client. What nodes bring stands side by side, each set's in columns of its own, and so do
+    /// classes. Labels of nodes and of edges are left out but for those among the features.
+    TuDatasets {
+        /// The folders' names, in the order of columns and classes, each once.
+        #[part(required)]
+        names: Vec<String>,
+        /// Append the node labels, one-hot, to the node attributes.
+        #[part(default = true)]
+        label_features: bool,
+    },
     /// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the function, the property the binary.
     FunctionGraphs {
         /// Which set: `OpenSSL` or `FFmpeg`.
@@ -386,6 +397,7 @@ impl DatasetSpec {
             DatasetSpec::EmailEuCore { .. } => "EmailEuCore".to_string(),
             DatasetSpec::Planetoid { name, .. } => format!("{name:?}"),
             DatasetSpec::TuDataset { name, .. } => name.clone(),
+            DatasetSpec::TuDatasets { names, .. } => names.join(" + "),
             DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
             DatasetSpec::Molecules { name, .. } => name.name().to_string(),
             DatasetSpec::Musae { name, .. } => format!("{name:?}"),

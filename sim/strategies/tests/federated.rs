@@ -140,7 +140,13 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
     // A head of 8 numbers for 3 classes.
     assert_eq!(head, 8 * 3 + 3);
     let shared = p - head as u64;
-    for method in ALL {
+    let first: usize = network.first_layer().into_iter().map(|range| range.len()).sum();
+    let inner = shared - first as u64;
+    assert!(first > 0 && inner > 0);
+    for method in ALL
+        .into_iter()
+        .chain(["FedPer(own_inputs: true)", "Gcfl(own_inputs: true)"])
+    {
         let params = small(method, 2);
         let (wet, _) = left(&params, &World::ideal(), Options::default());
         let size = |kind: &str| {
@@ -153,6 +159,7 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
         let (down, up) = match method {
             "LocalOnly()" => (0, 4),
             "FedPer()" | "FedRep()" => (4 * shared, 4 * shared + 4),
+            "FedPer(own_inputs: true)" | "Gcfl(own_inputs: true)" => (4 * inner, 4 * inner + 4),
             "Gcfl(by: Changes(rounds: 2))" => (4 * shared, 4 * shared + 8),
             "FedNova()" => (4 * p, 4 * p + 8),
             "Ifca(clusters: 3)" => (12 * p, 4 * p + 8),

@@ -164,6 +164,12 @@ fn published() -> Vec<CatalogueEntry> {
             GET_TU,
         ),
         entry(
+            "TuDatasets(names: [\"MUTAG\", \"PROTEINS\"])",
+            "several of these as one, each with columns and classes of its own",
+            Some("tudataset"),
+            GET_TU,
+        ),
+        entry(
             "FunctionGraphs(name: OpenSSL)",
             "4,308 control-flow graphs of 50 to 200 nodes, 338 functions, 24 properties, 6 features",
             Some("acfg/OpenSSL_6ACFG_min50_max200"),

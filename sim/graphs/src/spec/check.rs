@@ -40,6 +40,14 @@ fn min_degree(value: u32, n_nodes: u32, rules: &mut Rules) {
     rules.require(value <= most, "min_degree", rule);
 }
 
+const FOLDER: &str = "must be a folder of the TUDataset collection, such as \"MUTAG\" (letters, digits, `-` and `_`)";
+
+/// A name is a folder and the beginning of file names: nothing that could lead elsewhere.
+fn is_folder(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    !name.is_empty() && name.chars().all(plain)
+}
+
 pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
     match spec {
         DatasetSpec::Karate
@@ -48,10 +56,23 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
         | DatasetSpec::Planetoid { .. }
         | DatasetSpec::Musae { .. } => {}
         DatasetSpec::TuDataset { name, .. } => {
-            // The name is a folder and the beginning of file names: nothing that could lead elsewhere.
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-            let rule = "must be a folder of the TUDataset collection, such as \"MUTAG\" (letters, digits, `-` and `_`)";
-            rules.require(!name.is_empty() && name.chars().all(plain), "name", rule);
+            rules.require(is_folder(name), "name", FOLDER);
+        }
+        DatasetSpec::TuDatasets { names, .. } => {
+            rules.require(
+                !names.is_empty(),
+                "names",
+                "must name a set, such as [\"MUTAG\", \"PROTEINS\"]",
+            );
+            let wrong = names.iter().find(|name| !is_folder(name));
+            rules.require(
+                wrong.is_none(),
+                "names",
+                format!("{FOLDER}, got {:?}", wrong.map_or("", String::as_str)),
+            );
+            let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
+            let rule = twice.map(|at| format!("must name each set once, got {:?} twice", names[at]));
+            rules.require(rule.is_none(), "names", rule.unwrap_or_default());
         }
         DatasetSpec::FunctionGraphs {
             n_nodes: (least, most), ..

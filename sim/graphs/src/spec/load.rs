@@ -54,6 +54,12 @@ impl DatasetSpec {
             DatasetSpec::TuDataset { name, label_features } => {
                 readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
             }
+            DatasetSpec::TuDatasets { names, label_features } => {
+                let folder = |set: &String| dirs.locate(Path::new("tudataset").join(set));
+                let read = |set: &String| readers::read_tudataset(set, &folder(set)?, *label_features);
+                let sets: Result<Vec<Dataset>, DataError> = names.iter().map(read).collect();
+                Dataset::joined(name, sets?)
+            }
             DatasetSpec::FunctionGraphs { name, n_nodes, scaling } => name.load(*n_nodes, *scaling, dirs),
             DatasetSpec::Molecules { .. } | DatasetSpec::MoleculeTable { .. } => molecules::load(self, dirs),
             DatasetSpec::Mat {

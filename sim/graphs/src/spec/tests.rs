@@ -88,6 +88,9 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
     );
     assert_eq!(fields("GraphClasses(n_graphs: 1000000, max_nodes: 100)"), ["max_nodes"]);
     assert_eq!(fields("TuDataset(name: \"../secret\")"), ["name"]);
+    for wrong in ["[]", "[\"MUTAG\", \"MUTAG\"]", "[\"MUTAG\", \"a/b\"]"] {
+        assert_eq!(fields(&format!("TuDatasets(names: {wrong})")), ["names"]);
+    }
     assert_eq!(fields("FunctionGraphs(name: OpenSSL, n_nodes: (10, 200))"), ["n_nodes"]);
     assert_eq!(fields("FunctionGraphs(name: FFmpeg, n_nodes: (60, 50))"), ["n_nodes"]);
     assert_eq!(
@@ -274,6 +277,66 @@ fn built_in_and_real_sets_load_by_their_cards() {
     assert!(dropped.notes.contains(&"left out 19 isolated nodes".to_string()));
     assert_eq!(load("TuDataset(name: \"MUTAG\")").graphs.len(), 188);
     assert_eq!(load("BlogCatalog").n_classes, 39);
+}
+
+/// Two molecules of one element each and a triangle without labels, as three sets: each has columns and classes of its own.
+#[test]
+fn several_sets_are_one_in_which_each_has_its_own() {
+    let folder = Folder::new("spec-several");
+    let set = |name: &str, edges: &str, indicator: &str, graphs: &str, nodes: Option<&str>| {
+        let file = |part: &str, text: &str| folder.file(&format!("tudataset/{name}/{name}_{part}.txt"), text);
+        file("A", edges);
+        file("graph_indicator", indicator);
+        file("graph_labels", graphs);
+        nodes.map(|text| file("node_labels", text));
+    };
+    set(
+        "FIRST",
+        "1, 2\n2, 1\n3, 4\n4, 3\n",
+        "1\n1\n2\n2\n",
+        "-1\n1\n",
+        Some("6\n7\n6\n6\n"),
+    );
+    set("SECOND", "1, 2\n2, 1\n", "1\n1\n", "5\n", Some("9\n9\n"));
+    set(
+        "THIRD",
+        "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n",
+        "1\n1\n1\n",
+        "0\n",
+        None,
+    );
+    let dirs = DataDirs::new().with("test", &folder.0);
+    let load = |text: &str| card(text).unwrap().load(&dirs, &mut rng()).unwrap();
+    let all = load("TuDatasets(names: [\"FIRST\", \"SECOND\", \"THIRD\"])");
+    assert_eq!(
+        (all.name.as_str(), all.graphs.len(), all.n_nodes(), all.n_classes),
+        ("FIRST + SECOND + THIRD", 4, 9, 4)
+    );
+    assert_eq!(all.graph_labels, Some(vec![0, 1, 2, 3]));
+    let crate::Features::Sparse(rows) = all.features.as_ref().unwrap() else {
+        panic!("most is 0")
+    };
+    let columns: Vec<&[u32]> = (0..9).map(|node| rows.row(node).0).collect();
+    assert_eq!(columns, [&[0][..], &[1], &[0], &[0], &[2], &[2], &[], &[], &[]]);
+    assert!(
+        all.notes
+            .iter()
+            .any(|note| note.contains("nodes of THIRD bring nothing")),
+        "{:?}",
+        all.notes
+    );
+    let by_set: crate::PartitionSpec = ron::from_str("ByProperty(property: Facet(\"set\"))").unwrap();
+    let partition = by_set.partition(&all, &mut rng()).unwrap();
+    let shards: Vec<Vec<u32>> = (0..partition.n_clients())
+        .map(|client| partition.shard(client).to_vec())
+        .collect();
+    assert_eq!(shards, [vec![0, 1], vec![2], vec![3]]);
+    // Of one set nothing but the property is added.
+    let (one, alone) = (
+        load("TuDatasets(names: [\"FIRST\"])"),
+        load("TuDataset(name: \"FIRST\")"),
+    );
+    assert_eq!((one.graphs, one.graph_labels), (alone.graphs, alone.graph_labels));
 }
 
 #[test]

@@ -80,7 +80,16 @@ impl Network {
             true => format!("conv{}.", self.convs.len() - 1),
             false => "head".to_owned(),
         };
-        let slots = self.layout.slots().iter().filter(|slot| slot.name.starts_with(&last));
+        self.ranges(&last)
+    }
+
+    /// Where its first graph layer lies in a model, in ascending order.
+    pub fn first_layer(&self) -> Vec<Range<usize>> {
+        self.ranges("conv0.")
+    }
+
+    fn ranges(&self, prefix: &str) -> Vec<Range<usize>> {
+        let slots = self.layout.slots().iter().filter(|slot| slot.name.starts_with(prefix));
         let mut ranges: Vec<Range<usize>> = slots.map(|slot| self.layout.range(slot.parameter)).collect();
         ranges.sort_by_key(|range| range.start);
         ranges

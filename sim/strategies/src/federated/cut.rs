@@ -17,6 +17,18 @@ impl Cut {
         Cut::around(common, common.classifier.network().last_layers())
     }
 
+    /// The same, and the first graph layer is a client's own, too, if `own_inputs` says so.
+    pub(super) fn between(common: &Common, own_inputs: bool) -> Cut {
+        let network = common.classifier.network();
+        let mut own = network.last_layers();
+        if own_inputs {
+            own.extend(network.first_layer());
+            own.sort_by_key(|range| range.start);
+            own.dedup();
+        }
+        Cut::around(common, own)
+    }
+
     /// What is called otherwise is a client's own.
     pub(super) fn sharing(common: &Common, is_shared: impl Fn(&str) -> bool) -> Cut {
         let layout = common.classifier.network().layout();
@@ -86,27 +98,27 @@ impl Cut {
     }
 }
 
-/// What methods have in common whose clients keep a part, by a function that says where models are cut: what travels but for what is told besides, how
+/// What methods have in common whose clients keep a part, by a function of the method that says where models are cut: what travels but for what is told besides, how
 /// it begins, and what a client answers with.
 macro_rules! has_parts {
     ($cut:expr) => {
         fn n_down(&self, common: &Common) -> usize {
-            $cut(common).n_shared()
+            $cut(self, common).n_shared()
         }
 
         fn shapes(&self, common: &Common) -> Vec<folkmoot_codecs::Shape> {
-            $cut(common).shapes(common)
+            $cut(self, common).shapes(common)
         }
 
         fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
             Cut::take(
-                &$cut(common).shared,
+                &$cut(self, common).shared,
                 &common.classifier.network().layout().initialise(rng),
             )
         }
 
         fn own(&self, local: &Local<'_>) -> Vec<f32> {
-            $cut(local.common).own(local)
+            $cut(self, local.common).own(local)
         }
 
         fn global(&self, _: &[f32]) -> Option<Vec<f32>> {

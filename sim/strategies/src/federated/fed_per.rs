@@ -24,7 +24,10 @@ use std::ops::Range;
     about = "shared graph layers, and a head of each client that is never sent (2019)"
 )]
 #[derive(Clone, Copy, Debug)]
-pub struct FedPer {}
+pub struct FedPer {
+    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different numbers, as those of different sets of graphs do.
+    pub own_inputs: bool,
+}
 
 /// FedRep: as FedPer, but in each round a client first trains its head while the shared layers stay, and then these while its head stays.
 ///
@@ -58,10 +61,10 @@ impl Method for FedPer {
         true
     }
 
-    has_parts!(Cut::before_head);
+    has_parts!(|method: &FedPer, common| Cut::between(common, method.own_inputs));
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        let cut = Cut::before_head(local.common);
+        let cut = Cut::between(local.common, self.own_inputs);
         let whole = cut.own(local);
         cut.learned(&local.train(&whole))
     }
@@ -76,7 +79,7 @@ impl Method for FedRep {
         true
     }
 
-    has_parts!(Cut::before_head);
+    has_parts!(|_: &FedRep, common| Cut::before_head(common));
 
     fn train(&self, local: &Local<'_>) -> Learned {
         let (cut, classifier, mut rng) = (Cut::before_head(local.common), local.classifier(), local.rng());

@@ -37,7 +37,7 @@ impl Method for FedStar {
         Ok(())
     }
 
-    has_parts!(cut);
+    has_parts!(|_: &FedStar, common| cut(common));
 
     fn train(&self, local: &Local<'_>) -> Learned {
         let cut = cut(local.common);

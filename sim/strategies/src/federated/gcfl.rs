@@ -28,7 +28,8 @@ const SIGNAL: Purpose = Purpose(*b"fd-gcfl ");
 ///
 /// Deviations from the authors' code: what is sent are the trained weights and not their change, which the server, having sent the start, knows from them; the
 /// norm of GCFL+ is that of the gradient of the loss on all training items at the trained model, and not of what the last batch has left behind; all clusters
-/// are looked at before the sequences of norms are emptied; and a network has no linear layer before its first graph layer that would stay at the client.
+/// are looked at before the sequences of norms are emptied; and a network has no linear layer before its first graph layer that would stay at the client: with
+/// `own_inputs` that graph layer does.
 #[part(
     name = "Gcfl",
     about = "clusters of clients, parted where their updates pull apart (NeurIPS 2021)"
@@ -46,6 +47,8 @@ pub struct Gcfl {
     pub first_rounds: u32,
     /// By what clients of a cluster are told to be alike.
     pub by: Comparison,
+    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different numbers, as those of different sets of graphs do.
+    pub own_inputs: bool,
 }
 
 /// By what clients of a cluster are told to be alike.
@@ -239,7 +242,7 @@ impl Method for Gcfl {
         Err("the server of Gcfl parts clients by their updates one by one, and those may come with a norm; use Global")
     }
 
-    has_parts!(Cut::before_head);
+    has_parts!(|method: &Gcfl, common| Cut::between(common, method.own_inputs));
 
     fn n_up(&self, common: &Common) -> usize {
         self.n_down(common) + self.tells()
@@ -254,7 +257,7 @@ impl Method for Gcfl {
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
-        let cut = Cut::before_head(local.common);
+        let cut = Cut::between(local.common, self.own_inputs);
         let whole = local.train(&cut.own(local));
         let mut learned = cut.learned(&whole);
         match self.by {
