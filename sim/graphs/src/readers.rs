@@ -28,7 +28,7 @@ pub(crate) use molecules::{MoleculeOptions, Tasks, read_molecules};
 pub(crate) use musae::{MusaeFiles, read_musae};
 pub(crate) use npz::read_npz;
 pub(crate) use text::Text;
-pub(crate) use tudataset::read_tudataset;
+pub(crate) use tudataset::{Brought, read_tudataset};
 
 /// The most nodes that a file may describe.
 pub(crate) const MAX_NODES: u64 = 1 << 26;

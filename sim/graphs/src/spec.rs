@@ -76,7 +76,10 @@ pub enum DatasetSpec {
         /// The folders' names, in the order of columns and classes, each once.
         #[part(required)]
         names: Vec<String>,
-        /// Append the node labels, one-hot, to the node attributes.
+        /// What nodes bring begins with their attributes, where a set has such: places of atoms, measurements.
+        #[part(default = true)]
+        attributes: bool,
+        /// Append the node labels, one-hot.
         #[part(default = true)]
         label_features: bool,
     },

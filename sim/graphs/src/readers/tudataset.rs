@@ -13,11 +13,19 @@ use super::note_cleaned;
 use super::text::{Text, compact};
 use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 
+/// What becomes a node's features.
+#[derive(Clone, Copy)]
+pub(crate) struct Brought {
+    /// Its attributes.
+    pub(crate) attributes: bool,
+    /// Behind these its labels, one-hot.
+    pub(crate) labels: bool,
+}
+
 /// Reads the folder `dir` of the set `name`.
 ///
-/// Features are the node attributes, followed by the node labels one-hot if `label_features` is set: this is how papers count
-/// 7 features in MUTAG and 32 in PROTEINS_full.
-pub(crate) fn read_tudataset(name: &str, dir: &Path, label_features: bool) -> Result<Dataset, DataError> {
+/// Attributes followed by labels are how papers count 7 features in MUTAG and 32 in PROTEINS_full.
+pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result<Dataset, DataError> {
     let file = |part: &str| dir.join(format!("{name}_{part}.txt"));
     let optional = |part: &str| Some(file(part)).filter(|path| path.exists());
     if let Some(part) = ["A", "graph_indicator", "graph_labels"]
@@ -56,11 +64,12 @@ pub(crate) fn read_tudataset(name: &str, dir: &Path, label_features: bool) -> Re
         dataset.node_labels = Some(labels.map_err(|error| DataError::labels(&path, error))?);
     }
     let attributes = optional("node_attributes")
+        .filter(|_| brought.attributes)
         .map(|path| read_attributes(&path, n_nodes))
         .transpose()?;
     dataset.features = features(
         attributes,
-        dataset.node_labels.as_ref().filter(|_| label_features),
+        dataset.node_labels.as_ref().filter(|_| brought.labels),
         n_nodes,
     );
     Ok(dataset)

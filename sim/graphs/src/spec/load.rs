@@ -7,7 +7,7 @@ use folkmoot_draws::SimRng;
 
 use super::{DatasetSpec, Isolated, generate, molecules};
 use crate::mapped::read_mapped;
-use crate::readers::{self, EdgeListOptions, MatOptions};
+use crate::readers::{self, Brought, EdgeListOptions, MatOptions};
 use crate::{DataDirs, DataError, Dataset};
 
 pub(super) const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
@@ -52,11 +52,23 @@ impl DatasetSpec {
                 largest_component,
             } => Ok(cut(name.load(dirs)?, *largest_component, Isolated::Keep)),
             DatasetSpec::TuDataset { name, label_features } => {
-                readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, *label_features)
+                let brought = Brought {
+                    attributes: true,
+                    labels: *label_features,
+                };
+                readers::read_tudataset(name, &dirs.locate(Path::new("tudataset").join(name))?, brought)
             }
-            DatasetSpec::TuDatasets { names, label_features } => {
+            DatasetSpec::TuDatasets {
+                names,
+                attributes,
+                label_features,
+            } => {
+                let brought = Brought {
+                    attributes: *attributes,
+                    labels: *label_features,
+                };
                 let folder = |set: &String| dirs.locate(Path::new("tudataset").join(set));
-                let read = |set: &String| readers::read_tudataset(set, &folder(set)?, *label_features);
+                let read = |set: &String| readers::read_tudataset(set, &folder(set)?, brought);
                 let sets: Result<Vec<Dataset>, DataError> = names.iter().map(read).collect();
                 Dataset::joined(name, sets?)
             }

@@ -2,6 +2,15 @@ use super::super::test_files::{Folder, real_data};
 use super::*;
 use proptest::prelude::*;
 
+const ALL: Brought = Brought {
+    attributes: true,
+    labels: true,
+};
+const NO_LABELS: Brought = Brought {
+    attributes: true,
+    labels: false,
+};
+
 /// Two graphs: a path of three nodes and a single edge; node 3 is the middle one; edge 1 2 is listed twice.
 const FILES: &[(&str, &str)] = &[
     ("A", "1, 3\n3, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n"),
@@ -25,7 +34,7 @@ fn write(folder: &Folder, change: Option<(&str, &str)>) {
 fn hand_written_folder_reads_as_it_was_meant() {
     let folder = Folder::new("tu-example");
     write(&folder, None);
-    let dataset = read_tudataset("TINY", &folder.0, true).unwrap();
+    let dataset = read_tudataset("TINY", &folder.0, ALL).unwrap();
     assert_eq!(dataset.graphs.iter().map(Graph::n_edges).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(dataset.graph_labels, Some(vec![1, 0]));
     assert_eq!(dataset.graphs[0].neighbours(2), [0, 1]);
@@ -46,7 +55,14 @@ fn hand_written_folder_reads_as_it_was_meant() {
             .notes
             .contains(&"graph labels -1, 1 became classes 0 to 1".to_string())
     );
-    let plain = read_tudataset("TINY", &folder.0, false).unwrap();
+    let no_attributes = Brought {
+        attributes: false,
+        ..ALL
+    };
+    let labels = read_tudataset("TINY", &folder.0, no_attributes).unwrap();
+    let (of_labels, n_classes) = (labels.features.unwrap(), labels.node_labels.unwrap().n_classes());
+    assert_eq!(of_labels.n_columns(), n_classes as usize);
+    let plain = read_tudataset("TINY", &folder.0, NO_LABELS).unwrap();
     assert_eq!(plain.features.unwrap().n_columns(), 2);
 }
 
@@ -114,16 +130,16 @@ fn files_that_contradict_each_other_are_refused() {
         ),
     ] {
         write(&folder, Some((part, content)));
-        let error = read_tudataset("TINY", &folder.0, false).unwrap_err().to_string();
+        let error = read_tudataset("TINY", &folder.0, NO_LABELS).unwrap_err().to_string();
         assert!(error.contains(expected), "{part} {content:?}: {error}");
     }
     std::fs::remove_file(folder.0.join("TINY_A.txt")).unwrap();
-    let error = read_tudataset("TINY", &folder.0, false).unwrap_err().to_string();
+    let error = read_tudataset("TINY", &folder.0, NO_LABELS).unwrap_err().to_string();
     assert!(error.contains("the folder has no `TINY_A.txt`"), "{error}");
 }
 
 fn real(name: &str) -> Option<Dataset> {
-    real_data().map(|data| read_tudataset(name, &data.join("tudataset").join(name), true).unwrap())
+    real_data().map(|data| read_tudataset(name, &data.join("tudataset").join(name), ALL).unwrap())
 }
 
 fn class_sizes(dataset: &Dataset) -> Vec<usize> {
@@ -191,8 +207,8 @@ proptest! {
     fn random_content_never_panics(part in 0_usize..6, content in "[0-9,. \n-]{0,40}", bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let folder = Folder::new("tu-random");
         write(&folder, Some((FILES[part].0, &content)));
-        let _ = read_tudataset("TINY", &folder.0, true);
+        let _ = read_tudataset("TINY", &folder.0, ALL);
         folder.file(&format!("TINY_{}.txt", FILES[part].0), bytes);
-        let _ = read_tudataset("TINY", &folder.0, true);
+        let _ = read_tudataset("TINY", &folder.0, ALL);
     }
 }
