@@ -313,6 +313,7 @@ mod tests {
             longest_norm: 0.5,
             first_rounds: 1,
             by,
+            own_inputs: false,
         }
     }
 

@@ -113,10 +113,7 @@ fn with_features(structural: bool) -> Dataset {
         .map(|node| vec![(node as u32 % 2, 1.0), (2, 1.0)])
         .collect();
     dataset.features = Some(Features::Sparse(SparseRows::from_rows(3, &rows).unwrap()));
-    dataset.structural_columns = match structural {
-        true => vec![2..3],
-        false => Vec::new(),
-    };
+    dataset.structural_columns = structural.then_some(2..3).into_iter().collect();
     dataset
 }
 

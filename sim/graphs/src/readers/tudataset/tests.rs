@@ -61,7 +61,7 @@ fn hand_written_folder_reads_as_it_was_meant() {
     };
     let labels = read_tudataset("TINY", &folder.0, no_attributes).unwrap();
     let (of_labels, n_classes) = (labels.features.unwrap(), labels.node_labels.unwrap().n_classes());
-    assert_eq!(of_labels.n_columns(), n_classes as usize);
+    assert_eq!(of_labels.n_columns(), n_classes);
     let plain = read_tudataset("TINY", &folder.0, NO_LABELS).unwrap();
     assert_eq!(plain.features.unwrap().n_columns(), 2);
 }
