@@ -2,7 +2,7 @@
 //!
 //! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
 //!   messages, what privacy was spent; who worked when, where it was traced; maps, matrices and changes where a strategy left them.
-//! - [`draw_audit`]: verdicts on papers' claims, and printed numbers beside measured ones.
+//! - [`draw_audit`]: verdicts on papers' claims, printed numbers beside measured ones, and tables as curves.
 //! - [`draw_dataset`]: a data set's degrees and labels.
 //! - [`pictures_of_run`], [`pictures_of_sweep`]: the same as texts for a page.
 //! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.

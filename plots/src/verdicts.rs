@@ -1,4 +1,4 @@
-//! What an audit of papers found: verdicts counted, and what is printed beside what was measured.
+//! What an audit of papers found: verdicts counted, what is printed beside what was measured, and tables as curves.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;

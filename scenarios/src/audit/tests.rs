@@ -402,6 +402,42 @@ fn a_bound_on_what_is_drawn_has_an_interval() {
     assert_eq!(found("Above(0.55)", &[0.62, 0.60]), Verdict::Open);
 }
 
+/// A figure is of tables that are there and have columns, and what lies along x are numbers.
+#[test]
+fn a_figure_is_of_tables_whose_columns_are_numbers() {
+    let read = |panel: &str, columns: &str| {
+        let table = format!(
+            r#"(title: "t", card: "karate", metric: "payload_bytes", rows: "strategy.predictor_prob", {columns})"#
+        );
+        let figure = format!(r#"(name: "f", title: "F", x: "p", panels: [(y: "y", {panel})])"#);
+        Claims::read(
+            "s",
+            &format!(r#"(system: "S", paper: "P", tables: [{table}], figures: [{figure}])"#),
+        )
+    };
+    let both = r#"columns: "strategy.predictor_prob""#;
+    for (panel, columns) in [
+        (r#"table: "u""#, both),
+        (r#"table: "t""#, ""),
+        (r#"table: "t", beside: ("b", "u")"#, both),
+    ] {
+        let said = read(panel, columns).unwrap_err().to_string();
+        assert!(said.contains("there is no table with columns"), "{panel}: {said}");
+    }
+    let registry = Registry::shipped();
+    let claims = read(r#"table: "t""#, both).unwrap();
+    assert_eq!(claims.tables[0].places(&registry).unwrap(), [0.0, 0.2, 0.4]);
+    let mut named = claims.tables[0].clone();
+    (named.card, named.rows, named.columns) = ("fed-gcn/small".to_owned(), "arm".to_owned(), "arm".to_owned());
+    assert!(
+        named
+            .places(&registry)
+            .unwrap_err()
+            .to_string()
+            .contains("is no number")
+    );
+}
+
 #[test]
 fn bounds_hold_for_every_seed_and_reading_needs_no_run() {
     assert_eq!(verdict("rule: AtMost(2)", &[("0.2", &[1.0, 2.0])]), Verdict::Exact);

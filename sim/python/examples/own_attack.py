@@ -1,6 +1,6 @@
 """An attacker of one's own on messages that a run has kept: who knows the property of the training graphs guesses it of others.
 
-    python3 own_attack.py          # ten seconds; needs numpy and pandas
+    python3 own_attack.py          # some seconds; needs numpy and pandas
 
 The attacker takes the class whose mean message lies nearest, in standardised numbers. Beside it stands the same with the known
 properties dealt out anew, which can find nothing.
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def guessed(known: np.ndarray, properties: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Of each row of `asked` the property whose mean row is nearest."""
+    """The property whose mean row is nearest, for each row of `asked`."""
     mean, scale = known.mean(axis=0), known.std(axis=0) + 1e-6
     known, asked = (known - mean) / scale, (asked - mean) / scale
     names = np.unique(properties)
