@@ -93,7 +93,7 @@ pub mod prelude {
     pub use crate::shared;
     pub use crate::strategy::{
         Absence, ClientEvent, Letter, MechanismInfo, NoData, ServerEvent, Setup, Shards, State, Strategy,
-        StrategyError, System, TimerId,
+        StrategyError, System, TimerId, Together,
     };
     pub use crate::study::{Clients, End, Ended, Heard, NoStudy, Study};
     pub use crate::wire::{Counted, Declared, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};

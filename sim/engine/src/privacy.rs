@@ -1,6 +1,7 @@
 //! The privacy ledger: what every client has released, and what it costs together.
 
-use crate::strategy::MechanismInfo;
+use crate::release::Channel;
+use crate::strategy::{MechanismInfo, Together};
 use folkmoot_metrics::PrivacyRow;
 use folkmoot_privacy::{Accountant, Law, Totals};
 use serde::{Deserialize, Serialize};
@@ -99,29 +100,37 @@ impl Spent {
     }
 }
 
-/// The rows of `privacy.csv`, one for each mechanism, from the clients' releases and the prices that number them, and from what was
-/// released of everybody: the mechanism, the law, and how often. Totals hold but for a probability of `delta`, within (0, 1).
+/// The rows of `privacy.csv`, one for each mechanism and for what they tell together, from the clients' releases and the prices that
+/// number them, and from what was released of everybody: the mechanism, the law, and how often. Totals hold but for a probability of
+/// `delta`, within (0, 1).
 pub(crate) fn rows<'a>(
-    mechanisms: &[MechanismInfo],
+    (mechanisms, together): (&[MechanismInfo], &[Together]),
     (n_clients, delta): (u32, f64),
     charged: &[(usize, Law, u64)],
     parts: impl Iterator<Item = (&'a Prices, &'a [Spent])> + Clone,
 ) -> Vec<PrivacyRow> {
-    let row = |(i, info): (usize, &MechanismInfo)| {
-        let mut sums = Sums::new(delta);
-        let own = charged.iter().filter(|(of, ..)| *of == i);
+    let row = |of: Vec<usize>, n_tellers: u32, info: &MechanismInfo| {
+        let mut sums = Sums::new(delta, n_tellers);
+        let own = charged.iter().filter(|(mechanism, ..)| of.contains(mechanism));
         own.for_each(|(_, law, times)| sums.add_everybody(*law, *times, n_clients));
         for (prices, spent) in parts.clone() {
-            sums.add(i, prices, spent);
+            sums.add(&of, prices, spent);
         }
         sums.row(info, n_clients)
     };
-    mechanisms.iter().enumerate().map(row).collect()
+    let each = mechanisms.iter().enumerate().map(|(i, info)| row(vec![i], 1, info));
+    let places = |of: &[Channel]| of.iter().map(|channel| channel.mechanism).collect();
+    let together = together
+        .iter()
+        .map(|all| row(places(&all.of), all.n_clients, &all.info));
+    each.chain(together).collect()
 }
 
-/// All clients' releases by one mechanism.
+/// All clients' releases by some mechanisms.
 struct Sums {
     accountant: Accountant,
+    /// How many clients that spend alike tell of one thing.
+    n_tellers: u64,
     /// By law: how often it was paid for and how many releases that were, over all clients.
     paid: BTreeMap<LawKey, (Law, u64, u64)>,
     /// How often every client pays for each law besides what is its own.
@@ -131,8 +140,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(delta: f64) -> Self {
+    fn new(delta: f64, n_tellers: u32) -> Self {
         Sums {
+            n_tellers: u64::from(n_tellers),
             accountant: Accountant::new(delta).expect("it is a share"),
             paid: BTreeMap::new(),
             everybody: Vec::new(),
@@ -144,22 +154,23 @@ impl Sums {
     fn add_everybody(&mut self, law: Law, times: u64, n_clients: u32) {
         let n = times * u64::from(n_clients);
         let (_, paid, releases) = self.paid.entry(law.key()).or_insert((law, 0, 0));
-        (*paid, *releases) = (*paid + n, *releases + n);
+        (*paid, *releases) = (*paid + n * self.n_tellers, *releases + n);
         let place = self.accountant.law(law);
-        self.everybody.push((place, times));
+        self.everybody.push((place, times * self.n_tellers));
     }
 
-    /// Adds what a part's clients paid for releases by `mechanism`.
-    fn add(&mut self, mechanism: usize, prices: &Prices, spent: &[Spent]) {
-        let place = |(of, law): &(usize, Law)| (*of == mechanism).then(|| (self.accountant.law(*law), *law));
+    /// Adds what a part's clients paid for releases by mechanisms that are among `of`.
+    fn add(&mut self, of: &[usize], prices: &Prices, spent: &[Spent]) {
+        let place = |(by, law): &(usize, Law)| of.contains(by).then(|| (self.accountant.law(*law), *law));
         let places: Vec<Option<(usize, Law)>> = prices.all.iter().map(place).collect();
         for Spent(all) in spent {
             let mut spending = self.everybody.clone();
             for paid in all {
                 if let Some((place, law)) = places[paid.price as usize] {
+                    let spent = paid.times * self.n_tellers;
                     let (_, times, releases) = self.paid.entry(law.key()).or_insert((law, 0, 0));
-                    (*times, *releases) = (*times + paid.times, *releases + paid.releases);
-                    spending.push((place, paid.times));
+                    (*times, *releases) = (*times + spent, *releases + paid.releases);
+                    spending.push((place, spent));
                 }
             }
             spending.sort_unstable();
@@ -231,6 +242,7 @@ fn is_less(spending: &[(usize, u64)], next: &[(usize, u64)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::Purpose;
     use folkmoot_privacy::{DELTA, Sampling};
 
     fn info() -> MechanismInfo {
@@ -244,7 +256,7 @@ mod tests {
     fn row(prices: &Prices, spent: &[Spent], mechanism: usize) -> PrivacyRow {
         let mechanisms = vec![info(); mechanism + 1];
         let parts = spent.chunks(2).map(|spent| (prices, spent));
-        rows(&mechanisms, (spent.len() as u32, DELTA), &[], parts)
+        rows((&mechanisms, &[]), (spent.len() as u32, DELTA), &[], parts)
             .pop()
             .unwrap()
     }
@@ -282,7 +294,7 @@ mod tests {
         );
         assert!(row.epsilon_renyi < row.epsilon_advanced && row.epsilon_advanced < row.epsilon_basic);
         let parts = std::iter::once((&prices, &spent[..]));
-        let safer = rows(&[info(), info()], (3, 1e-9), &[], parts).pop().unwrap();
+        let safer = rows((&[info(), info()], &[]), (3, 1e-9), &[], parts).pop().unwrap();
         assert!(safer.delta_total == 1e-9 && safer.epsilon_basic == row.epsilon_basic);
         assert!(safer.epsilon_renyi > row.epsilon_renyi && safer.epsilon_advanced > row.epsilon_advanced);
     }
@@ -318,13 +330,52 @@ mod tests {
         spent[1].add(view, 1);
         let parts = spent.chunks(2).map(|spent| (&prices, spent));
         let sum = Law::sampled_normal(Sampling::Poisson, 0.1, 0.5, 1e-7).unwrap();
-        let row = rows(&[info()], (3, DELTA), &[(0, sum, 40)], parts).pop().unwrap();
+        let row = rows((&[info()], &[]), (3, DELTA), &[(0, sum, 40)], parts)
+            .pop()
+            .unwrap();
         let mut accountant = Accountant::new(DELTA).unwrap();
         let (sum, view) = (accountant.law(sum), accountant.law(VIEW));
         assert_eq!(row.epsilon_renyi, accountant.totals(&[(sum, 40), (view, 1)]).renyi);
         assert_eq!(row.releases, 3 * 40 + 1);
         let one = accountant.laws()[sum].epsilon();
         assert!((row.epsilon_mean_client - (40.0 * one + 0.1 / 3.0)).abs() < 1e-9);
+    }
+
+    /// An edge in the lists of two users who each spend 1 on its bit and 0.25 on their degree costs 2.5; another mechanism's releases are none of it.
+    #[test]
+    fn what_several_clients_tell_by_several_mechanisms_is_added_up() {
+        let mut prices = Prices::default();
+        let laws = [1.0, 0.25].map(|epsilon| Law::Laplace { epsilon });
+        let (bit, degree, other) = (
+            prices.number(0, laws[0]),
+            prices.number(2, laws[1]),
+            prices.number(1, VIEW),
+        );
+        let mut spent = vec![Spent::default(); 3];
+        for client in &mut spent {
+            [bit, degree, other].iter().for_each(|price| client.add(*price, 1));
+        }
+        let edge = Together {
+            info: info(),
+            of: [0, 2]
+                .map(|mechanism| Channel::new(mechanism, Purpose(*b"ledger-t")))
+                .to_vec(),
+            n_clients: 2,
+        };
+        let parts = spent.chunks(2).map(|spent| (&prices, spent));
+        let sum = Law::Laplace { epsilon: 0.5 };
+        let mechanisms = vec![info(); 3];
+        let all = rows((&mechanisms, &[edge]), (3, DELTA), &[(2, sum, 1)], parts);
+        assert_eq!((all.len(), all[2].epsilon_worst_client), (4, 0.75));
+        let row = all.last().unwrap();
+        assert_eq!(
+            (row.releases, row.epsilon_worst_client, row.epsilon_mean_client),
+            (9, 3.5, 3.5)
+        );
+        assert_eq!(row.epsilon_basic, Some(3.5));
+        let mut accountant = Accountant::new(DELTA).unwrap();
+        let spent: Vec<(usize, u64)> = [laws[0], laws[1], sum].map(|law| (accountant.law(law), 2)).to_vec();
+        assert_eq!(row.epsilon_renyi, accountant.totals(&spent).renyi);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a federated system implements to be simulated.
 
 use crate::context::{ClientContext, JobContext, ServerContext};
+use crate::release::Channel;
 use crate::study::Study;
 use crate::wire::Wire;
 use crate::world::World;
@@ -123,6 +124,12 @@ pub trait Strategy: Send + Sync + Sized + 'static {
 
     /// The mechanisms whose releases handlers report.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
+        Vec::new()
+    }
+
+    /// What releases by several mechanisms, or of several clients, tell of one thing together, where a row of the ledger each is not all
+    /// that it costs. Default: nothing.
+    fn together(&self) -> Vec<Together> {
         Vec::new()
     }
 }
@@ -315,6 +322,17 @@ pub struct MechanismInfo {
     pub unit: String,
     /// What the paper claims for the whole.
     pub claimed: Option<f64>,
+}
+
+/// A row of the privacy ledger, after those of mechanisms, for one thing of which several of them tell, or several clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// What tells of it, the thing, and what the paper claims.
+    pub info: MechanismInfo,
+    /// Where the releases that tell of it leave.
+    pub of: Vec<Channel>,
+    /// How many clients tell of it, of whom each is taken to spend as much as the one of the row.
+    pub n_clients: u32,
 }
 
 /// Why a strategy cannot go on.

@@ -87,7 +87,7 @@ pub struct End<'a, S: Strategy> {
     pub setup: Setup<'a>,
     /// Every message and byte.
     pub ledger: &'a Ledger,
-    /// What releases have cost, a row for each of [`Strategy::mechanisms`].
+    /// What releases have cost, a row for each of [`Strategy::mechanisms`], then one for each of [`Strategy::together`].
     pub privacy: &'a [PrivacyRow],
     /// The finished rounds.
     pub rounds: &'a [RoundRow],

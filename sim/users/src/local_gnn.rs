@@ -16,13 +16,13 @@
 //! - **Classes.** Users who train or validate release theirs, and which of both they do is drawn by the server. Who tests never tells.
 //! - **Public edges** reach the server before the run, by a trusted party that the manifest names, and no message carries them.
 //! - **A codec** packs released features on their way (`codec`), where they are numbers, which costs no privacy; the server opens them as they come.
-//! - **What an edge costs.** A list's epsilon is of one bit of one list. `edge_epsilon` counts every list that tells of an edge, from what was really charged.
+//! - **What an edge costs.** A list's epsilon is of one bit of one list. The ledger's last row, and `edge_epsilon`, count every list that tells of an edge, from what was really charged.
 //!
 //! Deviations: relu for SELU, two layers, the range of features is a public setting and not taken from all data; degrees of Blink's prior are rounded
 //! ([`prior`](crate::edges::prior)); DPRR's sampling is done by the user. Not modelled: joining later, reporting again.
 
 use crate::features::Numbers;
-use crate::own::{OwnEdges, OwnFeatures, OwnLabel};
+use crate::own::{DEGREES, EDGES, OwnEdges, OwnFeatures, OwnLabel};
 use crate::settings::Params;
 use crate::study::Worth;
 use crate::told::Told;
@@ -403,5 +403,20 @@ impl Strategy for LocalGnn {
         ];
         all.extend(edges.mechanisms());
         all
+    }
+
+    fn together(&self) -> Vec<Together> {
+        let edges = &self.params.edges;
+        let all = |n_clients| Together {
+            info: MechanismInfo {
+                mechanism: "all that tells of an edge".to_owned(),
+                unit: "one edge".to_owned(),
+                claimed: edges.mechanisms().iter().map(|row| row.claimed).sum(),
+            },
+            of: vec![EDGES, DEGREES],
+            n_clients,
+        };
+        let n_lists = edges.n_lists();
+        (n_lists > 0).then(|| all(n_lists)).into_iter().collect()
     }
 }

@@ -118,10 +118,8 @@ impl Worth {
         let finite = |epsilon: f64| epsilon.is_finite().then_some(epsilon);
         sheet.number_if("feature_epsilon", finite(worst(0)));
         sheet.number_if("label_epsilon", finite(worst(1)));
-        let n_lists = end.strategy.params().edges.n_lists();
-        if n_lists > 0 {
-            sheet.number_if("edge_epsilon", finite(f64::from(n_lists) * (worst(2) + worst(3))));
-        }
+        let edge = end.privacy.get(end.strategy.mechanisms().len());
+        sheet.number_if("edge_epsilon", edge.and_then(|row| finite(row.epsilon_worst_client)));
     }
 
     fn attacks(&self, end: &End<'_, LocalGnn>, learned: &Learned, sheet: &mut Sheet) -> Result<(), StrategyError> {

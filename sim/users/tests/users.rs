@@ -76,23 +76,27 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
         let costs = ["feature_bytes", "edge_bytes"].map(|name| number(&outcome, name));
         (costs, find(&outcome, "edge_epsilon"), epsilons)
     };
+    let outcome = play(&dataset, "edges: Blink(epsilon: 2, degree_share: 0.25)");
+    let edge = outcome.privacy.last().unwrap();
+    assert_eq!((edge.unit.as_str(), edge.releases), ("one edge", u64::from(2 * N)));
+    assert_eq!((edge.epsilon_claimed, edge.epsilon_basic), (Some(2.0), Some(4.0)));
     let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
     let (costs, epsilon, all) = bytes("EdgeResponse(epsilon: 2)");
     assert_eq!(
         (costs, epsilon, &all[..]),
-        ([1.0, 38.0], Some(4.0), &[1.0, 1.0, 2.0][..])
+        ([1.0, 38.0], Some(4.0), &[1.0, 1.0, 2.0, 4.0][..])
     );
     let (costs, epsilon, _) = bytes("EdgeResponse(epsilon: 2, lists: Triangle)");
     // Rows of 299, 298, … bits: 19 bytes and a little on average.
     let triangle: u32 = (0..N).map(|user| (N - 1 - user).div_ceil(8)).sum();
     assert_eq!((costs[1], epsilon), (f64::from(triangle) / f64::from(N), Some(2.0)));
     let (costs, epsilon, all) = bytes("Blink(epsilon: 2, degree_share: 0.25)");
-    assert_eq!((costs[1], epsilon, &all[2..]), (42.0, Some(4.0), &[1.5, 0.5][..]));
+    assert_eq!((costs[1], epsilon, &all[2..]), (42.0, Some(4.0), &[1.5, 0.5, 4.0][..]));
     let (costs, epsilon, all) = bytes("Dprr(epsilon: 6)");
     // About as many ids as neighbours, ten, of which noise of the degree can add none below 0.
     assert!((36.0..52.0).contains(&costs[1]), "{costs:?}");
     assert!(
-        close(epsilon.unwrap(), 12.0) && close(all[2], 5.4) && close(all[3], 0.6),
+        close(epsilon.unwrap(), 12.0) && close(all[2], 5.4) && close(all[3], 0.6) && all[4..] == [epsilon.unwrap()],
         "{all:?}"
     );
     let (costs, epsilon, _) = bytes("LaplaceEdges(epsilon: 2)");

@@ -48,7 +48,7 @@ impl<S: Strategy> Run<'_, '_, S> {
         scores.extend(numbers.privacy_scores());
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
         let privacy = privacy::rows(
-            self.env.mechanisms,
+            (self.env.mechanisms, &ground.strategy.together()),
             (self.env.shares.n_clients(), self.env.world.delta),
             &self.server.record.charged,
             parts,
