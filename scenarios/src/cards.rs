@@ -46,6 +46,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "federated/bytes",
     "federated/clusters",
     "federated/communities",
+    "federated/fed-graph",
     "federated/fed-pub",
     "federated/fed-star",
     "federated/mutag",

@@ -5,7 +5,7 @@ use super::likeness::softmax;
 use super::personal::{Second as Made, second};
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::{ClientScoreRow, Spread};
+use folkmoot_metrics::{Answering, Asked, ClientScoreRow, Spread, Weighed};
 use folkmoot_strategies::classifier::{Accuracy, Held, Nodes, Part};
 use folkmoot_strategies::federated::{Federated, conclude_own};
 use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
@@ -41,7 +41,8 @@ pub(super) const TERMS: &[Term] = &[
         "Accuracy of a client's own answers less that of the common model on the same items, the mean over clients.",
         "",
     )
-    .higher(),
+    .higher()
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
 ];
 
 /// Scores of both steps.
