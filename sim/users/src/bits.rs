@@ -99,15 +99,12 @@ pub(crate) fn pack(places: impl Iterator<Item = u32>, n_bits: u32) -> Vec<u8> {
 
 /// The places of the bits that are set, ascending; none where these are not so many bytes or a bit beyond the last is set.
 pub(crate) fn unpack(bytes: &[u8], n_bits: u32) -> Option<Vec<u32>> {
-    let places = (0_u32..)
-        .zip(bytes)
-        .filter(|(_, byte)| **byte != 0)
-        .flat_map(|(at, byte)| {
-            (0..8)
-                .filter(move |bit| byte >> bit & 1 == 1)
-                .map(move |bit| 8 * at + bit)
-        });
-    let places: Vec<u32> = places.collect();
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    let places: Vec<u32> = ones(bytes.chunks(8).map(word)).map(|place| place as u32).collect();
     let fits = bytes.len() == n_bits.div_ceil(8) as usize && places.last().is_none_or(|last| *last < n_bits);
     fits.then_some(places)
 }
