@@ -38,6 +38,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-gcn/planetoid",
     "fed-gcn/small",
     "fed-sage/bytes",
+    "fed-sage/bytes-many",
     "fed-sage/many",
     "fed-sage/planetoid",
     "fed-sage/small",
