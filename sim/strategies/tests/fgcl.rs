@@ -11,7 +11,7 @@ use folkmoot_strategies::classifier::{Encoder, Inputs, Pooling, Split};
 use folkmoot_strategies::fgcl::{
     Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
 };
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_strategies::rounds::{Protocol, Secure};
 use folkmoot_strategies::settings::{Settings, Source};
 use std::sync::Arc;
 

@@ -13,6 +13,8 @@
 //! step down the graph's own gradient (gradient alignment), and a pair by how much larger that cosine is with the
 //! pair joined than without. With noise a gradient is the mean over some views, the same noise for both answers.
 //!
+//! With `protocol.secure` the server sees no update of one client: all of these are then of the mean of all updates.
+//!
 //! Beside each stand `@aggregate`, the same of the mean of all updates, which is what secure aggregation leaves; `membership@loss`, the
 //! loss of the last model in place of its updates (S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning.
 //! CSF 2018); and for edges `@others`, the same attack on graphs that nobody trained on: what it finds there the update does not tell.
@@ -21,7 +23,7 @@ use super::Fgcl;
 use super::data::Item;
 use super::step::Step;
 use super::study::View;
-use crate::rounds::RoundEnd;
+use crate::rounds::{RoundEnd, Secure};
 use folkmoot_draws::{SimRng, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
@@ -85,7 +87,11 @@ impl View<'_> {
         let mean: Seen<'_> = mean.iter().collect();
 
         // A graph that nobody trained on is asked about at the client of some member.
-        let owner = |i: usize| &sent[members[i % members.len()].1];
+        let is_masked = !matches!(self.fgcl.params.protocol.secure, Secure::Off);
+        let owner = |i: usize| match is_masked {
+            true => &mean,
+            false => &sent[members[i % members.len()].1],
+        };
         let of_members: Vec<(u32, &Seen<'_>)> = (0..).zip(&members).map(|(i, (item, _))| (*item, owner(i))).collect();
         let of_others: Vec<(u32, &Seen<'_>)> = (0..).zip(&others).map(|(i, item)| (*item, owner(i))).collect();
         let asked = [&of_members[..], &of_others].concat();

@@ -7,6 +7,10 @@ use folkmoot_strategies::classifier::LocalOptimiser;
 /// One graph a client and one plain step on it: the update is the step down that graph's own gradient. With `copies`, graphs that
 /// nobody trains on are those that somebody does.
 fn leaks(setting: Setting, copies: bool) -> Outcome {
+    leaks_under(Secure::Off, setting, copies)
+}
+
+fn leaks_under(secure: Secure, setting: Setting, copies: bool) -> Outcome {
     let mut dataset = graphs();
     let n = dataset.graphs.len();
     if copies {
@@ -26,6 +30,7 @@ fn leaks(setting: Setting, copies: bool) -> Outcome {
         test,
     });
     let mut params = params(setting);
+    params.protocol.secure = secure;
     params.split = Split::Published;
     params.model.dropout = 0.0;
     params.training = Training {
@@ -68,4 +73,23 @@ fn updates_tell_edges_unless_no_edge_or_noise_alone_is_in_them() {
         "{:?}",
         noise.summary
     );
+}
+
+/// Of masked updates the server has the sum alone, and so has whoever attacks.
+#[test]
+fn under_masks_nothing_is_read_but_the_mean() {
+    let open = leaks(Setting::Federated, false);
+    let masked = leaks_under(Secure::Pairwise { threshold: 0.6 }, Setting::Federated, false);
+    for name in [
+        "membership_auc",
+        "membership_found",
+        "update_edge_auc",
+        "update_edge_found",
+    ] {
+        let of_mean = format!("{name}@aggregate");
+        assert_eq!(number(&masked, name), number(&masked, &of_mean), "{name}");
+        // Masks are over numbers of fixed point, so that models are the same but for their last bits.
+        assert!((number(&masked, name) - number(&open, &of_mean)).abs() < 0.05, "{name}");
+    }
+    assert!(number(&masked, "membership_auc") < number(&open, "membership_auc") - 0.1);
 }
