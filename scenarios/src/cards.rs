@@ -134,6 +134,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "ppgm/attacker",
     "ppgm/bits",
     "ppgm/codes",
+    "ppgm/decoders",
     "ppgm/egsc",
     "ppgm/federated",
     "ppgm/ffmpeg",

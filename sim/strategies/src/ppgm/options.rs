@@ -285,7 +285,7 @@ pub struct Size {
 }
 
 /// What the text and the released code do differently.
-#[part]
+#[part(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
     /// The encoder's layers.
@@ -298,7 +298,7 @@ pub struct Form {
     pub dropout: f32,
     /// The obfuscation reads codes in both orders, and sends twice as much.
     pub bidirectional: bool,
-    /// SGNN's vector goes through such a block as well, which the paper's does not.
+    /// SGNN's vector goes through such a block as well, of the width of `feed_forward`; the paper's does not, nor does the released code's.
     pub sgnn_block: bool,
     /// Nodes propagate to themselves.
     #[part(default = true)]
@@ -313,6 +313,13 @@ pub struct Form {
     pub targets: Targets,
     /// EGSC's sizes and forms.
     pub egsc: Egsc,
+}
+
+impl Form {
+    fn rules(&self, rules: &mut Rules) {
+        let rule = "needs the width of its feed-forward layer: set feed_forward, 1024 in the released code";
+        rules.require(!self.sgnn_block || self.feed_forward > 0, "sgnn_block", rule);
+    }
 }
 
 impl Size {

@@ -108,13 +108,13 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "decoded_arcs_auc",
         "ROC AUC of decoded arcs",
-        "Attack: area under the ROC curve of arcs decoded from pairs of rows of a message.",
+        "Attack: area under the ROC curve of arcs decoded from pairs of rows of a message, or from a vector and two places.",
     )
     .lower().attack_beside(0.5),
     share(
         "decoded_features_auc",
         "ROC AUC of decoded features",
-        "Attack: area under the ROC curve of the quarter of each feature decoded from a row, the mean.",
+        "Attack: area under the ROC curve of the quarter of each feature decoded from a row, or from a vector and a place, the mean.",
     )
     .lower().attack_beside(0.5),
     share(

@@ -50,7 +50,8 @@ pub struct Thorough {
     pub attackers: Attackers,
     /// Whether messages are linked with each other and searched in a corpus of all graphs, by those who hold the model.
     pub linkage: bool,
-    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow set, where nodes leave.
+    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow set: from nodes where they leave, else
+    /// from the vectors that leave and the places of nodes in their order, beside what the places tell by themselves.
     pub decode: bool,
     /// Whether pairs of a graph with itself, or with another that is the same number for number, are left out of a second score of
     /// similarity, `similarity_auc_distinct`.
