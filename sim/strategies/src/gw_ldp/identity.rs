@@ -288,6 +288,13 @@ mod tests {
         assert_eq!(majority_accuracy(&all), Some(0.75));
         let trained: Vec<&Subject> = all.iter().copied().filter(|s| s.part == Some(Part::Train)).collect();
         assert_eq!(majority_accuracy(&trained), None);
+        // Where each client has as many of either class it says nothing.
+        let even = |subject: &Subject| Subject {
+            class: Some(subject.id / 4 % 2),
+            ..subject.clone()
+        };
+        let even: Vec<Subject> = subjects.iter().map(even).collect();
+        assert_eq!(majority_accuracy(&even.iter().collect::<Vec<_>>()), Some(0.5));
         // Without anybody else of its client a graph is taken for what most are.
         let alone = |at: usize| Subject {
             client: ClientId(9),

@@ -247,6 +247,9 @@ impl Metric {
     }
 }
 
+/// Of so many graphs every pair's distance may be a score.
+const MOST_IN_PAIRS: usize = 16;
+
 /// How the graphs are told apart by their distances.
 #[part(rules)]
 #[derive(Clone, Debug, PartialEq)]
@@ -254,6 +257,8 @@ pub struct Evaluation {
     /// Which graphs are compared, by their place in the set or the number of their client, each once; all where none is named.
     /// The others train and nothing more.
     pub only: Vec<u32>,
+    /// The distance of each pair of the graphs that `only` names is a score of its own, `distance_U_V` for `U` below `V`.
+    pub pairs: bool,
     /// What they are compared by; by default with the control that knows the size alone.
     #[part(default = vec![Metric::Released, Metric::Clean, Metric::Size])]
     pub metrics: Vec<Metric>,
@@ -332,5 +337,11 @@ impl Evaluation {
         let twice = |(i, id): (usize, &u32)| self.only[..i].contains(id);
         let is_once = !self.only.iter().enumerate().any(twice);
         rules.require(is_once, "only", "must name each graph once");
+        let rule = format!("needs 2 to {MOST_IN_PAIRS} graphs in only, got {}", self.only.len());
+        rules.require(
+            !self.pairs || (2..=MOST_IN_PAIRS).contains(&self.only.len()),
+            "pairs",
+            rule,
+        );
     }
 }

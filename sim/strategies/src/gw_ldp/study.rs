@@ -93,6 +93,16 @@ impl RoundStudy<GwLdp> for Comparison {
     }
 }
 
+/// The distance of each pair, by its graphs' numbers.
+fn pairs(metric: Metric, distances: &Distances, subjects: &[&Subject], sheet: &mut Sheet) {
+    for (u, first) in subjects.iter().enumerate() {
+        for (v, second) in subjects.iter().enumerate().skip(u + 1) {
+            let name = metric.named(&format!("distance_{}_{}", first.id, second.id));
+            sheet.number(name, distances.values[u * distances.n + v]);
+        }
+    }
+}
+
 /// All that comparing takes.
 pub(super) struct View<'a> {
     pub(super) task: &'a GwLdp,
@@ -144,6 +154,9 @@ impl View<'_> {
                 Err(why) => sheet.missing(&metric.named("distances"), &why),
                 Ok(((distances, spaces), rows)) => {
                     self.score(metric, &distances, &labelled, sheet);
+                    if self.task.params.evaluation.pairs {
+                        pairs(metric, &distances, &held.subjects, sheet);
+                    }
                     self.identity(metric, &distances, rows.as_deref(), &held, sheet);
                     if !spaces.is_empty() {
                         let found = self.group(metric, &distances, &spaces, &held, sheet);

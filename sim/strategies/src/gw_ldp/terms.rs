@@ -34,6 +34,14 @@ pub(super) const TERMS: &[Term] = &[
     )
     .from(0.0),
     Term::new(
+        "distance_*",
+        "Distance, *",
+        Unit::Number,
+        "Gromov-Wasserstein distance of two graphs, by their numbers in the set.",
+        PAPER,
+    )
+    .from(0.0),
+    Term::new(
         "std_distance",
         "Deviation of distances",
         Unit::Number,

@@ -110,7 +110,7 @@ fn a_graph_that_nobody_holds_is_not_compared() {
     let partition = divide(&dataset, &spec);
     let settings = |only: &str| -> Params {
         let text = format!(
-            "(split: All, evaluation: (metrics: [Released, Hops, Fused()], only: {only}), protocol: (rounds: 1))"
+            "(split: All, evaluation: (metrics: [Released, Hops, Fused()], only: {only}, pairs: true), protocol: (rounds: 1))"
         );
         Registry::shipped().settings(&text).unwrap()
     };
@@ -125,6 +125,12 @@ fn a_graph_that_nobody_holds_is_not_compared() {
         (number(&outcome, "graphs_compared"), number(&outcome, "graphs_missing")),
         (3.0, 0.0)
     );
+    for metric in ["", "@hops", "@fused"] {
+        let of_pair = |pair: &str| number(&outcome, &format!("distance_{pair}{metric}"));
+        let mean = ["2_7", "2_11", "7_11"].map(of_pair).iter().sum::<f64>() / 3.0;
+        let printed = number(&outcome, &format!("mean_distance{metric}"));
+        assert!((mean - printed).abs() < 1e-12, "{metric}: {mean} {printed}");
+    }
     let prepared = settings("[7, 12]").prepare(&Source::new(&dataset, &partition, Streams::new(5)));
     let said = "GwLdp: evaluation.only: graph 12 is none of the 12 that clients hold; leave it out";
     assert_eq!(prepared.map(|_| ()).unwrap_err(), StrategyError(said.to_owned()));
