@@ -140,6 +140,8 @@ pub struct Test {
     pub measure: Option<Measure>,
     /// What it is compared with.
     pub against: Option<Against>,
+    /// The differences that stand for one, all that the rule judges where there are any.
+    pub pool: Vec<Pooled>,
     /// What measured numbers are multiplied by before they are compared.
     pub scale: f64,
     /// The rule.
@@ -155,6 +157,16 @@ pub struct Against {
     pub change: Change,
     /// Two numbers whose difference is taken off that of the first two; an interaction alone has them.
     pub elsewhere: Option<[Measure; 2]>,
+}
+
+/// A difference among several of which a claim speaks as one. Those of one card and seed share data and split, so that their mean is one
+/// value; those of other cards are values of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pooled {
+    /// The number.
+    pub measure: Measure,
+    /// What it is compared with.
+    pub other: Measure,
 }
 
 /// A number of a run.
@@ -242,6 +254,10 @@ impl Test {
 
     /// All numbers that it needs.
     pub fn measures(&self) -> Vec<Measure> {
+        if !self.pool.is_empty() {
+            let pairs = self.pool.iter().flat_map(|pooled| [&pooled.measure, &pooled.other]);
+            return pairs.cloned().collect();
+        }
         let steps = self.steps();
         match (steps.is_empty(), &self.measure) {
             (true, Some(measure)) => {

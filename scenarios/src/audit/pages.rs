@@ -18,7 +18,8 @@ pub fn summary(audited: &[Audited]) -> String {
          `folkmoot audit --from DIR` over runs of your own.\n\n\
          - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
          - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit, or the\n  \
-         whole 95 % interval within the margin that the claim states; how far it may lie is said beside it, since few seeds that differ much agree with nearly anything;\n\
+         whole 95 % interval within the margin that the claim states; how far it may lie is said beside it, since few seeds that differ much agree with nearly anything, and\n  \
+         of true numbers of three seeds, whose errors have two degrees of freedom, one in eighteen is refuted all the same;\n\
          - **shape**: a printed order or trend, each of its steps outside a 95 % interval paired by seed; or an interaction, a difference that is\n  \
          larger or smaller than the same difference elsewhere, by the same interval over the four numbers of each seed;\n\
          - **refuted**: the opposite was found by the same rule;\n\

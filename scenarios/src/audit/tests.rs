@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a claim that cannot be read fails its test")]
 
+mod pooled;
+
 use super::*;
 use crate::claims::Claims;
 

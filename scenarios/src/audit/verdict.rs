@@ -1,7 +1,7 @@
 //! A claim held against numbers: the verdict, and what it rests on.
 
 use super::Evidence;
-use crate::claims::{Change, Claim, Measure, Printed, Rule, Shape, Test};
+use crate::claims::{Change, Claim, Measure, Pooled, Printed, Rule, Shape, Test};
 use folkmoot_metrics::Spread;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -172,6 +172,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
 
 /// What the rule judges, a number a seed; of an interaction also the two differences, over the seeds that have all four numbers.
 fn judged(test: &Test, measure: &Measure, evidence: &Evidence) -> (Vec<f64>, Option<[Spread; 2]>) {
+    if let (Some(against), false) = (&test.against, test.pool.is_empty()) {
+        return (pooled(test, against.change, evidence), None);
+    }
     let Some(against) = &test.against else {
         let own = evidence.of(measure).into_values();
         return (own.map(|value| value * test.scale).collect(), None);
@@ -191,6 +194,27 @@ fn judged(test: &Test, measure: &Measure, evidence: &Evidence) -> (Vec<f64>, Opt
         interaction.collect(),
         Some([&here, &there].map(|side| Spread::of(side))),
     )
+}
+
+/// The mean difference of each card under each seed that has all of its own.
+fn pooled(test: &Test, change: Change, evidence: &Evidence) -> Vec<f64> {
+    let mut of_cards: BTreeMap<&str, Vec<BTreeMap<u64, f64>>> = BTreeMap::new();
+    for Pooled { measure, other } in &test.pool {
+        let differences = changes(evidence, measure, other, change, test.scale);
+        of_cards.entry(&measure.run.card).or_default().push(differences);
+    }
+    let means = of_cards.values().flat_map(|all| {
+        let of_seed = |seed: &u64| -> Option<f64> {
+            let values: Option<Vec<f64>> = all.iter().map(|differences| differences.get(seed).copied()).collect();
+            Some(values?.iter().sum::<f64>() / all.len() as f64)
+        };
+        all.first()
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .filter_map(of_seed)
+            .collect::<Vec<f64>>()
+    });
+    means.collect()
 }
 
 /// How two numbers differ, by each seed that both have.

@@ -1,6 +1,6 @@
 //! The files of claims: their shape, and how a claim is made of what is said in several places.
 
-use super::{Against, Change, Claim, Claims, Figure, Measure, Printed, Rule, RunKey, Shape, Table, Test};
+use super::{Against, Change, Claim, Claims, Figure, Measure, Pooled, Printed, Rule, RunKey, Shape, Table, Test};
 use crate::text::{Problems, Source, parse};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,11 +39,21 @@ struct Said {
     scale: Option<f64>,
     against: Option<Box<Said>>,
     elsewhere: Option<Box<Said>>,
+    pool: Option<Pool>,
     change: Option<Change>,
     rule: Option<Rule>,
     erratum: Option<String>,
     note: Option<String>,
     quick: Option<Box<Said>>,
+}
+
+/// Which differences stand for one: those of each card, with each of the values of an axis.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pool {
+    cards: Vec<String>,
+    axis: String,
+    values: Vec<String>,
 }
 
 /// A printed table: what is said of all its cells, then of a row, a column, and of single cells.
@@ -89,6 +99,7 @@ impl Said {
             scale: own.scale.or(base.scale),
             against: own.against.or(base.against),
             elsewhere: own.elsewhere.or(base.elsewhere),
+            pool: own.pool.or(base.pool),
             change: own.change.or(base.change),
             rule: own.rule.or(base.rule),
             erratum: own.erratum.or(base.erratum),
@@ -130,6 +141,7 @@ impl Said {
             ("scale", self.scale.is_some()),
             ("against", self.against.is_some() && place != "elsewhere"),
             ("elsewhere", self.elsewhere.is_some()),
+            ("pool", self.pool.is_some()),
             ("change", self.change.is_some()),
             ("rule", self.rule.is_some()),
             ("erratum", self.erratum.is_some()),
@@ -154,6 +166,34 @@ impl Said {
         Some([there.measure()?, there.other()?])
     }
 
+    /// The differences that stand for one.
+    fn pooled(&self) -> Result<Vec<Pooled>, String> {
+        let Some(pool) = &self.pool else {
+            return Ok(Vec::new());
+        };
+        if self.elsewhere.is_some()
+            || !matches!(&self.rule, Some(Rule::Shape(shape)) if !matches!(shape, Shape::Order(_)))
+        {
+            return Err("only a shape that compares two numbers is pooled, as rule: Shape(More)".to_owned());
+        }
+        let mut all = Vec::new();
+        for card in &pool.cards {
+            for value in &pool.values {
+                let mut said = self.clone();
+                said.card = Some(card.clone());
+                said.arm.insert(pool.axis.clone(), value.clone());
+                let (Some(measure), Some(other)) = (said.measure(), said.other()) else {
+                    return Err("`pool` needs a metric, `against`, and a card".to_owned());
+                };
+                all.push(Pooled { measure, other });
+            }
+        }
+        match all.is_empty() {
+            true => Err("`pool` needs cards and values".to_owned()),
+            false => Ok(all),
+        }
+    }
+
     fn test(&self) -> Result<Test, String> {
         for (place, said) in [("against", &self.against), ("elsewhere", &self.elsewhere)] {
             said.as_ref().map_or(Ok(()), |said| said.names_a_run(place))?;
@@ -163,12 +203,20 @@ impl Said {
             return Ok(Test {
                 measure: None,
                 against: None,
+                pool: Vec::new(),
                 scale: 1.0,
                 rule,
             });
         }
-        let measure = self.measure().ok_or("this rule needs a card and a metric")?;
-        let (other, elsewhere) = (self.other(), self.difference_elsewhere());
+        let pool = self.pooled()?;
+        let (measure, other) = match pool.first() {
+            Some(first) => (first.measure.clone(), Some(first.other.clone())),
+            None => (
+                self.measure().ok_or("this rule needs a card and a metric")?,
+                self.other(),
+            ),
+        };
+        let elsewhere = self.difference_elsewhere();
         let printed = self.printed.clone().unwrap_or_default();
         match &rule {
             Rule::Shape(Shape::More | Shape::Less | Shape::Alike(_)) if other.is_none() => {
@@ -191,6 +239,7 @@ impl Said {
                 change: self.change.unwrap_or_default(),
                 elsewhere,
             }),
+            pool,
             scale: self.scale.unwrap_or(1.0),
             rule,
         })
