@@ -7,7 +7,7 @@ use super::*;
 fn pooled_differences_are_one_value_a_card_and_seed() {
     let pooled = |shape: &str| {
         let fields = format!(
-            r#"arm: {{}}, against: (metric: "k"), rule: Shape({shape}), pool: (cards: ["{CARD}"], axis: "{AXIS}", values: ["0.1", "0.2"])"#
+            r#"against: (metric: "k"), rule: Shape({shape}), pool: (cards: ["{CARD}"], axis: "{AXIS}", values: ["0.1", "0.2"])"#
         );
         claim(&fields)
     };
