@@ -108,11 +108,12 @@ impl Said {
         }
     }
 
-    /// Another run than `base`: one that names a card says all of its arm and settings, one that names settings all of these.
+    /// Another run than `base`: one that names a card says all of its arm and settings and is pooled no more, one that names settings all of these.
     fn beside(&self, base: &Said) -> Said {
         let mut base = base.clone();
         if self.card.is_some() {
             base.arm.clear();
+            base.pool = None;
         }
         if self.card.is_some() || !self.set.is_empty() {
             base.set.clear();

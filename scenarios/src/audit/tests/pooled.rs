@@ -44,6 +44,14 @@ fn pooled_differences_are_one_value_a_card_and_seed() {
     let missing = decide(&pooled("More"), false, &with(&all[..3]));
     assert!(missing.why.starts_with("not run: "), "{}", missing.why);
     assert_eq!(pooled("Less").test.measures().len(), 4);
+    // A quick twin that names a card is of that card.
+    let fields = format!(
+        r#"against: (metric: "k"), rule: Shape(More), pool: (cards: ["{CARD}"], axis: "{AXIS}", values: ["0.1", "0.2"]),
+           quick: (card: "{CARD}", arm: {{ "{AXIS}": "0.4" }})"#
+    );
+    let quick = claim(&fields).quick.unwrap();
+    assert!(quick.pool.is_empty());
+    assert!(quick.measures().iter().all(|measure| measure.run == run("0.4")));
 }
 
 #[test]

@@ -298,7 +298,7 @@ pub struct Form {
     pub dropout: f32,
     /// The obfuscation reads codes in both orders, and sends twice as much.
     pub bidirectional: bool,
-    /// SGNN's vector goes through such a block as well, of the width of `feed_forward`; the paper's does not, nor does the released code's.
+    /// SGNN's vector goes through such a block as well, of the width of `feed_forward`; the paper's does not.
     pub sgnn_block: bool,
     /// Nodes propagate to themselves.
     #[part(default = true)]
