@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{EvaluationError, require, same_length};
+use crate::kernels::{LANES, dots};
 use folkmoot_graphs::Embeddings;
 
 /// The majority class of the `k` nearest of `y.len()` training items, for each row of `distances`, of shape `(n_test, y.len())`.
@@ -42,15 +43,30 @@ pub fn knn_cosine(
 ) -> Result<Vec<u32>, EvaluationError> {
     check_k(k, train.len())?;
     same_length("classes", train.len(), classes.len())?;
-    let train: Vec<Vec<f64>> = train.iter().map(|&v| direction(vectors, v)).collect::<Result<_, _>>()?;
+    let blocks: Vec<Vec<[f64; LANES]>> = train
+        .chunks(LANES)
+        .map(|block| side_by_side(vectors, block))
+        .collect::<Result<_, _>>()?;
     let test: Vec<Vec<f64>> = test.iter().map(|&v| direction(vectors, v)).collect::<Result<_, _>>()?;
     Ok(test
         .par_iter()
         .map(|x| {
-            let row: Vec<f64> = train.iter().map(|t| 1.0 - dot(x, t)).collect();
+            let products = blocks.iter().flat_map(|block| dots(x, block)).take(train.len());
+            let row: Vec<f64> = products.map(|product| 1.0 - product).collect();
             vote(&row, classes, k)
         })
         .collect())
+}
+
+/// The directions of at most `LANES` vertices, an element of each at a time; zeros where there are fewer.
+fn side_by_side(vectors: &Embeddings, vertices: &[u32]) -> Result<Vec<[f64; LANES]>, EvaluationError> {
+    let mut block = vec![[0.0; LANES]; vectors.dim()];
+    for (lane, &vertex) in vertices.iter().enumerate() {
+        for (column, value) in block.iter_mut().zip(direction(vectors, vertex)?) {
+            column[lane] = value;
+        }
+    }
+    Ok(block)
 }
 
 /// The vector of `vertex`, scaled to length 1.

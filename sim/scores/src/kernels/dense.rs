@@ -1,4 +1,4 @@
-//! Three passes over rows in double precision: a product, a weighted sum and a rotation.
+//! Four passes over rows in double precision: a product, products with many at once, a weighted sum and a rotation.
 
 use multiversion::multiversion;
 
@@ -18,6 +18,19 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
         *sum = a.mul_add(*b, *sum);
     }
     fold(sums)
+}
+
+/// `x` times each of `LANES` vectors that stand side by side, an element of each at a time, as many as `x` has. The terms of every
+/// product are added one after the other, as a plain loop does.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn dots(x: &[f64], beside: &[[f64; LANES]]) -> [f64; LANES] {
+    let mut sums = [0.0f64; LANES];
+    for (x, column) in x.iter().zip(beside) {
+        for (sum, value) in sums.iter_mut().zip(column) {
+            *sum += x * value;
+        }
+    }
+    sums
 }
 
 /// `out += scale x`. Both have one length.
@@ -49,6 +62,14 @@ mod tests {
             let a: Vec<f64> = (0..n).map(|i| (i % 7) as f64 - 3.0).collect();
             let b: Vec<f64> = (0..n).map(|i| (i % 5) as f64 - 1.0).collect();
             assert_eq!(dot(&a, &b), a.iter().zip(&b).map(|(a, b)| a * b).sum::<f64>());
+            // Not exact, so that the order of a sum shows.
+            let third: Vec<f64> = a.iter().map(|a| a / 3.0).collect();
+            let beside: Vec<[f64; LANES]> = b
+                .iter()
+                .map(|b| std::array::from_fn(|lane| b + 0.1 * lane as f64))
+                .collect();
+            let of = |lane: usize| third.iter().zip(&beside).map(|(x, b)| x * b[lane]).sum::<f64>();
+            assert_eq!(dots(&third, &beside), std::array::from_fn(of));
             let mut sum = a.clone();
             add_scaled(&mut sum, 3.0, &b);
             assert!((0..n).all(|i| sum[i] == a[i] + 3.0 * b[i]));
