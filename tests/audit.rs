@@ -5,7 +5,7 @@ use folkmoot::Registry;
 use folkmoot_metrics::figures::TableFigure;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
-use folkmoot_scenarios::claims::{Claims, Rule};
+use folkmoot_scenarios::claims::Claims;
 use std::collections::BTreeSet;
 
 fn shipped() -> Vec<Claims> {
@@ -17,9 +17,9 @@ fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
     let registry = Registry::shipped();
     let mut errata = BTreeSet::new();
     for claims in shipped() {
+        claims.check(&registry).unwrap();
         for quick in [false, true] {
             let measures = claims.measures(quick, &registry).unwrap();
-            Wanted::new(&measures, &registry).unwrap();
             let generated = |run: &folkmoot_scenarios::claims::RunKey| run.resolve(&registry).unwrap().is_generated;
             assert!(
                 !quick || measures.iter().all(|measure| generated(&measure.run)),
@@ -28,17 +28,6 @@ fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
             );
         }
         errata.extend(claims.claims.iter().map(|claim| claim.erratum.clone()));
-        let mut found = claims.found.clone();
-        for claim in &claims.claims {
-            let reason = match &claim.test.rule {
-                Rule::Reading { because, .. } => because,
-                Rule::Open(why) => why,
-                _ => &claim.claim,
-            };
-            assert!(!reason.trim().is_empty(), "{}: {}", claims.name, claim.id);
-            found = found.replace(&format!("{{{}}}", claim.id), "");
-        }
-        assert!(!found.contains('{'), "{}: no claim of that name: {found}", claims.name);
     }
     let all = |letter: char, n: u32| (1..=n).map(move |i| format!("{letter}{i}"));
     let all = all('G', 8).chain(all('P', 4)).chain(all('F', 6)).chain(all('W', 9));
@@ -262,11 +251,86 @@ fn a_wrong_audit_is_refused() {
     temp.run(&["audit", "--from", "nowhere"])
         .refused(&["--from nowhere", "no such folder"]);
     temp.run(&["audit", "--quick", "--fresh"]).refused(&["--fresh"]);
+    // Every claim that cannot be tested is told, with its place.
     temp.write("bad.ron", OWN.replace("karate", "karat"));
-    temp.run(&["audit", "bad.ron"]).refused(&["karat", "no shipped card"]);
-    temp.write("bad.ron", OWN.replace("\"0.2\"", "\"0.3\""));
+    temp.run(&["audit", "bad.ron"]).refused(&[
+        "bad.ron has 2 problems",
+        "claims.0: all-hops: karat: is no shipped card",
+        "claims.1: no-saving: karat",
+    ]);
+    let refused = |said: &str, instead: &str, parts: &[&str]| {
+        assert!(OWN.contains(said), "{said}");
+        temp.write("bad.ron", OWN.replace(said, instead));
+        temp.run(&["audit", "bad.ron"]).refused(&[&["bad.ron"], parts].concat());
+    };
+    refused(
+        "\"0.2\"",
+        "\"0.3\"",
+        &["no-saving", "the axis strategy.predictor_prob has no value 0.3"],
+    );
+    refused("rule: Exact,", "rule: Exakt,", &["Exakt"]);
+    refused(
+        "quick: (rule: Exact)",
+        "quick: (card: \"karat\")",
+        &["claims.0", "all-hops: quick: karat"],
+    );
+    refused(
+        "Alike(0.5)",
+        "Alike(-0.5)",
+        &["no-saving", "Alike takes a margin of 0 or more, got -0.5"],
+    );
+    refused(
+        "Shape(Alike(0.5))",
+        "AtMost(NaN)",
+        &["no-saving", "AtMost takes a finite number, got NaN"],
+    );
+    refused(
+        "rule: Exact,",
+        "change: Percent, rule: Exact,",
+        &["all-hops", "`change` needs `against`"],
+    );
+    refused(
+        "\"0.0\" }), rule",
+        "\"0.2\" }), rule",
+        &["no-saving", "the very same number"],
+    );
+    refused(
+        "rule: Shape(Alike(0.5))",
+        "scale: 0, rule: Shape(Alike(0.5))",
+        &["`scale`", "not 0"],
+    );
+    refused(
+        "rule: Shape(Alike(0.5))",
+        "scale: 2, change: Percent, rule: Shape(More)",
+        &["per cent has no `scale`"],
+    );
+    let twice =
+        "rule: Shape(Order([{ \"strategy.predictor_prob\": \"0.2\" }, { \"strategy.predictor_prob\": \"0.2\" }])),";
+    refused("rule: Exact,", twice, &["the same arm twice"]);
+    refused("nobody has said it", " ", &["claims.2", "words that say why"]);
+    refused(
+        "\"peer_messages_per_walk\", rule",
+        "\"privacy/none: rows/epsilon\", rule",
+        &["privacy.csv has no column epsilon"],
+    );
+    refused("paper: \"A note\"", "paper: \"\"", &["paper", "must not be empty"]);
+    refused(
+        "claims: [",
+        "found: \"{all-hopes}\", claims: [",
+        &["found", "no claim has the id \"all-hopes\""],
+    );
+    temp.write("bad.ron", "(system: \"Mine\", paper: \"A note\")");
     temp.run(&["audit", "bad.ron"])
-        .refused(&["strategy.predictor_prob", "has no value 0.3"]);
-    temp.write("bad.ron", OWN.replace("rule: Exact,", "rule: Exakt,"));
-    temp.run(&["audit", "bad.ron"]).refused(&["bad.ron", "Exakt"]);
+        .refused(&["bad.ron", "at least one claim"]);
+    // A run that has not the number is made once, and not again.
+    temp.write("mine.ron", OWN.replace("peer_messages_per_walk", "peer_massages"));
+    let first = temp.run(&["audit", "mine.ron", "--out", "made"]);
+    assert!(first.stderr.contains("9 runs to make"), "{first:#?}");
+    assert!(first.done().contains("the run has no number peer_massages"));
+    assert!(
+        !temp
+            .run(&["audit", "mine.ron", "--out", "made"])
+            .stderr
+            .contains("to make")
+    );
 }

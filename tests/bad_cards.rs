@@ -170,8 +170,8 @@ fn all_problems_are_said_at_once_in_the_order_of_the_text() {
 
 #[test]
 fn a_card_without_content_data_or_strategy_says_what_must_be_given() {
-    refuses("", &["1:1 the card is empty; write its fields as ( name: value, … )"]);
-    refuses(" \n// nothing\n", &["the card is empty"]);
+    refuses("", &["1:1 the text is empty; write its fields as ( name: value, … )"]);
+    refuses(" \n// nothing\n", &["the text is empty"]);
     refuses(
         "()",
         &[

@@ -15,7 +15,7 @@ use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, SWEEP};
-use folkmoot_metrics::{PrivacyRow, ReadError, RunDir, Spread};
+use folkmoot_metrics::{ReadError, RunDir, Spread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -182,7 +182,7 @@ fn short(fingerprint: &str) -> &str {
 
 /// Which numbers are wanted, by what their runs do.
 pub struct Wanted {
-    by_essence: BTreeMap<String, Vec<(RunKey, BTreeSet<String>)>>,
+    by_essence: BTreeMap<String, Vec<(RunKey, Vec<Measure>)>>,
     /// The card of each run as it is written.
     cards: BTreeMap<String, String>,
 }
@@ -194,16 +194,16 @@ impl Wanted {
     ///
     /// When a run has no legal card.
     pub fn new(measures: &BTreeSet<Measure>, registry: &Registry) -> Result<Wanted, Problems> {
-        let mut by_run: BTreeMap<&RunKey, BTreeSet<String>> = BTreeMap::new();
+        let mut by_run: BTreeMap<&RunKey, Vec<Measure>> = BTreeMap::new();
         for measure in measures {
-            by_run.entry(&measure.run).or_default().insert(measure.metric.clone());
+            by_run.entry(&measure.run).or_default().push(measure.clone());
         }
         let mut by_essence: BTreeMap<String, Vec<_>> = BTreeMap::new();
         let mut cards = BTreeMap::new();
-        for (run, metrics) in by_run {
+        for (run, measures) in by_run {
             let resolved = run.resolve(registry)?;
             let essence = essence(&resolved.source, registry)?;
-            by_essence.entry(essence).or_default().push((run.clone(), metrics));
+            by_essence.entry(essence).or_default().push((run.clone(), measures));
             cards.insert(run.to_string(), resolved.written()?);
         }
         Ok(Wanted { by_essence, cards })
@@ -227,17 +227,17 @@ impl Wanted {
                 gathered.illegal.push(path);
                 continue;
             };
-            for (key, metrics) in self.by_essence.get(&essence).into_iter().flatten() {
-                let values = metrics
+            for (key, measures) in self.by_essence.get(&essence).into_iter().flatten() {
+                let values = measures
                     .iter()
-                    .filter_map(|metric| Some((metric.clone(), value(&run, metric)?)));
+                    .filter_map(|measure| Some((measure.metric.clone(), measure.of(&run)?)));
                 let measured = Measured {
                     card: self.cards.get(&key.to_string()).cloned().unwrap_or_default(),
                     fingerprint: short(fingerprint).to_owned(),
                     values: values.collect(),
                 };
                 evidence.add(key, run.manifest.seed, measured);
-                gathered.n_used += 1;
+                gathered.runs.insert((key.clone(), run.manifest.seed));
             }
         }
         Ok(gathered)
@@ -247,8 +247,8 @@ impl Wanted {
 /// What was found in a folder.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// How many runs test a claim.
-    pub n_used: usize,
+    /// Those that test a claim, with their seeds.
+    pub runs: BTreeSet<(RunKey, u64)>,
     /// Finished runs whose card this program refuses, as one of another version may be.
     pub illegal: Vec<PathBuf>,
 }
@@ -276,25 +276,6 @@ fn run_dirs(dir: &Path) -> Result<Vec<PathBuf>, ReadError> {
     dirs.sort();
     let runs: Vec<Vec<PathBuf>> = dirs.iter().map(|dir| run_dirs(dir)).collect::<Result<_, _>>()?;
     Ok(runs.concat())
-}
-
-/// A number of a run: of its summary, or `privacy/MECHANISM/COLUMN`.
-fn value(run: &RunDir, metric: &str) -> Option<f64> {
-    let Some((mechanism, column)) = metric.strip_prefix("privacy/").and_then(|rest| rest.rsplit_once('/')) else {
-        return run.summary.get(metric).copied();
-    };
-    let column = |row: &PrivacyRow| match column {
-        "releases" => Some(row.releases as f64),
-        "epsilon_per_release" => Some(row.epsilon_per_release),
-        "epsilon_worst_client" => Some(row.epsilon_worst_client),
-        "epsilon_mean_client" => Some(row.epsilon_mean_client),
-        "epsilon_claimed" => row.epsilon_claimed,
-        "epsilon_basic" => row.epsilon_basic,
-        "epsilon_advanced" => row.epsilon_advanced,
-        "epsilon_renyi" => row.epsilon_renyi,
-        _ => None,
-    };
-    column(run.privacy.iter().find(|row| row.mechanism == mechanism)?)
 }
 
 /// How many claims have each verdict, in the order of [`Verdict::ALL`].

@@ -12,6 +12,7 @@ pub use run::{Resolved, RunKey, essence};
 
 use crate::registry::Registry;
 use crate::text::{Problems, Source, suggest};
+use folkmoot_metrics::{PrivacyRow, RunDir};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -54,6 +55,9 @@ pub struct Claims {
     pub tables: Vec<Table>,
     /// What is drawn of them.
     pub figures: Vec<Figure>,
+    source: Source,
+    /// Where in the file each claim stands.
+    places: Vec<String>,
 }
 
 /// Tables whose columns are numbers, drawn beside each other: a panel a table, a curve a row.
@@ -178,6 +182,52 @@ pub struct Measure {
     pub metric: String,
 }
 
+/// A column of `privacy.csv` that a claim may be of.
+type PrivacyColumn = (&'static str, fn(&PrivacyRow) -> Option<f64>);
+
+const PRIVACY_COLUMNS: [PrivacyColumn; 8] = [
+    ("releases", |row| Some(row.releases as f64)),
+    ("epsilon_per_release", |row| Some(row.epsilon_per_release)),
+    ("epsilon_worst_client", |row| Some(row.epsilon_worst_client)),
+    ("epsilon_mean_client", |row| Some(row.epsilon_mean_client)),
+    ("epsilon_claimed", |row| row.epsilon_claimed),
+    ("epsilon_basic", |row| row.epsilon_basic),
+    ("epsilon_advanced", |row| row.epsilon_advanced),
+    ("epsilon_renyi", |row| row.epsilon_renyi),
+];
+
+impl Measure {
+    /// The mechanism and the column of a number that is one of `privacy.csv`.
+    fn privacy(&self) -> Option<(&str, &str)> {
+        self.metric.strip_prefix("privacy/")?.rsplit_once('/')
+    }
+
+    /// Refuses a column of `privacy.csv` that there is not.
+    fn is_known_column(&self) -> Result<(), String> {
+        let names = PRIVACY_COLUMNS.map(|(name, _)| name);
+        match self.privacy() {
+            Some((_, column)) if !names.contains(&column) => Err(format!(
+                "{}: privacy.csv has no column {column}{}",
+                self.metric,
+                suggest(column, &names)
+            )),
+            None if self.metric.starts_with("privacy/") => {
+                Err(format!("{}: must be privacy/MECHANISM/COLUMN", self.metric))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a finished run says of it, if it does.
+    pub fn of(&self, run: &RunDir) -> Option<f64> {
+        let Some((mechanism, column)) = self.privacy() else {
+            return run.summary.get(&self.metric).copied();
+        };
+        let (_, of_row) = PRIVACY_COLUMNS.iter().find(|(name, _)| *name == column)?;
+        of_row(run.privacy.iter().find(|row| row.mechanism == mechanism)?)
+    }
+}
+
 /// How two measured numbers are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Change {
@@ -271,7 +321,7 @@ impl Test {
     }
 }
 
-/// A table of means over seeds: one card's number by two of its axes.
+/// A table of means over seeds: one card's number by two of its axes, or several of its numbers by one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -286,8 +336,12 @@ pub struct Table {
     #[serde(default)]
     pub arm: BTreeMap<String, String>,
     /// The number of the summary.
+    #[serde(default)]
     pub metric: String,
-    /// What it is multiplied by.
+    /// In its place, several numbers, each a column: its heading, and its name in the summary.
+    #[serde(default)]
+    pub metrics: Vec<(String, String)>,
+    /// What they are multiplied by.
     #[serde(default = "one")]
     pub scale: f64,
     /// The digits behind the point.
@@ -323,7 +377,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// When the card has no such axis.
+    /// When the card has no such axis, or the table names neither one number nor several.
     pub fn cells(&self, registry: &Registry) -> Result<Cells, Problems> {
         let run = RunKey {
             card: self.card.clone(),
@@ -336,24 +390,40 @@ impl Table {
             None => Err(refused(&source, format!("the card has no axis {path}"))),
         };
         let rows = names(&self.rows)?;
-        let columns = if self.columns.is_empty() {
-            vec![self.metric.clone()]
-        } else {
-            names(&self.columns)?
-        };
-        let cell = |row: &String, column: &String| {
+        // Of each column its heading, the number, and the value of its axis, if it is one.
+        let columns: Vec<(String, &String, Option<String>)> =
+            match (self.metric.is_empty(), self.metrics.is_empty(), self.columns.is_empty()) {
+                (false, true, true) => vec![(self.metric.clone(), &self.metric, None)],
+                (false, true, false) => {
+                    let names = names(&self.columns)?.into_iter();
+                    names.map(|name| (name.clone(), &self.metric, Some(name))).collect()
+                }
+                (true, false, true) => {
+                    let named = self.metrics.iter();
+                    named.map(|(name, metric)| (name.clone(), metric, None)).collect()
+                }
+                _ => {
+                    let why = "a table has a `metric`, with an axis of `columns` or none, or `metrics`, each a column";
+                    return Err(refused(&source, why.to_owned()));
+                }
+            };
+        let cell = |row: &String, metric: &String, value: &Option<String>| {
             let mut run = run.clone();
             run.arm.insert(self.rows.clone(), row.clone());
-            if !self.columns.is_empty() {
-                run.arm.insert(self.columns.clone(), column.clone());
+            if let Some(value) = value {
+                run.arm.insert(self.columns.clone(), value.clone());
             }
-            let metric = self.metric.clone();
+            let metric = metric.clone();
             Measure { run, metric }
         };
-        let cells = rows
-            .iter()
-            .map(|row| columns.iter().map(|column| cell(row, column)).collect());
+        let cells = rows.iter().map(|row| {
+            columns
+                .iter()
+                .map(|(_, metric, value)| cell(row, metric, value))
+                .collect()
+        });
         let numbers = cells.collect();
+        let columns = columns.into_iter().map(|(name, ..)| name).collect();
         Ok(Cells { rows, columns, numbers })
     }
 
@@ -422,6 +492,54 @@ impl Claims {
     /// Problems of shape with line and column; claims whose names are given twice, or that no rule could decide.
     pub fn read(name: &str, text: &str) -> Result<Claims, Problems> {
         file::read(name, &Source::new(&format!("claims/{name}.ron"), text)?)
+    }
+
+    /// Whether every claim, its quick twin, and every table names a run that can be made.
+    ///
+    /// # Errors
+    ///
+    /// All that do not: a card that is not shipped, an axis or a value that it has not, a setting that breaks a rule.
+    pub fn check(&self, registry: &Registry) -> Result<(), Problems> {
+        let mut problems = Problems::new(&self.source);
+        let mut known: BTreeMap<RunKey, Option<String>> = BTreeMap::new();
+        let mut refusal = |run: RunKey| {
+            let words = |run: &RunKey| {
+                Some(format!(
+                    "{}: {}",
+                    run.card,
+                    run.resolve(registry).err()?.lines().join("; ")
+                ))
+            };
+            known.entry(run).or_insert_with_key(words).clone()
+        };
+        for (claim, place) in self.claims.iter().zip(&self.places) {
+            let twins = [("", Some(&claim.test)), ("quick: ", claim.quick.as_ref())];
+            let measures = twins.into_iter().flat_map(|(twin, test)| {
+                test.into_iter()
+                    .flat_map(Test::measures)
+                    .map(move |one| (twin, one.run))
+            });
+            if let Some(why) = measures
+                .filter_map(|(twin, run)| Some(format!("{twin}{}", refusal(run)?)))
+                .next()
+            {
+                problems.push_at(place, format!("{}: {why}", claim.id));
+            }
+        }
+        for (i, table) in self.tables.iter().enumerate() {
+            let why = match table.cells(registry) {
+                Ok(cells) => cells
+                    .numbers
+                    .into_iter()
+                    .flatten()
+                    .find_map(|measure| refusal(measure.run)),
+                Err(why) => Some(format!("{}: {}", table.card, why.lines().join("; "))),
+            };
+            if let Some(why) = why {
+                problems.push_at(&format!("tables.{i}"), why);
+            }
+        }
+        problems.into_result(())
     }
 
     /// The table of that title.

@@ -25,6 +25,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
             .map(|name| Claims::find(name))
             .collect::<Result<_, _>>()?,
     };
+    claims.iter().try_for_each(|claims| claims.check(&program.registry))?;
     let measures = measures(program, &claims, args.quick)?;
     let wanted = Wanted::new(&measures, &program.registry)?;
     let is_recorded = !args.quick && !args.fresh && args.from.is_empty();
@@ -50,7 +51,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
                 dir.display()
             )));
         }
-        if gather(program, &wanted, dir, &mut evidence)? == 0 {
+        if gather(program, &wanted, dir, &mut evidence)?.is_empty() {
             warn(&format!(
                 "warning: --from {}: no finished run in it tests a claim",
                 dir.display()
@@ -58,8 +59,9 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         }
     }
     if args.from.is_empty() {
-        gather(program, &wanted, &runs, &mut evidence)?;
-        run_missing(program, args, &measures, &runs, &evidence)?;
+        let made = gather(program, &wanted, &runs, &mut evidence)?;
+        let jobs = missing(program, &measures, &runs, &evidence, &made)?;
+        run_missing(args, &jobs, &runs)?;
         gather(program, &wanted, &runs, &mut evidence)?;
     }
     evidence
@@ -105,10 +107,15 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     }
 }
 
-/// Adds what the runs in a folder say, if there is one, and says which of them say nothing; returns how many test a claim.
-fn gather(program: &Program, wanted: &Wanted, dir: &Path, evidence: &mut Evidence) -> Result<usize, Exit> {
+/// Adds what the runs in a folder say, if there is one, and says which of them say nothing; returns those that test a claim.
+fn gather(
+    program: &Program,
+    wanted: &Wanted,
+    dir: &Path,
+    evidence: &mut Evidence,
+) -> Result<BTreeSet<(RunKey, u64)>, Exit> {
     if !dir.exists() {
-        return Ok(0);
+        return Ok(BTreeSet::new());
     }
     let gathered = wanted.gather(dir, &program.registry, evidence)?;
     if let Some(first) = gathered.illegal.first() {
@@ -118,7 +125,7 @@ fn gather(program: &Program, wanted: &Wanted, dir: &Path, evidence: &mut Evidenc
             first.display()
         ));
     }
-    Ok(gathered.n_used)
+    Ok(gathered.runs)
 }
 
 /// Adds what was measured to the records in a folder, which lose what is of other cards.
@@ -157,15 +164,8 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Exit> {
     write_whole(path, content).map_err(|error| Exit::usage(format!("error: {error}")))
 }
 
-/// Runs what no evidence has, each in a directory of its own, and keeps what is finished whatever fails.
-fn run_missing(
-    program: &Program,
-    args: &AuditArgs,
-    measures: &BTreeSet<Measure>,
-    dir: &Path,
-    evidence: &Evidence,
-) -> Result<(), Exit> {
-    let jobs = missing(program, measures, dir, evidence)?;
+/// Makes each run in a directory of its own, and keeps what is finished whatever fails.
+fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
     if jobs.is_empty() {
         return Ok(());
     }
@@ -226,8 +226,15 @@ struct Job {
     command: String,
 }
 
-/// The runs that are wanted and that no evidence has, each once, under the seeds of its card's sweep.
-fn missing(program: &Program, measures: &BTreeSet<Measure>, dir: &Path, evidence: &Evidence) -> Result<Vec<Job>, Exit> {
+/// The runs that are wanted and of which evidence lacks a number, each once, under the seeds of its card's sweep. One that was made here
+/// and lacks a number has none.
+fn missing(
+    program: &Program,
+    measures: &BTreeSet<Measure>,
+    dir: &Path,
+    evidence: &Evidence,
+    made: &BTreeSet<(RunKey, u64)>,
+) -> Result<Vec<Job>, Exit> {
     let mut by_run: BTreeMap<&RunKey, Vec<&Measure>> = BTreeMap::new();
     for measure in measures {
         by_run.entry(&measure.run).or_default().push(measure);
@@ -236,7 +243,8 @@ fn missing(program: &Program, measures: &BTreeSet<Measure>, dir: &Path, evidence
     for (run, measures) in by_run {
         let resolved = run.resolve(&program.registry)?;
         for &seed in &resolved.seeds {
-            if measures.iter().any(|measure| evidence.has(measure, seed)) {
+            let has_all = measures.iter().all(|measure| evidence.has(measure, seed));
+            if has_all || made.contains(&(run.clone(), seed)) {
                 continue;
             }
             jobs.push(Job {

@@ -205,10 +205,12 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
         true => "",
         false => "; –: not run, or its runs have no such number",
     };
+    let several = table.metrics.iter().map(|(_, metric)| metric);
+    let named = several.chain(Some(&table.metric)).filter(|metric| !metric.is_empty());
+    let metrics = named.map(|metric| format!("`{metric}`")).collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "\n## {}\n\nMean ± standard error of `{}` over seeds, in brackets how many; `folkmoot sweep {}`{}{missing}.\n\n| {} | {} |\n|---|{}\n",
+        "\n## {}\n\nMean ± standard error of {metrics} over seeds, in brackets how many; `folkmoot sweep {}`{}{missing}.\n\n| {} | {} |\n|---|{}\n",
         table.title,
-        table.metric,
         table.card,
         table
             .set

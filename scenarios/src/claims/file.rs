@@ -189,9 +189,11 @@ impl Said {
                 all.push(Pooled { measure, other });
             }
         }
-        match all.is_empty() {
-            true => Err("`pool` needs cards and values".to_owned()),
-            false => Ok(all),
+        let distinct: BTreeSet<&Measure> = all.iter().map(|pooled: &Pooled| &pooled.measure).collect();
+        match (all.is_empty(), distinct.len() < all.len()) {
+            (true, _) => Err("`pool` needs cards and values".to_owned()),
+            (_, true) => Err("`pool` names a card or a value twice".to_owned()),
+            _ => Ok(all),
         }
     }
 
@@ -200,6 +202,13 @@ impl Said {
             said.as_ref().map_or(Ok(()), |said| said.names_a_run(place))?;
         }
         let rule = self.rule.clone().ok_or("a claim needs a rule")?;
+        can_decide(&rule)?;
+        let scale = self.scale.unwrap_or(1.0);
+        if !scale.is_finite() || scale == 0.0 {
+            return Err(format!(
+                "`scale` multiplies what is measured and must be finite and not 0, got {scale}"
+            ));
+        }
         if matches!(rule, Rule::Reading { .. } | Rule::Open(_)) {
             return Ok(Test {
                 measure: None,
@@ -218,12 +227,28 @@ impl Said {
             ),
         };
         let elsewhere = self.difference_elsewhere();
+        [&measure]
+            .into_iter()
+            .chain(&other)
+            .try_for_each(Measure::is_known_column)?;
         let printed = self.printed.clone().unwrap_or_default();
         match &rule {
             Rule::Shape(Shape::More | Shape::Less | Shape::Alike(_)) if other.is_none() => {
                 return Err("this rule needs `against`".to_owned());
             }
             Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => return Err("an order needs two arms".to_owned()),
+            Rule::Shape(Shape::Order(arms)) if arms.windows(2).any(|pair| pair[0] == pair[1]) => {
+                return Err("an order has the same arm twice in a row".to_owned());
+            }
+            _ if other.as_ref() == Some(&measure) => {
+                return Err("`against` is the very same number: say what else it is there".to_owned());
+            }
+            _ if other.is_none() && self.change.is_some() => {
+                return Err("`change` needs `against`: what it is a change from".to_owned());
+            }
+            _ if self.scale.is_some() && self.change == Some(Change::Percent) => {
+                return Err("a change in per cent has no `scale`: leave one of them out".to_owned());
+            }
             Rule::Exact | Rule::Statistical | Rule::Within(_) if Printed::parse(&printed).is_none() => {
                 return Err(format!("this rule needs a printed number, got {printed:?}"));
             }
@@ -241,7 +266,7 @@ impl Said {
                 elsewhere,
             }),
             pool,
-            scale: self.scale.unwrap_or(1.0),
+            scale,
             rule,
         })
     }
@@ -264,6 +289,30 @@ impl Said {
             erratum: self.erratum.unwrap_or_default(),
             note: self.note.unwrap_or_default(),
         })
+    }
+}
+
+/// Refuses bounds that nothing could keep or break, and words that are not there.
+fn can_decide(rule: &Rule) -> Result<(), String> {
+    let (name, bound, least) = match rule {
+        Rule::Within(margin) => ("Within", margin, 0.0),
+        Rule::AtMost(bound) => ("AtMost", bound, f64::MIN),
+        Rule::AtLeast(bound) => ("AtLeast", bound, f64::MIN),
+        Rule::Shape(Shape::Alike(margin)) | Rule::Interaction(Shape::Alike(margin)) => ("Alike", margin, 0.0),
+        Rule::Shape(Shape::Above(bound)) | Rule::Interaction(Shape::Above(bound)) => ("Above", bound, f64::MIN),
+        Rule::Shape(Shape::Below(bound)) | Rule::Interaction(Shape::Below(bound)) => ("Below", bound, f64::MIN),
+        Rule::Reading { because: why, .. } | Rule::Open(why) | Rule::Shown(why) => {
+            return match why.trim().is_empty() {
+                true => Err("the rule needs words that say why".to_owned()),
+                false => Ok(()),
+            };
+        }
+        Rule::Exact | Rule::Statistical | Rule::Shape(_) | Rule::Interaction(_) => return Ok(()),
+    };
+    match bound.is_finite() && *bound >= least {
+        true => Ok(()),
+        false if least == 0.0 => Err(format!("{name} takes a margin of 0 or more, got {bound}")),
+        false => Err(format!("{name} takes a finite number, got {bound}")),
     }
 }
 
@@ -360,14 +409,30 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             Err(why) => problems.push_at(&path, why),
         }
     }
-    let mut claims: Vec<Claim> = Vec::new();
+    for (field, text) in [("system", &file.system), ("paper", &file.paper)] {
+        if text.trim().is_empty() {
+            problems.push_at(field, "must not be empty");
+        }
+    }
+    if said.is_empty() && problems.is_empty() {
+        problems.push("needs at least one claim: claims: [( id: …, claim: …, at: …, rule: … )]");
+    }
+    let (mut claims, mut places): (Vec<Claim>, Vec<String>) = Default::default();
     let mut ids = BTreeSet::new();
     for (path, said) in said {
         let id = said.id.clone().unwrap_or_default();
         match said.claim() {
-            Ok(claim) if ids.insert(claim.id.clone()) => claims.push(claim),
+            Ok(claim) if ids.insert(claim.id.clone()) => {
+                claims.push(claim);
+                places.push(path);
+            }
             Ok(_) => problems.push_at(&path, format!("the id {id:?} is given twice")),
             Err(why) => problems.push_at(&path, format!("{id}: {why}")),
+        }
+    }
+    for id in file.found.split('{').skip(1).filter_map(|text| text.split_once('}')) {
+        if !ids.contains(id.0) && problems.is_empty() {
+            problems.push_at("found", format!("no claim has the id {:?}", id.0));
         }
     }
     for (i, figure) in file.figures.iter().enumerate() {
@@ -393,5 +458,7 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         claims,
         tables: file.tables,
         figures: file.figures,
+        source: source.clone(),
+        places,
     })
 }

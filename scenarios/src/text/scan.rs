@@ -38,7 +38,7 @@ pub(super) fn scan(text: &str) -> Result<Tree, SyntaxError> {
         // A file may end in comments; the start is where something should have been.
         return Err(fault(
             Span::new(0, 0),
-            "the card is empty; write its fields as ( name: value, … )",
+            "the text is empty; write its fields as ( name: value, … )",
         ));
     }
     scanner.value(None)?;

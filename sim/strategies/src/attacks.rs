@@ -49,6 +49,9 @@ use folkmoot_parts::kind;
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// The share of others that may pass where what is found is counted.
+pub(crate) const MOST_FALSE: f64 = 0.01;
+
 /// Somebody who asks what a training gives away.
 pub trait Attack: Send + Sync {
     /// Attacks, and writes down what is reached.

@@ -153,10 +153,10 @@ fn missing_and_duplicate_fields_are_named() {
 
 #[test]
 fn syntax_faults_point_at_the_cause() {
-    assert_eq!(one(""), "1:1 the card is empty; write its fields as ( name: value, … )");
+    assert_eq!(one(""), "1:1 the text is empty; write its fields as ( name: value, … )");
     assert_eq!(
         one("// nothing\n/* here */\n"),
-        "1:1 the card is empty; write its fields as ( name: value, … )"
+        "1:1 the text is empty; write its fields as ( name: value, … )"
     );
     assert_eq!(
         one("(\n  seed: 1\n  question: \"x\",\n)"),

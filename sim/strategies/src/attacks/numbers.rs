@@ -1,10 +1,9 @@
 //! What guesses of yes and no come to.
 
+use super::MOST_FALSE;
 use folkmoot_engine::prelude::*;
 use folkmoot_scores as scores;
 
-/// Others that may pass where what is found is counted.
-const MOST_FALSE: f64 = 0.01;
 /// With fewer others a rate of 1 in 100 cannot be told.
 const FEWEST_OTHERS: usize = 100;
 /// Of the normal law, beyond which lie 2.5 %.

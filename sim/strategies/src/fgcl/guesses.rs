@@ -13,6 +13,7 @@
 
 use super::options::{Draws, Views};
 use super::study::View;
+use crate::attacks::MOST_FALSE;
 use folkmoot_engine::prelude::*;
 use folkmoot_privacy::Mechanism;
 use folkmoot_scores as scores;
@@ -25,8 +26,6 @@ const MOST_GRAPHS: usize = 64;
 const USES: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
 /// Nodes that lie this far apart, or farther, share a prior.
 const MOST_APART: usize = 32;
-/// Other pairs that may pass for edges where found edges are counted.
-const MOST_FALSE: f64 = 0.01;
 
 /// `ln (p(edge) / p(none))` by how far two nodes lie apart in the order of a graph.
 pub struct Prior([f64; MOST_APART]);

@@ -23,6 +23,7 @@ use super::Fgcl;
 use super::data::Item;
 use super::step::Step;
 use super::study::View;
+use crate::attacks::MOST_FALSE;
 use crate::rounds::{RoundEnd, Secure};
 use folkmoot_draws::{SimRng, index};
 use folkmoot_engine::prelude::*;
@@ -40,8 +41,6 @@ const MOST_GRAPHS: usize = 128;
 const MOST_PAIRS: usize = 4;
 /// Views whose gradients are averaged, where there is noise.
 const N_VIEWS: usize = 4;
-/// Others that may pass where what is found is counted.
-const MOST_FALSE: f64 = 0.01;
 
 /// An update as the server has it: the model that was sent, and by how much it came back changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

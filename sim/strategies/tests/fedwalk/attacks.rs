@@ -148,6 +148,11 @@ fn requests_for_rows_name_the_edges_and_are_charged_and_a_whole_matrix_names_non
     assert_eq!(number(&some, "row_requests_precision"), 1.0);
     assert_eq!(charged(&some), Some((sent(&some, "row_request"), f64::INFINITY)));
 
+    // Predicted vertices that are no neighbours are asked for as neighbours are, and are what precision has to lose.
+    let mixed = play_with(Rows::OnRequest, true, 0.4);
+    let [recall, precision] = ["recall", "precision"].map(|name| number(&mixed, &format!("row_requests_{name}")));
+    assert!(precision < 1.0 && precision == recall, "{precision} {recall}");
+
     // Nobody asks where everybody has the matrix, nor where there is none.
     for none in [play_with(Rows::All, true, 0.4), play_with(Rows::OnRequest, false, 0.4)] {
         assert_eq!(charged(&none), None);
