@@ -319,6 +319,12 @@ fn a_wrong_audit_is_refused() {
         "found: \"{all-hopes}\", claims: [",
         &["found", "no claim has the id \"all-hopes\""],
     );
+    let table = "tables: [(title: \"Both\", card: \"karate\", rows: \"strategy.predictor_prob\", metric: \"a\", metrics: [(\"b\", \"c\")])], claims: [";
+    refused(
+        "claims: [",
+        table,
+        &["tables.0", "karate: a table has a `metric`", "or `metrics`"],
+    );
     temp.write("bad.ron", "(system: \"Mine\", paper: \"A note\")");
     temp.run(&["audit", "bad.ron"])
         .refused(&["bad.ron", "at least one claim"]);
