@@ -327,7 +327,7 @@ fn a_wrong_audit_is_refused() {
     );
     temp.write("bad.ron", "(system: \"Mine\", paper: \"A note\")");
     temp.run(&["audit", "bad.ron"])
-        .refused(&["bad.ron", "at least one claim"]);
+        .refused(&["bad.ron", "at least one claim or table"]);
     // A run that has not the number is made once, and not again.
     temp.write("mine.ron", OWN.replace("peer_messages_per_walk", "peer_massages"));
     let first = temp.run(&["audit", "mine.ron", "--out", "made"]);

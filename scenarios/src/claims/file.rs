@@ -237,8 +237,8 @@ impl Said {
                 return Err("this rule needs `against`".to_owned());
             }
             Rule::Shape(Shape::Order(arms)) if arms.len() < 2 => return Err("an order needs two arms".to_owned()),
-            Rule::Shape(Shape::Order(arms)) if arms.windows(2).any(|pair| pair[0] == pair[1]) => {
-                return Err("an order has the same arm twice in a row".to_owned());
+            Rule::Shape(Shape::Order(arms)) if (1..arms.len()).any(|i| arms[..i].contains(&arms[i])) => {
+                return Err("an order has the same arm twice".to_owned());
             }
             _ if other.as_ref() == Some(&measure) => {
                 return Err("`against` is the very same number: say what else it is there".to_owned());
@@ -414,8 +414,8 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             problems.push_at(field, "must not be empty");
         }
     }
-    if said.is_empty() && problems.is_empty() {
-        problems.push("needs at least one claim: claims: [( id: …, claim: …, at: …, rule: … )]");
+    if said.is_empty() && file.tables.is_empty() && problems.is_empty() {
+        problems.push("needs at least one claim or table: claims: [( id: …, claim: …, at: …, rule: … )]");
     }
     let (mut claims, mut places): (Vec<Claim>, Vec<String>) = Default::default();
     let mut ids = BTreeSet::new();
