@@ -340,3 +340,27 @@ fn a_wrong_audit_is_refused() {
             .contains("to make")
     );
 }
+
+/// Of a run on record a number that was not kept is made, and one that was is not.
+#[test]
+fn a_number_that_is_not_on_record_is_made() {
+    let temp = TempDir::new();
+    let claim = |metric: &str| {
+        format!(
+            r#"(system: "Mine", paper: "A note", claims: [(
+                id: "curious", claim: "Curious devices read no edge.", at: "page 1",
+                card: "fedwalk/curious", set: ["strategy.walks_per_node=1"],
+                arm: {{ "strategy.curious": "Share(share: 0.01)", "strategy.encoder": "Identity" }},
+                metric: "{metric}", rule: Shape(Below(0)),
+            )])"#
+        )
+    };
+    temp.write("kept.ron", claim("curious_recall"));
+    let kept = temp.run(&["audit", "kept.ron", "--out", "kept"]);
+    assert!(!kept.stderr.contains("to make"), "{kept:#?}");
+    assert!(kept.done().contains("refuted"));
+    temp.write("other.ron", claim("curious_auc"));
+    let other = temp.run(&["audit", "other.ron", "--out", "other"]);
+    assert!(other.stderr.contains("5 runs to make"), "{other:#?}");
+    assert!(other.done().contains("refuted"));
+}
