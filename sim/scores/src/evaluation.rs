@@ -3,7 +3,7 @@
 //! - [`NodeClassification`]: one-vs-rest logistic regression on part of the nodes, F1 on the rest, over shuffles; by default the
 //!   protocol of DeepWalk (Perozzi et al. 2014), which knows how many labels a node has and takes as many top scores.
 //! - [`LogisticRegression`]: its solver. [`knn_precomputed`] and [`knn_cosine`]: the class of the nearest nodes.
-//! - [`hold_out_links`] and [`link_auc`]: whether linked nodes lie closer than others.
+//! - [`hold_out_links`], [`Directions`] and [`link_auc`]: whether linked nodes lie closer than others.
 //!
 //! Vectors are taken as they are, neither centred nor scaled, as DeepWalk's own script does. That script fits with liblinear, which also
 //! penalises the intercept; ours follows scikit-learn's convention, which does not. F1 is that of scikit-learn: a label that nobody
@@ -18,7 +18,7 @@ use folkmoot_parts::{Broken, Value};
 use thiserror::Error;
 
 pub use knn::{knn_cosine, knn_precomputed};
-pub use links::{LinkSplit, hold_out_links, link_auc};
+pub use links::{Directions, LinkSplit, hold_out_links, link_auc};
 pub use logistic::{Logistic, LogisticRegression};
 pub use protocol::{Decision, NodeClassification, RatioScores};
 

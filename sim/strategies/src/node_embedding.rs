@@ -3,7 +3,7 @@
 mod recovery;
 mod terms;
 
-pub use recovery::{Recovery, Tally, sample_pairs};
+pub use recovery::{Recovery, Tally, rank, rank_all, sample_pairs};
 pub use terms::TERMS;
 
 use crate::settings::Source;
@@ -12,7 +12,9 @@ use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_parts::part;
-use folkmoot_scores::evaluation::{LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc};
+use folkmoot_scores::evaluation::{
+    Directions, LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
@@ -134,7 +136,8 @@ impl Evaluation {
             }
         }
         if let Some(links) = &walked.links
-            && let Ok(area) = link_auc(vectors, &links.held_out, &links.non_links)
+            && let Ok(vectors) = Directions::new(vectors)
+            && let Ok(area) = link_auc(&vectors, &links.held_out, &links.non_links)
         {
             sheet.score_of(at, "held-out edges", "link_auc", area, links.held_out.len() as u64);
             sheet.number("link_auc", area);
@@ -196,19 +199,31 @@ impl Walked {
         self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
     }
 
-    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: whether an edge can be told from a pair that is
-    /// none, and, where edges were held out, one that was walked on from one that was not. The second is membership: what is known of
-    /// edges in general is no use to it.
+    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: which pairs are edges, and, where edges were held
+    /// out, which edges were walked on. The second is membership: what is known of edges in general is no use to it.
     ///
-    /// Of at most 50 000 edges, and as many pairs of the other kind or all that were held out.
+    /// Areas are those of at most 50 000 edges, and as many pairs of the other kind or all that were held out. Guesses of edges are made
+    /// among all pairs of vertices, of which there must be at most 20 000; those of membership among as many walked edges as were held
+    /// out, so that a coin is right half the time.
     pub fn infer_edges(&self, vectors: &Embeddings, streams: Streams, sheet: &mut Sheet) {
-        let Some([edges, others]) = sample_pairs(self.graph(), &mut streams.global(SAMPLED)) else {
+        let sampled = sample_pairs(self.graph(), &mut streams.global(SAMPLED));
+        let (Some([edges, others]), Ok(vectors)) = (sampled, Directions::new(vectors)) else {
             return;
         };
-        sheet.number_if("vector_edge_auc", link_auc(vectors, &edges, &others).ok());
+        // No less than 0, as rankings want it.
+        let score = |pair| (1.0 + vectors.cosine(pair)).max(0.0);
+        sheet.number_if("vector_edge_auc", link_auc(&vectors, &edges, &others).ok());
+        let found = rank_all(self.graph(), |u| move |v| score((u as u32, v as u32)));
+        if let Some(found) = found {
+            found.write_guesses("vector_edge", sheet);
+        }
         if let Some(links) = &self.links {
-            let membership = link_auc(vectors, &edges, &links.held_out);
+            let held_out = &links.held_out;
+            let membership = link_auc(&vectors, &edges, held_out);
             sheet.number_if("vector_membership_auc", membership.ok());
+            let n_compared = held_out.len().min(edges.len());
+            let found = rank(&edges[..n_compared], &held_out[..n_compared], score);
+            found.write_guesses("vector_membership", sheet);
         }
     }
 }
@@ -401,7 +416,7 @@ mod tests {
         };
         let walked = evaluation.split(&dataset, Streams::new(3)).unwrap();
         // A direction for each vertex, which some have from another one.
-        let areas = |takes_that_of: &dyn Fn(u32) -> u32| {
+        let found = |takes_that_of: &dyn Fn(u32) -> u32| {
             let one = |v: u32| (0..100).map(move |at| f32::from(at == v));
             let vectors = Embeddings::new(100, (0..100).flat_map(|v| one(takes_that_of(v))).collect());
             let mut sheet = Sheet::new();
@@ -409,16 +424,19 @@ mod tests {
             sheet
                 .take_summary()
                 .into_iter()
-                .map(|(_, area)| area)
+                .map(|(_, number)| number)
                 .collect::<Vec<f64>>()
         };
         let even = |v: u32| v - v % 2;
-        // Those of an edge that was walked on have the same; or those of any edge; or nobody.
-        assert_eq!(
-            areas(&|v| if walked.graph().degree(v) > 0 { even(v) } else { v }),
-            [1.0, 1.0]
-        );
-        assert_eq!(areas(&even)[1], 0.5);
-        assert_eq!(areas(&|v| v), [0.5, 0.5]);
+        // Those of an edge that was walked on have the same; or those of any edge; or nobody. Area, recall and precision of edges, then of
+        // membership: of fifty equal pairs the forty edges guess forty, and of all pairs as many.
+        let walked_on = |v: u32| if walked.graph().degree(v) > 0 { even(v) } else { v };
+        assert_eq!(found(&walked_on), [1.0; 6]);
+        let alike = found(&even);
+        assert!((alike[1] - 0.8).abs() < 1e-12 && alike[1] == alike[2], "{alike:?}");
+        assert_eq!(alike[3..], [0.5; 3]);
+        let own = found(&|v| v);
+        assert!((own[1] - 40.0 / 4950.0).abs() < 1e-12 && own[1] == own[2], "{own:?}");
+        assert_eq!((own[0], &own[3..]), (0.5, &[0.5; 3][..]));
     }
 }

@@ -92,27 +92,63 @@ pub fn hold_out_links(
     })
 }
 
+/// Vectors of vertices, each scaled to length 1, so that the dot product of two is their cosine; a vector of zeros stays one.
+pub struct Directions {
+    dim: usize,
+    values: Vec<f64>,
+}
+
+impl Directions {
+    /// Of all vertices.
+    ///
+    /// # Errors
+    /// [`EvaluationError`] if a vector is not finite.
+    pub fn new(vectors: &Embeddings) -> Result<Directions, EvaluationError> {
+        let mut values = Vec::with_capacity(vectors.n_vertices() * vectors.dim());
+        for vertex in 0..vectors.n_vertices() as u32 {
+            values.extend(direction(vectors, vertex)?);
+        }
+        let dim = vectors.dim();
+        Ok(Directions { dim, values })
+    }
+
+    /// The cosine of the vectors of two vertices; 0 where one is of zeros.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn cosine(&self, (a, b): (u32, u32)) -> f64 {
+        dot(self.of(a), self.of(b))
+    }
+
+    fn of(&self, vertex: u32) -> &[f64] {
+        let from = vertex as usize * self.dim;
+        &self.values[from..from + self.dim]
+    }
+}
+
 /// The area under the ROC curve when pairs are ranked by the cosine of their vectors: the probability that a link scores above a
 /// non-link, ties counting half.
 ///
 /// Cosine and not the dot product, because lengths mostly tell how often a vertex was walked.
 ///
 /// # Errors
-/// [`EvaluationError`] if one of the lists is empty, or a vertex has no vector or one that is not finite.
-pub fn link_auc(vectors: &Embeddings, links: &[(u32, u32)], non_links: &[(u32, u32)]) -> Result<f64, EvaluationError> {
+/// [`EvaluationError`] if one of the lists is empty, or a vertex has no vector.
+pub fn link_auc(vectors: &Directions, links: &[(u32, u32)], non_links: &[(u32, u32)]) -> Result<f64, EvaluationError> {
     require(!links.is_empty(), "links", || {
         "must have a pair or more, got 0".to_string()
     })?;
     require(!non_links.is_empty(), "non_links", || {
         "must have a pair or more, got 0".to_string()
     })?;
-    let cosine = |&(a, b): &(u32, u32)| Ok(dot(&direction(vectors, a)?, &direction(vectors, b)?));
-    let mut scores: Vec<(f64, bool)> = Vec::with_capacity(links.len() + non_links.len());
-    for (pairs, linked) in [(links, true), (non_links, false)] {
-        for pair in pairs {
-            scores.push((cosine(pair)?, linked));
-        }
+    let n_vertices = vectors.values.len() / vectors.dim.max(1);
+    let both = links.iter().chain(non_links);
+    if let Some(&vertex) = both.flat_map(|(a, b)| [a, b]).find(|v| **v as usize >= n_vertices) {
+        return Err(EvaluationError::Vertex { vertex, n_vertices });
     }
+    let scored = |pairs: &[(u32, u32)], linked| -> Vec<(f64, bool)> {
+        pairs.iter().map(|pair| (vectors.cosine(*pair), linked)).collect()
+    };
+    let scores = [scored(links, true), scored(non_links, false)].concat();
     Ok(rank_auc(scores).expect("there are pairs of both kinds"))
 }
 
@@ -128,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_area_is_that_of_all_pairs() {
-        let vectors = Embeddings::new(2, vec![1.0, 0.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        let vectors = Directions::new(&Embeddings::new(2, vec![1.0, 0.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0])).unwrap();
         // Cosines: links 1 and 0.707; non-links 0 and 0.707.
         let area = link_auc(&vectors, &[(0, 1), (0, 3)], &[(0, 2), (2, 3)]).unwrap();
         assert_eq!(area, 3.5 / 4.0);

@@ -28,9 +28,14 @@ pub struct Recovery {
 impl Recovery {
     /// As `name_recall`, `name_precision` and `name_auc`.
     pub fn write(&self, name: &str, sheet: &mut Sheet) {
+        self.write_guesses(name, sheet);
+        sheet.number_if(format!("{name}_auc"), self.auc);
+    }
+
+    /// As `name_recall` and `name_precision`.
+    pub fn write_guesses(&self, name: &str, sheet: &mut Sheet) {
         sheet.number(format!("{name}_recall"), self.recall);
         sheet.number(format!("{name}_precision"), self.precision);
-        sheet.number_if(format!("{name}_auc"), self.auc);
     }
 
     /// The same as a point of curves over a parameter.
@@ -107,9 +112,6 @@ impl Tally {
     ///
     /// `degrees` has shape `(n,)`, each at least 0.
     pub fn with_degrees(&self, graph: &Graph, degrees: &[f64], keep: f64) -> Option<Recovery> {
-        if degrees.len() > MAX_RANKED_NODES {
-            return None;
-        }
         let mut seen = vec![0u64; degrees.len()];
         for u in 0..degrees.len() {
             let row = self.row(u);
@@ -127,18 +129,14 @@ impl Tally {
             let by_chance = seen[u] as f64 * seen[v] as f64 / (2.0 * n);
             before + count as f64 * libm::log1p(by_edge / by_chance)
         };
-        let n_nodes = degrees.len();
-        let mut pairs = vec![0; n_nodes * n_nodes.saturating_sub(1) / 2];
-        let rows = rows_of(&mut pairs, (0..n_nodes).map(|u| n_nodes - 1 - u));
-        rows.into_par_iter().enumerate().for_each(|(u, row)| {
+        rank_all(graph, |u| {
             let mut rest = self.row(u);
-            for (v, pair) in (u + 1..).zip(row) {
+            move |v| {
                 let count = rest.iter().take_while(|&&other| other as usize == v).count();
                 rest = &rest[count..];
-                *pair = packed(score(u, v, count), graph.has_edge(u as u32, v as u32));
+                score(u, v, count)
             }
-        });
-        Some(Ranking::new(pairs).recovery((0, 0), graph.n_edges() as u64, Guesses::AsManyAsEdges))
+        })
     }
 
     fn row(&self, u: usize) -> &[u32] {
@@ -162,6 +160,34 @@ impl Tally {
         let unseen = (n_edges - found, n_pairs - n_edges - (n_seen - found));
         ranking.recovery(unseen, n_edges, guesses)
     }
+}
+
+/// As many guesses as there are edges, those of all pairs of vertices with the highest score; `None` for more than 20 000 vertices.
+///
+/// `scores` makes of a vertex the score, at least 0, of its pair with each greater one, asked for in their order.
+pub fn rank_all<R: FnMut(usize) -> f64>(graph: &Graph, scores: impl Fn(usize) -> R + Sync) -> Option<Recovery> {
+    let n_nodes = graph.n_nodes();
+    if n_nodes > MAX_RANKED_NODES {
+        return None;
+    }
+    let mut pairs = vec![0; n_nodes * n_nodes.saturating_sub(1) / 2];
+    let rows = rows_of(&mut pairs, (0..n_nodes).map(|u| n_nodes - 1 - u));
+    rows.into_par_iter().enumerate().for_each(|(u, row)| {
+        let mut score = scores(u);
+        for (v, pair) in (u + 1..).zip(row) {
+            *pair = packed(score(v), graph.has_edge(u as u32, v as u32));
+        }
+    });
+    Some(Ranking::new(pairs).recovery((0, 0), graph.n_edges() as u64, Guesses::AsManyAsEdges))
+}
+
+/// As many guesses as there are `edges` among these and `others`, the pairs with the highest score, at least 0.
+pub fn rank(edges: &[(u32, u32)], others: &[(u32, u32)], score: impl Fn((u32, u32)) -> f64) -> Recovery {
+    let packed_all = |pairs: &[(u32, u32)], is_edge| -> Vec<u32> {
+        pairs.iter().map(|pair| packed(score(*pair), is_edge)).collect()
+    };
+    let ranking = Ranking::new([packed_all(edges, true), packed_all(others, false)].concat());
+    ranking.recovery((0, 0), edges.len() as u64, Guesses::AsManyAsEdges)
 }
 
 /// A score that is not negative, rounded, and whether the pair is an edge. Such numbers are in the order of their bits, whose highest is

@@ -60,6 +60,18 @@ pub const TERMS: &[Term] = &[
     .lower()
     .attack_beside(0.5),
     share(
+        "vector_membership_recall",
+        "Walked edges found in the vectors",
+        "Attack: share of the edges walked on that are among the half with the highest cosine of as many walked on as held out; half by a coin.",
+    )
+    .attack_beside(0.5),
+    share(
+        "vector_membership_precision",
+        "Guesses that were walked on, by the vectors",
+        "Attack: share of the half with the highest cosine that was walked on, of as many edges walked on as held out; half by a coin.",
+    )
+    .attack_beside(0.5),
+    share(
         "*_recall",
         "Edges found, *",
         "Attack `*`: share of the edges that are among its guesses.",
