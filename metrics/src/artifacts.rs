@@ -127,7 +127,11 @@ pub const ATTACKS: ArtifactTable = ArtifactTable {
         ),
         column("known", WHOLE, "How many graphs these are."),
         column("targets", WHOLE, "How many graphs it guesses the property of."),
-        column("intercept", "text", "What it reads of the messages."),
+        column(
+            "intercept",
+            "text",
+            "What it reads of the messages; `_with_itself` or `_with_one` where all graphs met such a partner.",
+        ),
         column("attacker", "text", "What it learns by."),
         column("setting", "text", "With which setting."),
         column(

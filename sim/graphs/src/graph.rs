@@ -373,6 +373,43 @@ impl Graph {
             false => Graph::symmetric(rows),
         }
     }
+
+    /// The same graph with its nodes in another order; node `i` of the result is `order[i]`.
+    ///
+    /// # Panics
+    /// If `order` does not name every node once.
+    pub fn reordered(&self, order: &[u32]) -> Graph {
+        assert_eq!(order.len(), self.n_nodes(), "an order names every node once");
+        let mut places = vec![None; order.len()];
+        for (place, node) in order.iter().enumerate() {
+            let before = places[*node as usize].replace(place as u32);
+            assert_eq!(before, None, "an order names every node once");
+        }
+        let mut rows = Rows {
+            offsets: vec![0],
+            targets: Vec::new(),
+            weights: self.is_weighted().then(Vec::new),
+        };
+        for &u in order {
+            let weights = self.weights(u);
+            let mut row: Vec<(u32, usize)> = Vec::new();
+            for (at, v) in self.neighbours(u).iter().enumerate() {
+                row.push((places[*v as usize].expect("every node has a place"), at));
+            }
+            row.sort_unstable();
+            for (target, at) in row {
+                rows.targets.push(target);
+                if let (Some(kept), Some(all)) = (&mut rows.weights, weights) {
+                    kept.push(all[at]);
+                }
+            }
+            rows.offsets.push(rows.targets.len() as u32);
+        }
+        match self.directed {
+            true => Graph::of_arcs(rows),
+            false => Graph::symmetric(rows),
+        }
+    }
 }
 
 /// Why a list of node pairs is not a graph.
@@ -498,6 +535,26 @@ mod tests {
     fn node_beyond_the_count_is_an_error() {
         let error = Graph::from_edges(2, &[(0, 2)], false).unwrap_err();
         assert_eq!(error, GraphError::NodeOutOfRange { id: 2, n_nodes: 2 });
+    }
+
+    #[test]
+    fn another_order_names_the_same_edges() {
+        let pairs = [(0, 2), (2, 3), (1, 2)];
+        for directed in [false, true] {
+            let builder = GraphBuilder::new(4).directed(directed);
+            let (graph, _) = builder.build_weighted(&pairs, &[1.0, 2.0, 3.0]).unwrap();
+            let order = [2, 0, 3, 1];
+            let moved = graph.reordered(&order);
+            for (u, from) in order.iter().enumerate() {
+                for (v, to) in order.iter().enumerate() {
+                    let weight = |graph: &Graph, u: u32, v: u32| {
+                        let at = graph.neighbours(u).binary_search(&v).ok();
+                        at.map(|at| graph.weights(u).unwrap()[at])
+                    };
+                    assert_eq!(weight(&moved, u as u32, v as u32), weight(&graph, *from, *to));
+                }
+            }
+        }
     }
 
     #[test]

@@ -47,7 +47,9 @@ mod train;
 pub use data::{Facts, Own};
 pub use network::Network;
 pub use noise::propagation_matrix;
-pub use options::{Contrast, DegreeRule, Draws, Model, Order, Setting, Supervised, Training, Variant, Views};
+pub use options::{
+    Contrast, DegreeRule, Draws, Model, NodeOrder, Order, Setting, Supervised, Training, Variant, Views,
+};
 pub use params::Params;
 pub use step::{add_contrast, contrastive_loss};
 pub use train::Past;

@@ -1,5 +1,6 @@
 //! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
 
+use super::options::NodeOrder;
 use super::{Params, Setting};
 use crate::classifier::{Brought, Encoder, Inputs, Split, starts};
 use crate::settings::Source;
@@ -9,9 +10,11 @@ use folkmoot_graphs::{Dataset, TaskLabels};
 use folkmoot_learning::Csr;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"fg-split");
+const NODES: Purpose = Purpose(*b"fg-nodes");
 
 /// What everybody knows of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -186,8 +189,15 @@ impl Data {
         let brought = Brought::new(inputs, dataset)?;
         let starts = starts(&dataset.graphs);
         let item = |at: usize| -> Result<Arc<Item>, StrategyError> {
-            let graph = &dataset.graphs[at];
-            let rows: Vec<u32> = (starts[at]..starts[at] + graph.n_nodes() as u32).collect();
+            let mut graph = Cow::Borrowed(&dataset.graphs[at]);
+            let mut rows: Vec<u32> = (starts[at]..starts[at] + graph.n_nodes() as u32).collect();
+            if params.node_order == NodeOrder::Shuffled {
+                let mut rng = source.streams.counted(NODES, Party::Server, Round(0), at as u64);
+                shuffle(&mut rng, &mut rows);
+                let order: Vec<u32> = rows.iter().map(|row| row - starts[at]).collect();
+                graph = Cow::Owned(graph.reordered(&order));
+            }
+            let graph = &*graph;
             let mut features = brought.of(graph, &rows)?;
             if params.normalise_features {
                 features.chunks_exact_mut(brought.n_features()).for_each(normalise);

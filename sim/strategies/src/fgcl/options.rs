@@ -25,7 +25,8 @@ pub enum Variant {
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
-    /// All training graphs lie at the first client, and the others have none. No noise.
+    /// All training graphs lie at the first client, and the others have none. No noise. It is one training: its optimiser goes on from round
+    /// to round.
     Centralised,
     /// Every client trains on its own graphs. No noise.
     Federated,
@@ -67,6 +68,17 @@ impl Setting {
     pub fn is_contrastive(self) -> bool {
         matches!(self, Setting::Fgcl { .. } | Setting::FgclWithoutNoise)
     }
+}
+
+/// In which order the nodes of a graph stand in what its client makes of it.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeOrder {
+    /// As in the data. Atoms come in the order of their SMILES text, in which neighbours mostly are joined: places alone tell of edges.
+    #[default]
+    AsRead,
+    /// In a random one, drawn once for each graph: places tell nothing, and the network sees no difference.
+    Shuffled,
 }
 
 /// How noise is drawn for a table of pairs.
@@ -221,7 +233,7 @@ impl Model {
     }
 }
 
-/// A client's training in one round. The optimiser starts afresh each time.
+/// A client's training in one round. The optimiser starts afresh each time, but in [`Setting::Centralised`].
 #[part]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {

@@ -1,6 +1,6 @@
 //! FGCL's settings, as a card states them.
 
-use super::options::{Contrast, DegreeRule, Draws, Model, Setting, Supervised, Training, Variant, Views};
+use super::options::{Contrast, DegreeRule, Draws, Model, NodeOrder, Setting, Supervised, Training, Variant, Views};
 use crate::classifier::{Encoder, Inputs, Split};
 use crate::rounds::{Protocol, Trains};
 use folkmoot_parts::{Rules, part};
@@ -33,6 +33,8 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
+    /// In which order the nodes of a graph stand in its views.
+    pub node_order: NodeOrder,
     /// Divide each node's features by their sum, where that is positive.
     pub normalise_features: bool,
     /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among clients, or the published split.

@@ -3,7 +3,7 @@
 use super::Fgcl;
 use super::data::Own;
 use super::leaks::Sent;
-use super::options::Views;
+use super::options::{Setting, Views};
 use super::queue::{Kept, Queue};
 use super::scores::INFERENCE;
 use super::step::Step;
@@ -55,6 +55,8 @@ pub struct Past {
     queue: Vec<Kept>,
     /// The first update, and the last where it is another; only where they are attacked.
     sent: Vec<Sent>,
+    /// The optimiser's, of centralised training alone.
+    moments: Option<Moments>,
 }
 
 impl Past {
@@ -118,7 +120,10 @@ impl Fgcl {
             negative: task.rng_for(NEGATIVE),
             dropout: task.rng(),
         };
-        scratch.moments.reset();
+        match task.kept.and_then(|past| past.moments.clone()) {
+            Some(moments) => scratch.moments = moments,
+            None => scratch.moments.reset(),
+        }
         let trained = Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
             self.fill(own, before.map(|past| past.queue.as_slice()), &mut scratch, &mut draws);
@@ -128,6 +133,9 @@ impl Fgcl {
             tape.parameters().to_vec()
         });
         let mut kept = Past::default();
+        if self.params.setting == Setting::Centralised {
+            kept.moments = Some(std::mem::take(&mut scratch.moments));
+        }
         if self.is_contrastive && !self.params.contrast.refill {
             kept.queue = scratch.queue.to_vec();
         }

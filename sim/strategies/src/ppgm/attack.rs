@@ -16,6 +16,7 @@ mod property;
 mod structure;
 mod thorough;
 
+pub use messages::Partner;
 pub use structure::reconstruct;
 pub use thorough::{Inferred, Thorough};
 

@@ -8,7 +8,7 @@ use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec};
 use folkmoot_metrics::npy::Array;
 use folkmoot_strategies::inference::Attackers;
 use folkmoot_strategies::ppgm::Params;
-use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Thorough};
+use folkmoot_strategies::ppgm::attack::{Attack, Inferred, Intercept, Partner, Thorough};
 use folkmoot_strategies::ppgm::learned::Measured;
 use folkmoot_strategies::ppgm::options::{Model, Sends};
 use std::sync::Arc;
@@ -122,6 +122,45 @@ fn every_attack_is_a_row_of_the_table() {
     let outcome = play(1.0, &thorough(Model::Sgnn, inferring()));
     assert!(find(&outcome, "leak_auc_g[shadow=1]").is_none());
     assert!(number(&outcome, "leak_auc_everything[shadow=1]") > 0.6);
+}
+
+/// What a siamese network sends of a graph is the same whomever it meets. In PPGM the other graph is mixed in: where it is always the same
+/// one, marks are found at least as well, and where there are none, nothing is.
+#[test]
+fn who_is_met_is_all_that_differs() {
+    let meeting = |model, effect| {
+        let met = Thorough {
+            shadows: vec![1.0],
+            intercepts: vec![Intercept::G, Intercept::O],
+            partners: vec![Partner::Itself, Partner::One],
+            ..Thorough::default()
+        };
+        play(effect, &thorough(model, met))
+    };
+    let of = |outcome: &Outcome, name: &str| number(outcome, &format!("leak_auc_{name}[shadow=1]"));
+    let siamese = meeting(Model::Sgnn, 1.0);
+    for name in ["o_with_itself", "o_with_one"] {
+        assert_eq!(of(&siamese, name), of(&siamese, "o"), "{name}");
+    }
+    let mixed = meeting(Model::Ppgm, 1.0);
+    for name in ["o_with_itself", "o_with_one"] {
+        assert!(
+            of(&mixed, name) > of(&mixed, "o").max(0.7) - 0.05,
+            "{name}: {:?}",
+            mixed.summary
+        );
+        assert_ne!(of(&mixed, name), of(&mixed, "o"), "{name}");
+    }
+    // No message to the other device knows whom it goes to.
+    assert_eq!(of(&mixed, "g_with_one"), of(&mixed, "g"));
+    assert_eq!(
+        number(&mixed, "leak_auc_with_one"),
+        number(&mixed, "leak_auc_with_one[shadow=1]")
+    );
+    let bare = meeting(Model::Ppgm, 0.0);
+    for name in ["o", "o_with_itself", "o_with_one"] {
+        assert!((of(&bare, name) - 0.5).abs() < 0.13, "{name}: {:?}", bare.summary);
+    }
 }
 
 /// What is measured besides moves no other number.

@@ -7,8 +7,30 @@ use crate::ppgm::matcher::{Matcher, Matrix};
 use crate::ppgm::pairs::{Deployed, OVERHEARD, Observed};
 use folkmoot_draws::{Purpose, SimRng, Streams, index, shuffle};
 use folkmoot_graphs::Pair;
+use folkmoot_parts::part;
 
 const SHADOW: Purpose = Purpose(*b"pp-shado");
+const PARTNER: Purpose = Purpose(*b"pp-partn");
+
+/// Whom every graph of interest meets.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// Itself, as where both devices hold it.
+    Itself,
+    /// One training graph, drawn once, in all matches.
+    One,
+}
+
+impl Partner {
+    /// What it is called in summaries.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Partner::Itself => "itself",
+            Partner::One => "one",
+        }
+    }
+}
 
 /// The matches that are overheard: of graphs whose properties are known, and of those whose properties are guessed.
 pub(super) struct Overheard {
@@ -34,6 +56,29 @@ impl Overheard {
         let coins =
             [known.len(), targets.len()].map(|n| -> Vec<bool> { (0..n).map(|_| index(&mut rng, 2) == 0).collect() });
         Overheard { known, targets, coins }
+    }
+
+    /// Matches of the same graphs with another partner.
+    pub(super) fn with(&self, partner: Partner, data: &Data, streams: Streams) -> Overheard {
+        let train = &data.train;
+        let one = train[index(&mut streams.global(PARTNER), train.len())];
+        let met = |pair: &Pair| {
+            let second = match partner {
+                Partner::Itself => pair.first,
+                Partner::One => one,
+            };
+            Pair {
+                second,
+                matches: data.classes[pair.first as usize] == data.classes[second as usize],
+                ..*pair
+            }
+        };
+        let [known, targets] = [&self.known, &self.targets].map(|pairs| pairs.iter().map(met).collect());
+        Overheard {
+            known,
+            targets,
+            coins: self.coins.clone(),
+        }
     }
 
     /// What was read of both, on different days.

@@ -1,7 +1,7 @@
 //! What else the chosen model's messages give away: they are read once, and every attack runs on what was read.
 
 use super::linkage;
-use super::messages::{Overheard, Seen, share, views};
+use super::messages::{Overheard, Partner, Seen, share, views};
 use super::{Attack, Intercept};
 use crate::inference::{Attackers, Known, first_best, macro_auc};
 use crate::ppgm::learned::View;
@@ -44,6 +44,9 @@ pub struct Thorough {
     /// What is read. Of an interception that a model does not allow nothing is said.
     #[part(default = vec![Intercept::G, Intercept::O, Intercept::Concat, Intercept::AllG, Intercept::Everything])]
     pub intercepts: Vec<Intercept>,
+    /// Partners whom graphs meet in matches that are read besides, for the plain attacker's property: what mixing a new graph into every
+    /// message to the service hides. `leak_auc_o_with_itself` beside `leak_auc_o`.
+    pub partners: Vec<Partner>,
     /// Which properties are inferred.
     pub properties: Inferred,
     /// Who infers.
@@ -58,6 +61,14 @@ pub struct Thorough {
     pub distinct: bool,
     /// Whether what was read is kept, as `messages.npy`, with what each row is in `messages.csv`.
     pub messages: bool,
+}
+
+/// Matches that were overheard, and what was read of them.
+struct Heard {
+    overheard: Overheard,
+    seen: [Vec<Seen>; 2],
+    /// What numbers of it are called after their own name, where graphs met other partners than they would.
+    with: String,
 }
 
 /// One property of every graph.
@@ -75,6 +86,8 @@ impl Thorough {
         rules.require(!(attacks && self.intercepts.is_empty()), "intercepts", rule);
         let rule = "must leave somebody who infers where shadows has a share: a penalty, a number of neighbours, trees or the network";
         rules.require(!(attacks && self.attackers.is_empty()), "attackers", rule);
+        let rule = "needs a share in shadows: somebody who infers; leave it out, or set shadows: [1.0]";
+        rules.require(attacks || self.partners.is_empty(), "partners", rule);
     }
 
     /// Writes down what the attacks that were asked for find.
@@ -97,19 +110,38 @@ impl Thorough {
             true => 1.0,
             false => self.shadows.iter().fold(0.0, |most: f64, shadow| most.max(*shadow)),
         };
-        let overheard = Overheard::draw(attack, most, view.data, view.streams);
-        let seen = overheard.read(view.data, &deployed);
+        let read = |overheard: Overheard, with| Heard {
+            seen: overheard.read(view.data, &deployed),
+            overheard,
+            with,
+        };
+        let heard = read(Overheard::draw(attack, most, view.data, view.streams), String::new());
         if self.messages {
-            keep(&overheard, &seen, view, sheet);
+            keep(&heard, view, sheet);
         }
-        if !self.shadows.is_empty() {
-            self.infer(attack, view, &overheard, &seen, sheet);
+        if self.shadows.is_empty() {
+            return;
         }
+        let mut table = ATTACKS.header(&[]);
+        self.infer(attack, view, &heard, self.properties, (sheet, &mut table));
+        for partner in &self.partners {
+            let overheard = heard.overheard.with(*partner, view.data, view.streams);
+            let heard = read(overheard, format!("_with_{}", partner.name()));
+            self.infer(attack, view, &heard, Inferred::Attacked, (sheet, &mut table));
+        }
+        sheet.artifact(ATTACKS.file, table.into_bytes());
     }
 
-    fn infer(&self, attack: &Attack, view: &View<'_>, overheard: &Overheard, seen: &[Vec<Seen>; 2], sheet: &mut Sheet) {
-        let data = view.data;
-        let facets: Vec<(String, Properties)> = match self.properties {
+    fn infer(
+        &self,
+        attack: &Attack,
+        view: &View<'_>,
+        heard: &Heard,
+        inferred: Inferred,
+        (sheet, table): (&mut Sheet, &mut String),
+    ) {
+        let (data, with) = (view.data, &heard.with);
+        let facets: Vec<(String, Properties)> = match inferred {
             Inferred::Attacked => Vec::new(),
             Inferred::Each | Inferred::Structure => data.facets(),
         };
@@ -123,7 +155,7 @@ impl Thorough {
             classes: property.classes(),
             n_classes: property.n_classes(),
         }));
-        let quarters = match self.properties {
+        let quarters = match inferred {
             Inferred::Structure => data.quarters(),
             Inferred::Attacked | Inferred::Each => Vec::new(),
         };
@@ -132,28 +164,27 @@ impl Thorough {
             classes,
             n_classes: 4,
         }));
-        let mut table = ATTACKS.header(&[]);
         let mut last = None;
         for property in &properties {
             for &shadow in &self.shadows {
-                let found = self.attack(attack, view, overheard, seen, (property, shadow), &mut table);
+                let found = self.attack(attack, view, heard, (property, shadow), table);
                 let at = ("shadow", shadow);
                 let of = property.facet.map_or_else(String::new, |facet| format!("_of_{facet}"));
                 let areas: Vec<Option<f64>> = found.iter().map(|(_, best)| best.known_auc.or(Some(0.0))).collect();
                 let Some(best) = first_best(&areas) else {
                     sheet.missing(
-                        &format!("leak_auc{of}[shadow={shadow}]"),
+                        &format!("leak_auc{of}{with}[shadow={shadow}]"),
                         "no message has finite numbers",
                     );
                     continue;
                 };
                 for (intercept, best) in &found {
                     if let (Some(area), None) = (best.auc, property.facet) {
-                        sheet.point(format!("leak_auc_{}", intercept.name()), at, area);
+                        sheet.point(format!("leak_auc_{}{with}", intercept.name()), at, area);
                     }
                 }
                 if let Some(area) = found[best].1.auc {
-                    sheet.point(format!("leak_auc{of}"), at, area);
+                    sheet.point(format!("leak_auc{of}{with}"), at, area);
                     if property.facet.is_none() && last.is_none_or(|(most, _)| shadow >= most) {
                         last = Some((shadow, area));
                     }
@@ -161,8 +192,7 @@ impl Thorough {
             }
         }
         // The number for sweeps: of the attacker who knows most.
-        sheet.number_if("leak_auc", last.map(|(_, area)| area));
-        sheet.artifact(ATTACKS.file, table.into_bytes());
+        sheet.number_if(format!("leak_auc{with}"), last.map(|(_, area)| area));
     }
 
     /// The best attacker of each interception by what is known to a share, with a row of the table for each that was not.
@@ -170,8 +200,7 @@ impl Thorough {
         &self,
         attack: &Attack,
         view: &View<'_>,
-        overheard: &Overheard,
-        seen: &[Vec<Seen>; 2],
+        Heard { overheard, seen, with }: &Heard,
         (property, shadow): (&Property<'_>, f64),
         table: &mut String,
     ) -> Vec<(Intercept, Chosen)> {
@@ -208,7 +237,7 @@ impl Thorough {
                 let auc = macro_auc(&targets, &guess.scores, property.n_classes);
                 let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
                 *table += &format!(
-                    "{},{shadow},{n_known},{},{},{},{},{},{},{}\n",
+                    "{},{shadow},{n_known},{},{}{with},{},{},{},{},{}\n",
                     property.facet.or(attack.property.as_deref()).unwrap_or("joint"),
                     targets.len(),
                     intercept.name(),
@@ -245,7 +274,8 @@ fn distinct_pairs(view: &View<'_>, deployed: &Deployed<'_>, sheet: &mut Sheet) {
 }
 
 /// Writes down what was read.
-fn keep(overheard: &Overheard, seen: &[Vec<Seen>; 2], view: &View<'_>, sheet: &mut Sheet) {
+fn keep(heard: &Heard, view: &View<'_>, sheet: &mut Sheet) {
+    let Heard { overheard, seen, .. } = heard;
     let [known, targets] = [0, 1].map(|part| views(&seen[part], Intercept::Everything, &overheard.coins[part]));
     let values = [known.values(), targets.values()].concat();
     sheet.artifact(
