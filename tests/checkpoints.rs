@@ -86,7 +86,7 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
                 dataset: &loaded.dataset,
                 partition: &loaded.partition,
                 world,
-                graphs: &loaded.graphs,
+                files: &loaded.files,
                 seed: scenario.seed(),
                 options,
                 saved,

@@ -20,6 +20,7 @@ mod federated;
 mod fetch;
 mod golden;
 mod journey;
+mod kept_models;
 mod ledger;
 mod mapped;
 mod paper_tables;

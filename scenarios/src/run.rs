@@ -1,56 +1,23 @@
 //! One run, from a checked scenario to its directory.
 
+mod load;
+
+pub use load::{Cache, Loaded, load, load_data};
+
 use crate::scenario::Scenario;
 use crate::summary::summarise;
 use crate::text::Problems;
-use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{Alone, Ranks, agree};
 use folkmoot_engine::run::{Observer, Pause, Saved};
-use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Graph, Isolated, Partition, PartitionError};
+use folkmoot_graphs::{DataError, Dataset, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
 use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete};
 use folkmoot_strategies::settings::Job;
-use folkmoot_traces::{Shelf, TraceError};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
-
-/// The data of a run and how they are shared out.
-#[derive(Clone)]
-pub struct Loaded {
-    /// The data.
-    pub dataset: Arc<Dataset>,
-    /// The shards.
-    pub partition: Arc<Partition>,
-    /// What is around the clients.
-    pub world: Arc<World>,
-    /// What is in the edge lists that the strategy's settings name, by their paths.
-    pub graphs: Arc<BTreeMap<String, Graph>>,
-    /// The sums of the files that the world is made of, by their paths below a data folder.
-    traces: BTreeMap<String, String>,
-    /// What their readers left out.
-    notes: Vec<String>,
-}
-
-impl Loaded {
-    /// The fingerprint of each data set by its name, the sum of each file of traces by its path, and that of the file by which data are shared
-    /// out, as a manifest keeps them.
-    pub fn fingerprints(&self) -> BTreeMap<String, String> {
-        let mut all = self.traces.clone();
-        all.insert(self.dataset.name.clone(), self.dataset.fingerprint());
-        let source = self.partition.source();
-        all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
-        all
-    }
-
-    /// The number of clients.
-    pub fn n_clients(&self) -> u32 {
-        self.partition.n_clients() as u32
-    }
-}
 
 /// Why a scenario has no result.
 #[derive(Debug, Error)]
@@ -84,97 +51,6 @@ impl Failure {
     /// That of another rank, by what it says.
     pub fn elsewhere(rank: usize, why: String) -> Failure {
         Failure::Elsewhere { rank, why }
-    }
-}
-
-/// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share
-/// them.
-#[derive(Default)]
-pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
-
-/// Loads a scenario's data.
-///
-/// # Errors
-///
-/// When they cannot be found or read.
-pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failure> {
-    let rng = &mut Streams::new(scenario.seed()).global(Purpose(*b"dataset "));
-    scenario.dataset().load(dirs, rng).map_err(Failure::Data)
-}
-
-/// Loads a scenario's data, shares them out and makes the world around them: two stages of the watcher's.
-///
-/// # Errors
-///
-/// When the data or traces cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
-pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
-    let streams = Streams::new(scenario.seed());
-    let seed = if scenario.dataset().is_generated() {
-        scenario.seed()
-    } else {
-        0
-    };
-    let key = format!("{} {seed}", scenario.dataset_text());
-    let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let cached = known().get(&key).cloned();
-    let dataset = match cached {
-        Some(dataset) => dataset,
-        None => {
-            let dataset = Arc::new(load_data(scenario, dirs)?);
-            known().insert(key, Arc::clone(&dataset));
-            dataset
-        }
-    };
-    watcher.lap("load");
-    let rng = &mut streams.global(Purpose(*b"partitn "));
-    let partition = scenario
-        .partition()
-        .partition(&dataset, dirs, rng)
-        .map_err(Failure::Partition)?;
-    let dataset = match partition.added_edges() {
-        [] => dataset,
-        added => Arc::new(dataset.with_edges(added).map_err(|error| Failure::Data(error.into()))?),
-    };
-    watcher.lap("share out");
-    let n_clients = partition.n_clients() as u32;
-    scenario
-        .check_clients(n_clients)
-        .map_err(|problems| Failure::Card(Box::new(problems)))?;
-    let mut shelf = Shelf::new(dirs, n_clients, streams);
-    let world = scenario.world(&mut shelf).map_err(|(field, error)| match error {
-        TraceError::Data(error) => Failure::Data(error),
-        error => Failure::Card(Box::new(scenario.problem(field, error.to_string()))),
-    })?;
-    let mut loaded = Loaded {
-        dataset,
-        partition: Arc::new(partition),
-        world: Arc::new(world),
-        graphs: Arc::default(),
-        traces: shelf.fingerprints().clone(),
-        notes: shelf.notes().to_vec(),
-    };
-    let mut graphs = BTreeMap::new();
-    for path in scenario.strategy().edge_lists() {
-        let listed = edge_list(&path).load(dirs, rng).map_err(Failure::Data)?;
-        loaded.traces.insert(path.clone(), listed.fingerprint());
-        loaded.notes.extend(listed.notes.iter().cloned());
-        graphs.insert(path, listed.graph().clone());
-    }
-    loaded.graphs = Arc::new(graphs);
-    Ok(loaded)
-}
-
-/// A file of undirected edges between ids from 0 on.
-fn edge_list(path: &str) -> DatasetSpec {
-    DatasetSpec::EdgeList {
-        edges: path.to_owned(),
-        labels: None,
-        directed: false,
-        weighted: false,
-        first_id: 0,
-        renumber: false,
-        largest_component: false,
-        isolated: Isolated::Keep,
     }
 }
 
@@ -346,7 +222,7 @@ pub fn play(
         dataset: &loaded.dataset,
         partition: &loaded.partition,
         world: &loaded.world,
-        graphs: &loaded.graphs,
+        files: &loaded.files,
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,

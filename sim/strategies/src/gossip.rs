@@ -274,7 +274,7 @@ impl Settings for Params {
         let graph = match topology.changes() {
             true => topology.graph(n_clients, rng)?,
             false => {
-                let listed = topology.edge_list().and_then(|path| source.graphs.get(path));
+                let listed = topology.edge_list().and_then(|path| source.files.graphs.get(path));
                 topology::connected(topology, listed, n_clients, rng)?
             }
         };

@@ -257,8 +257,26 @@ impl Settings for Params {
         Ppgm::new(self.clone(), facts)
     }
 
-    fn share(&self, _: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
-        let data = Arc::new(Data::new(self, source)?);
+    fn models(&self) -> Vec<String> {
+        self.trained.iter().cloned().collect()
+    }
+
+    fn share(&self, ppgm: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
+        let data = Data::new(self, source)?;
+        if let (Some(path), Some(model)) = (&self.trained, &data.trained) {
+            let n = ppgm.matcher.layout().len();
+            let refuse = |why| Err(StrategyError(format!("trained: {path} {why}")));
+            if model.len() != n {
+                return refuse(format!(
+                    "holds {} numbers, and the model of these settings has {n}; keep model, size and form of the run that kept it",
+                    model.len()
+                ));
+            }
+            if !model.iter().all(|x| x.is_finite()) {
+                return refuse("holds a number that is not finite; train anew".to_owned());
+            }
+        }
+        let data = Arc::new(data);
         Ok(Shared {
             shards: Box::new(Graphs::new(Arc::clone(&data), source)),
             study: Box::new(Watch::new(data, source.streams)),

@@ -45,8 +45,14 @@ pub trait Settings: Part + Default {
         &["messages_sent", "payload_bytes", "virtual_s"]
     }
 
-    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::graphs`] has what is in them. Default: none.
+    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::files`] has what is in them. Default: none.
     fn edge_lists(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative to a data folder or absolute;
+    /// [`Source::files`] has their numbers. Default: none.
+    fn models(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -119,15 +125,27 @@ pub struct Source<'a> {
     pub partition: &'a Arc<Partition>,
     /// The streams of the run, for what is drawn beforehand, such as who trains and who tests.
     pub streams: Streams,
-    /// The graphs of [`Settings::edge_lists`], by their paths.
-    pub graphs: &'a BTreeMap<String, Graph>,
+    /// What is in the files that the settings name.
+    pub files: &'a Files,
     /// The clients whose data are needed in this process: all, or those that it plays where another process studies the run. What
     /// others hold need not be made ready.
     pub needed: Range<u32>,
 }
 
-/// The graphs of settings that name no edge list.
-static NO_GRAPHS: BTreeMap<String, Graph> = BTreeMap::new();
+/// What is in the files that settings name, by their paths.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// The graphs of [`Settings::edge_lists`].
+    pub graphs: BTreeMap<String, Graph>,
+    /// The numbers of [`Settings::models`].
+    pub models: BTreeMap<String, Vec<f32>>,
+}
+
+/// Of settings that name none.
+static NO_FILES: Files = Files {
+    graphs: BTreeMap::new(),
+    models: BTreeMap::new(),
+};
 
 impl<'a> Source<'a> {
     /// A data set, who holds what, and the streams of the run.
@@ -136,7 +154,7 @@ impl<'a> Source<'a> {
             dataset,
             partition,
             streams,
-            graphs: &NO_GRAPHS,
+            files: &NO_FILES,
             needed: 0..partition.n_clients() as u32,
         }
     }
@@ -197,6 +215,9 @@ pub trait Runs: Send + Sync {
     /// The edge lists that its settings name.
     fn edge_lists(&self) -> Vec<String>;
 
+    /// The models that its settings name.
+    fn models(&self) -> Vec<String>;
+
     /// Runs it. The first rank gets what it comes to.
     ///
     /// # Errors
@@ -213,8 +234,8 @@ pub struct Job<'a> {
     pub partition: &'a Arc<Partition>,
     /// The world.
     pub world: &'a World,
-    /// What is in the edge lists that the settings name, by their paths.
-    pub graphs: &'a BTreeMap<String, Graph>,
+    /// What is in the files that the settings name.
+    pub files: &'a Files,
     /// The seed.
     pub seed: u64,
     /// How to run.
@@ -284,10 +305,14 @@ impl<P: Settings> Runs for Whole<P> {
         self.0.edge_lists()
     }
 
+    fn models(&self) -> Vec<String> {
+        self.0.models()
+    }
+
     fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
         let all = Source::new(job.dataset, job.partition, Streams::new(job.seed));
         let source = Source {
-            graphs: job.graphs,
+            files: job.files,
             // The first rank has the study, which reads what everybody holds.
             needed: match job.ranks.rank() {
                 0 => all.needed,

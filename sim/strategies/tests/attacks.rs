@@ -20,8 +20,7 @@ use folkmoot_strategies::attacks::{
 use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_strategies::fed_avg::Params;
 use folkmoot_strategies::rounds::{Private, Protocol, Secure};
-use folkmoot_strategies::settings::{Job, Runs};
-use std::collections::BTreeMap;
+use folkmoot_strategies::settings::{Files, Job, Runs};
 use std::sync::{Arc, LazyLock};
 
 const N_NODES: u32 = 240;
@@ -89,7 +88,7 @@ fn job<'a>(dataset: &'a Arc<Dataset>, partition: &'a Arc<Partition>, threads: us
         dataset,
         partition,
         world: &IDEAL,
-        graphs: &NO_GRAPHS,
+        files: &NO_FILES,
         seed: 3,
         options: Options {
             threads,
@@ -101,7 +100,7 @@ fn job<'a>(dataset: &'a Arc<Dataset>, partition: &'a Arc<Partition>, threads: us
 }
 
 static IDEAL: LazyLock<World> = LazyLock::new(World::ideal);
-static NO_GRAPHS: BTreeMap<String, Graph> = BTreeMap::new();
+static NO_FILES: LazyLock<Files> = LazyLock::new(Files::default);
 
 fn number(outcome: &Outcome, name: &str) -> f64 {
     let found = outcome.summary.iter().find(|(key, _)| key == name);

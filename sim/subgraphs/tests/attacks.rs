@@ -12,11 +12,10 @@ use folkmoot_strategies::attacks::{
 };
 use folkmoot_strategies::classifier::{LocalOptimiser, Model, Split, Training};
 use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::{Job, Runs};
+use folkmoot_strategies::settings::{Files, Job, Runs};
 use folkmoot_subgraphs::ada_fgl::{self, Personal};
 use folkmoot_subgraphs::fed_gcn;
 use folkmoot_subgraphs::fed_sage::{self, Generator};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const N_NODES: u32 = 240;
@@ -157,7 +156,7 @@ fn play(system: &dyn Runs, dataset: &Arc<Dataset>, n_clients: u32, threads: usiz
         dataset,
         partition: &threes(n_clients),
         world: &World::ideal(),
-        graphs: &BTreeMap::new(),
+        files: &Files::default(),
         seed: 3,
         options: Options {
             threads,

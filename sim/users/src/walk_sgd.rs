@@ -130,7 +130,7 @@ impl Settings for Params {
                     .to_owned(),
             );
         }
-        let listed = self.topology.edge_list().and_then(|path| source.graphs.get(path));
+        let listed = self.topology.edge_list().and_then(|path| source.files.graphs.get(path));
         let rng = &mut source.streams.global(LINKS);
         let graph = self.topology.graph_of(listed, source.n_clients(), rng)?;
         let n_parts = measures::components(&graph).sizes.len();

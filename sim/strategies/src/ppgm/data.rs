@@ -41,6 +41,8 @@ pub struct Data {
     pub validation: Vec<Pair>,
     /// The pairs that test it; they are drawn once.
     pub test: Vec<Pair>,
+    /// A model that another run has trained.
+    pub trained: Option<Vec<f32>>,
 }
 
 impl Data {
@@ -133,6 +135,10 @@ impl Data {
             sampler: sampler(&splits.train, "training")?,
             validation: drawn(&splits.val, "validation", VALIDATION)?,
             test: drawn(&splits.test, "test", TEST)?,
+            trained: params
+                .trained
+                .as_ref()
+                .and_then(|path| source.files.models.get(path).cloned()),
         })
     }
 }

@@ -90,9 +90,20 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Trains a model, chooses, and measures. Pure.
+    /// Trains a model, chooses, and measures; or measures that of another training. Pure.
     pub fn learn(&self) -> Learned {
         let (params, data) = (&self.ppgm.params, self.data);
+        if let Some(trained) = &data.trained {
+            let initial = self.ppgm.initial(|purpose| self.streams.global(purpose));
+            return Learned {
+                parameters: trained.clone(),
+                chosen_epoch: 0,
+                epochs: Vec::new(),
+                diverged_in: None,
+                measured: vec![self.measure(0, &initial), self.measure(0, trained)],
+                teacher: None,
+            };
+        }
         let taught = self.ppgm.teacher.as_ref().map(|ppgm| {
             let streams = Streams::new(self.streams.global(TEACHER).next_u64());
             (ppgm, View { ppgm, streams, ..*self }.learn())

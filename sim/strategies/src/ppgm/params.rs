@@ -30,6 +30,11 @@ pub struct Params {
     pub split: Split,
     /// Training, which is central and before all else.
     pub training: Training,
+    /// A model that a run has kept, in the place of training: its `model.npy`, relative to a data folder or absolute. It is attacked, measured
+    /// and deployed as that of a training would be. Keep that run's model, size, form, seed and split, or graphs that it trained on test it.
+    pub trained: Option<String>,
+    /// Whether the chosen model is kept, as `model.npy`.
+    pub keep_model: bool,
     /// The eavesdropper.
     pub attack: Attack,
     /// Those who try harder.

@@ -7,6 +7,7 @@ use super::learned::{Measured, View};
 use super::{Ppgm, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
+use folkmoot_metrics::npy::npy_f32;
 use std::sync::Arc;
 
 /// So many scores of devices are computed again in memory, the first ones.
@@ -52,7 +53,9 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         }
     }
     let chosen = learned.epochs.get((learned.chosen_epoch as usize).wrapping_sub(1));
-    sheet.number("chosen_epoch", f64::from(learned.chosen_epoch));
+    if view.data.trained.is_none() {
+        sheet.number("chosen_epoch", f64::from(learned.chosen_epoch));
+    }
     let validation = chosen.and_then(|epoch| epoch.validation).map(|value| sign * value);
     sheet.number_if(format!("validation_{name}"), validation);
     sheet.number("parameters", learned.parameters.len() as f64);
@@ -83,6 +86,10 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     }
     not_applicable(view.ppgm, sheet);
     let params = &view.ppgm.params;
+    if params.keep_model {
+        let model = npy_f32(&learned.parameters, &[learned.parameters.len()]);
+        sheet.artifact("model.npy", model);
+    }
     params
         .thorough
         .measure(&params.attack, view, &learned.parameters, sheet);

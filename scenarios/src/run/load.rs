@@ -1,0 +1,167 @@
+//! What a run rests on: its data, how they are shared out, the world, and the files that settings name.
+
+use super::{Failure, Watcher};
+use crate::scenario::Scenario;
+use folkmoot_draws::{Purpose, Streams};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Isolated, Partition};
+use folkmoot_metrics::npy::{Array, Values};
+use folkmoot_strategies::settings::Files;
+use folkmoot_traces::{Shelf, TraceError};
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Numbers that a model may have: a file with more is none of ours.
+const MOST_PARAMETERS: usize = 1 << 28;
+
+/// The data of a run and how they are shared out.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The data.
+    pub dataset: Arc<Dataset>,
+    /// The shards.
+    pub partition: Arc<Partition>,
+    /// What is around the clients.
+    pub world: Arc<World>,
+    /// What is in the files that the strategy's settings name.
+    pub files: Arc<Files>,
+    /// The sums of the files that the world is made of, by their paths below a data folder.
+    pub(super) traces: BTreeMap<String, String>,
+    /// What their readers left out.
+    pub(super) notes: Vec<String>,
+}
+
+impl Loaded {
+    /// The fingerprint of each data set by its name, the sum of each file of traces by its path, and that of the file by which data are shared
+    /// out, as a manifest keeps them.
+    pub fn fingerprints(&self) -> BTreeMap<String, String> {
+        let mut all = self.traces.clone();
+        all.insert(self.dataset.name.clone(), self.dataset.fingerprint());
+        let source = self.partition.source();
+        all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
+        all
+    }
+
+    /// The number of clients.
+    pub fn n_clients(&self) -> u32 {
+        self.partition.n_clients() as u32
+    }
+}
+
+/// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share
+/// them.
+#[derive(Default)]
+pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
+
+/// Loads a scenario's data.
+///
+/// # Errors
+///
+/// When they cannot be found or read.
+pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failure> {
+    let rng = &mut Streams::new(scenario.seed()).global(Purpose(*b"dataset "));
+    scenario.dataset().load(dirs, rng).map_err(Failure::Data)
+}
+
+/// Loads a scenario's data, shares them out and makes the world around them: two stages of the watcher's.
+///
+/// # Errors
+///
+/// When the data or traces cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
+pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
+    let streams = Streams::new(scenario.seed());
+    let seed = if scenario.dataset().is_generated() {
+        scenario.seed()
+    } else {
+        0
+    };
+    let key = format!("{} {seed}", scenario.dataset_text());
+    let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let cached = known().get(&key).cloned();
+    let dataset = match cached {
+        Some(dataset) => dataset,
+        None => {
+            let dataset = Arc::new(load_data(scenario, dirs)?);
+            known().insert(key, Arc::clone(&dataset));
+            dataset
+        }
+    };
+    watcher.lap("load");
+    let rng = &mut streams.global(Purpose(*b"partitn "));
+    let partition = scenario
+        .partition()
+        .partition(&dataset, dirs, rng)
+        .map_err(Failure::Partition)?;
+    let dataset = match partition.added_edges() {
+        [] => dataset,
+        added => Arc::new(dataset.with_edges(added).map_err(|error| Failure::Data(error.into()))?),
+    };
+    watcher.lap("share out");
+    let n_clients = partition.n_clients() as u32;
+    scenario
+        .check_clients(n_clients)
+        .map_err(|problems| Failure::Card(Box::new(problems)))?;
+    let mut shelf = Shelf::new(dirs, n_clients, streams);
+    let world = scenario.world(&mut shelf).map_err(|(field, error)| match error {
+        TraceError::Data(error) => Failure::Data(error),
+        error => Failure::Card(Box::new(scenario.problem(field, error.to_string()))),
+    })?;
+    let mut loaded = Loaded {
+        dataset,
+        partition: Arc::new(partition),
+        world: Arc::new(world),
+        files: Arc::default(),
+        traces: shelf.fingerprints().clone(),
+        notes: shelf.notes().to_vec(),
+    };
+    let mut files = Files::default();
+    for path in scenario.strategy().edge_lists() {
+        let listed = edge_list(&path).load(dirs, rng).map_err(Failure::Data)?;
+        loaded.traces.insert(path.clone(), listed.fingerprint());
+        loaded.notes.extend(listed.notes.iter().cloned());
+        files.graphs.insert(path, listed.graph().clone());
+    }
+    for path in scenario.strategy().models() {
+        let (model, fingerprint) = model(&path, dirs).map_err(Failure::Data)?;
+        loaded.traces.insert(path.clone(), fingerprint);
+        files.models.insert(path, model);
+    }
+    loaded.files = Arc::new(files);
+    Ok(loaded)
+}
+
+/// A file of undirected edges between ids from 0 on.
+fn edge_list(path: &str) -> DatasetSpec {
+    DatasetSpec::EdgeList {
+        edges: path.to_owned(),
+        labels: None,
+        directed: false,
+        weighted: false,
+        first_id: 0,
+        renumber: false,
+        largest_component: false,
+        isolated: Isolated::Keep,
+    }
+}
+
+/// The numbers of a model that a run has kept, and the fingerprint of its file.
+fn model(path: &str, dirs: &DataDirs) -> Result<(Vec<f32>, String), DataError> {
+    let path = dirs.locate(path)?;
+    let content = fs::read(&path).map_err(|source| DataError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let wrong = |message| DataError::Format {
+        path: path.clone(),
+        message,
+    };
+    let array = Array::parse(&content, MOST_PARAMETERS).map_err(wrong)?;
+    match (array.shape.len(), array.values) {
+        (1, Values::Floats(model)) => Ok((model, blake3::hash(&content).to_hex().to_string())),
+        _ => {
+            let rule = "a model is an array of one dimension of 32-bit floats, as a run keeps it in its model.npy";
+            Err(wrong(rule.to_owned()))
+        }
+    }
+}
