@@ -298,8 +298,8 @@ fn data_that_changed_meanwhile_are_refused() {
     fs::remove_file(temp.join("data/set.graph")).unwrap();
     generate(3001);
     temp.run(&["resume", "out"]).refused(&[
-        "is the checkpoint of another run: the data set",
-        "(its fingerprint) was",
+        "is the checkpoint of another run: the data ",
+        "(their fingerprint) was",
     ]);
     fs::write(temp.join("data/set.graph"), before).unwrap();
     temp.run(&["resume", "out", "--quiet"]).done();

@@ -205,7 +205,7 @@ fn verify_says_that_the_data_changed_and_repeats_with_them() {
     assert!(
         verified
             .stdout
-            .contains("out: the data set edges is not the one that was run"),
+            .contains("out: the data edges are not those that were run on"),
         "{verified:#?}"
     );
     std::fs::remove_dir_all(temp.join("my data")).unwrap();

@@ -6,9 +6,20 @@ use std::fs;
 
 const ATTACKED: &str = "strategy.thorough=(shadows: [0.1, 1.0], linkage: true, distinct: true, partners: [One])";
 const SHORT: &str = "strategy.training.epochs=2";
+const ON_THE_WAY: &str = "strategy.attack.every=1";
 
 fn run(temp: &TempDir, settings: &[&str], out: &str) -> RunDir {
-    let mut args = vec!["run", "ppgm/small", "--quiet", "--out", out, "--set", SHORT];
+    let mut args = vec![
+        "run",
+        "ppgm/small",
+        "--quiet",
+        "--out",
+        out,
+        "--set",
+        SHORT,
+        "--set",
+        ON_THE_WAY,
+    ];
     args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     temp.run(&args).done();
     RunDir::open(&temp.join(out)).unwrap()
@@ -25,15 +36,21 @@ fn a_model_is_attacked_afterwards_as_it_would_have_been_then() {
     let attacks = ["then", "afterwards"].map(|out| fs::read(temp.join(out).join("artifacts/attacks.csv")).unwrap());
     assert_eq!(attacks[0], attacks[1]);
     assert!(afterwards.summary.contains_key("leak_auc_with_one"));
-    // Nothing was trained, of which there would be epochs to tell; all else is the same.
-    let of_training = ["chosen_epoch", "validation_auc"];
+    // Nothing was trained, of which there would be epochs to tell; all else is the same, matches of clients, too.
+    let of_training = |name: &str| ["chosen_epoch", "validation_auc"].contains(&name) || name.contains("[epoch=");
+    assert!(then.summary.keys().filter(|name| of_training(name)).count() > 2);
     for (name, value) in &then.summary {
-        match of_training.contains(&name.as_str()) {
+        match of_training(name) {
             true => assert!(!afterwards.summary.contains_key(name), "{name}"),
             false => assert_eq!(afterwards.summary.get(name), Some(value), "{name}"),
         }
     }
     assert!(afterwards.scores.is_empty());
+    assert!(then.summary["matches_scored"] > 0.0);
+    let files = |out: &str| ["messages.csv", "clients.csv"].map(|name| fs::read(temp.join(out).join(name)).unwrap());
+    assert_eq!(files("then"), files("afterwards"));
+    let warned = |run: &RunDir| run.manifest.warnings.iter().any(|text| text.contains("another run's"));
+    assert!(warned(&afterwards) && !warned(&then));
     assert!(afterwards.manifest.data_fingerprints.contains_key("model.npy"));
     temp.run(&["verify", "afterwards"]).done();
 }

@@ -186,13 +186,18 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
     let n_seeds = plan.manifest.seeds.len();
     for i in (0..plan.points.len()).filter(|i| is_ours(&plan.points[*i]) || i % n_seeds == 0) {
         let scenario = scenario(i)?;
-        if !scenario.dataset().is_generated() {
+        let is_read = !scenario.dataset().is_generated();
+        let strategy = scenario.strategy();
+        if is_read || !strategy.edge_lists().is_empty() || !strategy.models().is_empty() {
             let loaded = load(&scenario, making.dirs, &cache, &mut ())?;
-            let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();
             let prints = &mut manifest.data_fingerprints;
-            prints
-                .entry(words.join(" "))
-                .or_insert_with(|| loaded.dataset.fingerprint());
+            if is_read {
+                let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();
+                prints
+                    .entry(words.join(" "))
+                    .or_insert_with(|| loaded.dataset.fingerprint());
+            }
+            prints.extend(loaded.sums);
         }
     }
     let (dir, card) = (making.dir, making.card);

@@ -218,6 +218,8 @@ fn stopping_changes_nothing_of_the_others() {
     let few = ["dataset.n_graphs=48", "strategy.protocol.rounds=2"];
     stopping_changes_nothing("gw-ldp/small", &few, false);
     stopping_changes_nothing("fgcl/small", &["strategy.protocol.rounds=2"], false);
+    let centralised = ["strategy.protocol.rounds=3", "strategy.setting=Centralised"];
+    stopping_changes_nothing("fgcl/small", &centralised, false);
     let few = "dataset.n_functions=24";
     stopping_changes_nothing("ppgm/small", &[few, "strategy.training.epochs=1"], false);
     let fewer = [few, "partition.n_clients=5", "strategy.protocol.rounds=2"];

@@ -255,7 +255,7 @@ impl Checkpoint {
             let then = head.data_fingerprints.get(name).map_or("not there", String::as_str);
             if then != now {
                 let way_out = "point --data to the folder with the data of then";
-                return differs(&format!("the data set {name} (its fingerprint)"), then, now, way_out);
+                return differs(&format!("the data {name} (their fingerprint)"), then, now, way_out);
             }
         }
         Ok(())
@@ -397,7 +397,7 @@ mod tests {
             (suits("1.0", "here", "another", "ab"), "scenario"),
             (
                 suits("1.0", "here", "the card", "cd"),
-                "Karate (its fingerprint) was ab and is cd",
+                "Karate (their fingerprint) was ab and is cd",
             ),
         ] {
             assert!(wrong.as_ref().is_err_and(|error| error.contains(word)), "{wrong:?}");

@@ -26,17 +26,17 @@ pub struct Loaded {
     pub world: Arc<World>,
     /// What is in the files that the strategy's settings name.
     pub files: Arc<Files>,
-    /// The sums of the files that the world is made of, by their paths below a data folder.
-    pub(super) traces: BTreeMap<String, String>,
+    /// The sums of the files that the world is made of, and of those that the settings name, by their paths.
+    pub(crate) sums: BTreeMap<String, String>,
     /// What their readers left out.
     pub(super) notes: Vec<String>,
 }
 
 impl Loaded {
-    /// The fingerprint of each data set by its name, the sum of each file of traces by its path, and that of the file by which data are shared
+    /// The fingerprint of each data set by its name, the sum of each file of traces and of each that settings name by its path, and that of the file by which data are shared
     /// out, as a manifest keeps them.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
-        let mut all = self.traces.clone();
+        let mut all = self.sums.clone();
         all.insert(self.dataset.name.clone(), self.dataset.fingerprint());
         let source = self.partition.source();
         all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
@@ -68,7 +68,7 @@ pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failur
 ///
 /// # Errors
 ///
-/// When the data or traces cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
+/// When the data, traces or files that settings name cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
 pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
     let seed = if scenario.dataset().is_generated() {
@@ -112,19 +112,19 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         partition: Arc::new(partition),
         world: Arc::new(world),
         files: Arc::default(),
-        traces: shelf.fingerprints().clone(),
+        sums: shelf.fingerprints().clone(),
         notes: shelf.notes().to_vec(),
     };
     let mut files = Files::default();
     for path in scenario.strategy().edge_lists() {
         let listed = edge_list(&path).load(dirs, rng).map_err(Failure::Data)?;
-        loaded.traces.insert(path.clone(), listed.fingerprint());
+        loaded.sums.insert(path.clone(), listed.fingerprint());
         loaded.notes.extend(listed.notes.iter().cloned());
         files.graphs.insert(path, listed.graph().clone());
     }
     for path in scenario.strategy().models() {
         let (model, fingerprint) = model(&path, dirs).map_err(Failure::Data)?;
-        loaded.traces.insert(path.clone(), fingerprint);
+        loaded.sums.insert(path.clone(), fingerprint);
         files.models.insert(path, model);
     }
     loaded.files = Arc::new(files);

@@ -351,27 +351,7 @@ impl Graph {
     /// # Complexity
     /// O(sum of the nodes' degrees × log n) time; no array of the whole graph's size, so a million neighbourhoods are cheap.
     pub fn induced(&self, nodes: &[u32]) -> Graph {
-        let mut rows = Rows {
-            offsets: vec![0],
-            targets: Vec::new(),
-            weights: self.is_weighted().then(Vec::new),
-        };
-        for &u in nodes {
-            let weights = self.weights(u);
-            for (at, v) in self.neighbours(u).iter().enumerate() {
-                if let Ok(new) = nodes.binary_search(v) {
-                    rows.targets.push(new as u32);
-                    if let (Some(kept), Some(all)) = (&mut rows.weights, weights) {
-                        kept.push(all[at]);
-                    }
-                }
-            }
-            rows.offsets.push(rows.targets.len() as u32);
-        }
-        match self.directed {
-            true => Graph::of_arcs(rows),
-            false => Graph::symmetric(rows),
-        }
+        self.placed(nodes, |node| nodes.binary_search(&node).ok().map(|at| at as u32))
     }
 
     /// The same graph with its nodes in another order; node `i` of the result is `order[i]`.
@@ -385,23 +365,25 @@ impl Graph {
             let before = places[*node as usize].replace(place as u32);
             assert_eq!(before, None, "an order names every node once");
         }
+        self.placed(order, |node| places[node as usize])
+    }
+
+    /// The graph on `nodes` in their order, with the edges among those that have a place in it.
+    fn placed(&self, nodes: &[u32], place: impl Fn(u32) -> Option<u32>) -> Graph {
         let mut rows = Rows {
             offsets: vec![0],
             targets: Vec::new(),
             weights: self.is_weighted().then(Vec::new),
         };
-        for &u in order {
-            let weights = self.weights(u);
-            let mut row: Vec<(u32, usize)> = Vec::new();
-            for (at, v) in self.neighbours(u).iter().enumerate() {
-                row.push((places[*v as usize].expect("every node has a place"), at));
-            }
+        let mut row: Vec<(u32, usize)> = Vec::new();
+        for &u in nodes {
+            let neighbours = self.neighbours(u).iter().enumerate();
+            row.clear();
+            row.extend(neighbours.filter_map(|(at, v)| Some((place(*v)?, at))));
             row.sort_unstable();
-            for (target, at) in row {
-                rows.targets.push(target);
-                if let (Some(kept), Some(all)) = (&mut rows.weights, weights) {
-                    kept.push(all[at]);
-                }
+            rows.targets.extend(row.iter().map(|(target, _)| target));
+            if let (Some(kept), Some(all)) = (&mut rows.weights, self.weights(u)) {
+                kept.extend(row.iter().map(|(_, at)| all[*at]));
             }
             rows.offsets.push(rows.targets.len() as u32);
         }

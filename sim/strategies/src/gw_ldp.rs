@@ -25,6 +25,8 @@
 //!   stays with what it gave before, one that never gave anything is missing.
 //! - **A codec** packs released numbers on their way (`codec`), which costs no privacy; signs are short as they are.
 //! - **Composition**: each collection spends epsilon again; the weights are not protected, and the ledger says so.
+//! - **Beside H\*** its number of nodes and its sender arrive in the clear. The budget is of the values of a row, which change neither; no row of
+//!   the ledger is of them. What they tell is measured: [`Metric::Size`], and the client's majority class.
 //! - **A graph without nodes**, or with rows that are not finite, is not sent.
 //!
 //! The text trains on the classes of nodes ([`Target::NodeLabels`](classifier::Target)); the default are those of graphs, which its table asks

@@ -263,7 +263,12 @@ impl Settings for Params {
 
     fn share(&self, ppgm: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
         let data = Data::new(self, source)?;
-        if let (Some(path), Some(model)) = (&self.trained, &data.trained) {
+        if let Some(path) = &self.trained {
+            let Some(model) = &data.trained else {
+                return Err(StrategyError(format!(
+                    "trained: {path} was not read; hand its numbers over in Source::files"
+                )));
+            };
             let n = ppgm.matcher.layout().len();
             let refuse = |why| Err(StrategyError(format!("trained: {path} {why}")));
             if model.len() != n {

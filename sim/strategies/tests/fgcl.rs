@@ -4,12 +4,12 @@
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, GraphBuilder, Partition, PartitionSpec, TaskLabels};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
 use folkmoot_parts::Value;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::classifier::{Encoder, Inputs, LocalOptimiser, Pooling, Split};
 use folkmoot_strategies::fgcl::{
-    Contrast, DegreeRule, Draws, Model, NodeOrder, Order, Params, Setting, Supervised, Training, Views,
+    Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views,
 };
 use folkmoot_strategies::rounds::{Protocol, Secure};
 use folkmoot_strategies::settings::{Settings, Source};
@@ -19,6 +19,8 @@ use std::sync::Arc;
 mod leaks;
 #[path = "fgcl/ledger.rs"]
 mod ledger;
+#[path = "fgcl/places.rs"]
+mod places;
 
 /// Small generated graphs of two classes.
 fn graphs() -> Dataset {
@@ -188,26 +190,6 @@ fn a_guess_finds_what_views_tell_and_no_more() {
     // The generator joins some neighbours in the order of a graph, so the prior is worth something; and no more than all.
     assert!((0.5..0.95).contains(&number(&shut, "edge_guess_auc")));
     assert!((number(&shut, "edge_guess_balanced") - 0.5).abs() < 0.052);
-}
-
-/// Rings whose neighbours stand beside each other: their places tell every edge but one, and in another order none.
-#[test]
-fn a_shuffled_order_tells_no_edge() {
-    let at = |node_order| {
-        let mut params = params(Setting::Noise { epsilon: 1e-6 });
-        params.protocol.rounds = 1;
-        params.node_order = node_order;
-        let mut dataset = graphs();
-        let ring = |n: u32| (0..n).map(move |u| (u, (u + 1) % n)).collect::<Vec<_>>();
-        let graph = || GraphBuilder::new(12).build(&ring(12)).unwrap().0;
-        dataset.graphs.iter_mut().for_each(|one| *one = graph());
-        play_on(dataset, &params, Options::default())
-    };
-    let (read, shuffled) = (at(NodeOrder::AsRead), at(NodeOrder::Shuffled));
-    assert!(number(&read, "edge_guess_auc@prior") > 0.99);
-    // Thirty graphs and more of 12 edges and 54 other pairs: a deviation of 0.02.
-    let auc = number(&shuffled, "edge_guess_auc@prior");
-    assert!((auc - 0.5).abs() < 0.08, "{auc}");
 }
 
 /// Graphs that are alike but for what is learned, features that say it: every setting must find it, through the noise.
@@ -405,6 +387,21 @@ fn a_centralised_optimiser_goes_on() {
     };
     assert_eq!(after(Setting::Centralised, 1), after(Setting::Federated, 1));
     assert_ne!(after(Setting::Centralised, 2), after(Setting::Federated, 2));
+    // Steps with all graphs at once: two rounds are one round of two epochs, but for the order of sums.
+    let loss = |setting, rounds, epochs| {
+        let mut params = params(setting);
+        params.protocol.rounds = rounds;
+        params.training.epochs = epochs;
+        params.training.batch_size = 1_000;
+        params.model.dropout = 0.0;
+        let dataset = Arc::new(graphs());
+        let one = partition(&dataset, &PartitionSpec::Iid { n_clients: 1 });
+        number(&play_over(&dataset, &one, &params, Options::default()), "test_loss")
+    };
+    let (rounds, epochs) = (loss(Setting::Centralised, 4, 1), loss(Setting::Federated, 1, 4));
+    assert!((rounds - epochs).abs() < 1e-5 * epochs, "{rounds} {epochs}");
+    let anew = loss(Setting::Federated, 4, 1);
+    assert!((anew - epochs).abs() > 1e-4 * epochs, "{anew} {epochs}");
 }
 
 #[test]

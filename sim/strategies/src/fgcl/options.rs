@@ -70,14 +70,14 @@ impl Setting {
     }
 }
 
-/// In which order the nodes of a graph stand in what its client makes of it.
+/// In which order the nodes of a graph stand, in what its client learns from and in its views.
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeOrder {
     /// As in the data. Atoms come in the order of their SMILES text, in which neighbours mostly are joined: places alone tell of edges.
     #[default]
     AsRead,
-    /// In a random one, drawn once for each graph: places tell nothing, and the network sees no difference.
+    /// In a random one, drawn once for each graph: places tell little, as those far apart are of large graphs, and networks see no order.
     Shuffled,
 }
 

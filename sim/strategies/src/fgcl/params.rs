@@ -33,7 +33,7 @@ pub struct Params {
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
-    /// In which order the nodes of a graph stand in its views.
+    /// In which order the nodes of a graph stand.
     pub node_order: NodeOrder,
     /// Divide each node's features by their sum, where that is positive.
     pub normalise_features: bool,

@@ -31,7 +31,8 @@ pub struct Params {
     /// Training, which is central and before all else.
     pub training: Training,
     /// A model that a run has kept, in the place of training: its `model.npy`, relative to a data folder or absolute. It is attacked, measured
-    /// and deployed as that of a training would be. Keep that run's model, size, form, seed and split, or graphs that it trained on test it.
+    /// and deployed as that of a training would be; nothing is said of the way to it, or of a teacher. Keep that run's data, task, model, size, form,
+    /// seed and split, or graphs that it trained on test it.
     pub trained: Option<String>,
     /// Whether the chosen model is kept, as `model.npy`.
     pub keep_model: bool,

@@ -53,8 +53,16 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         }
     }
     let chosen = learned.epochs.get((learned.chosen_epoch as usize).wrapping_sub(1));
-    if view.data.trained.is_none() {
-        sheet.number("chosen_epoch", f64::from(learned.chosen_epoch));
+    match &view.ppgm.params.trained {
+        None => sheet.number("chosen_epoch", f64::from(learned.chosen_epoch)),
+        Some(path) => {
+            let why = "not applicable: another run trained the model";
+            sheet.missing("chosen_epoch", why);
+            sheet.missing(&format!("validation_{name}"), why);
+            sheet.warn(format!(
+                "the model of {path} is another run's: unless that had the same data, seed and split, graphs that it trained on test it"
+            ));
+        }
     }
     let validation = chosen.and_then(|epoch| epoch.validation).map(|value| sign * value);
     sheet.number_if(format!("validation_{name}"), validation);

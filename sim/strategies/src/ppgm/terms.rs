@@ -102,7 +102,7 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "leak_auc_*",
         "ROC AUC of the property, strongest attacker, *",
-        "Attack: the same from `*`, or `of` a part of the property.",
+        "Attack: the same from `*`, `of` a part of the property, or `with` a partner whom all graphs meet.",
     )
     .lower().attack_beside(0.5),
     share(

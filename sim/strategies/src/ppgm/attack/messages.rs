@@ -16,7 +16,7 @@ const PARTNER: Purpose = Purpose(*b"pp-partn");
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// Itself, as where both devices hold it.
+    /// Itself, as where both clients hold it.
     Itself,
     /// One training graph, drawn once, in all matches.
     One,

@@ -88,6 +88,8 @@ impl Thorough {
         rules.require(!(attacks && self.attackers.is_empty()), "attackers", rule);
         let rule = "needs a share in shadows: somebody who infers; leave it out, or set shadows: [1.0]";
         rules.require(attacks || self.partners.is_empty(), "partners", rule);
+        let twice = (1..self.partners.len()).any(|at| self.partners[..at].contains(&self.partners[at]));
+        rules.require(!twice, "partners", "must name each partner once");
     }
 
     /// Writes down what the attacks that were asked for find.
