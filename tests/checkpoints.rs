@@ -297,10 +297,8 @@ fn data_that_changed_meanwhile_are_refused() {
     let (dir, _) = stopped(&temp, &card, "out");
     fs::remove_file(temp.join("data/set.graph")).unwrap();
     generate(3001);
-    temp.run(&["resume", "out"]).refused(&[
-        "is the checkpoint of another run: the data ",
-        "(their fingerprint) was",
-    ]);
+    temp.run(&["resume", "out"])
+        .refused(&["is the checkpoint of another run: the data ", "(their fingerprint) was"]);
     fs::write(temp.join("data/set.graph"), before).unwrap();
     temp.run(&["resume", "out", "--quiet"]).done();
     temp.run(&run_args(&card, "whole", &[])).done();
