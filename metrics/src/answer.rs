@@ -1,7 +1,7 @@
 //! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
 
 use crate::metric::Unit;
-use crate::records::{CUT_EDGES, ClientScoreRow, OWN_SPREAD, OWN_WORST_TENTH};
+use crate::records::{CUT_EDGES, ClientScoreRow, ControlRow, OWN_SPREAD, OWN_WORST_TENTH};
 use crate::run_dir::{Division, RunDir};
 use crate::target;
 use crate::term::{Better, Meaning, base, find};
@@ -66,11 +66,12 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
 }
 
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
-/// are scored one by one the worst tenth and the spread, from `client_scores.csv`. What its summary has stays as it is.
+/// are scored one by one the worst tenth and the spread, from `client_scores.csv`; and each control as a reference of its metric,
+/// `metric@control`, from `controls.csv`. What its summary has stays as it is.
 ///
 /// `summary.json` goes without them: results have their fingerprints from before.
 pub fn complete(
-    (division, clients): (Option<&Division>, &[ClientScoreRow]),
+    (division, clients, controls): (Option<&Division>, &[ClientScoreRow], &[ControlRow]),
     summary: &mut BTreeMap<String, f64>,
     units: &mut BTreeMap<String, Unit>,
     terms: &mut BTreeMap<String, Meaning>,
@@ -85,6 +86,13 @@ pub fn complete(
             .flatten()
             .zip([worst, ClientScoreRow::spread(clients)])
     });
+    // A control of a metric that the run lacks, as a dry run does, is kept for the audit.
+    for ControlRow {
+        control, metric, value, ..
+    } in controls
+    {
+        summary.entry(format!("{metric}@{control}")).or_insert(*value);
+    }
     for (term, value) in cut.into_iter().chain(of_clients.into_iter().flatten()) {
         let name = term.name.to_string();
         units.entry(name.clone()).or_insert(term.unit);
@@ -97,7 +105,7 @@ impl RunDir {
     /// The same with everything that [`complete`] adds to its numbers.
     pub fn completed(mut self) -> Self {
         complete(
-            (self.manifest.division.as_ref(), &self.client_scores),
+            (self.manifest.division.as_ref(), &self.client_scores, &self.controls),
             &mut self.summary,
             &mut self.manifest.units,
             &mut self.manifest.terms,

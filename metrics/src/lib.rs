@@ -59,7 +59,8 @@ pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
 pub use records::{
-    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow, totals,
+    AbsenceRow, CLIENT_MAJORITY, ClientRow, ClientScoreRow, ControlRow, MAJORITY_CLASS, MessageRow, ObservationRow,
+    PrivacyRow, RoundRow, ScoreRow, SplitRow, UNTRAINED, totals,
 };
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_split, read_table};
 pub use sheet::Sheet;

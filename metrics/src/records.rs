@@ -225,6 +225,31 @@ table! {
     }
 }
 
+table! {
+    "controls.csv"
+    /// A row of `controls.csv`: the score of an answer that uses no graph, no training or no client but one's own. It is
+    /// no part of the result hash.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ControlRow {
+        /// The control, such as [`CLIENT_MAJORITY`].
+        pub control: String,
+        /// The metric, by its name in `summary.json`.
+        pub metric: String,
+        /// The score of the control in that metric.
+        pub value: f64,
+        /// Test items it is over.
+        pub n: u64,
+    }
+}
+
+/// The control that answers every test item with the class that most other items of its client have. Where a client's
+/// classes are balanced it scores below chance, since the item that is left out makes its own class the smaller one.
+pub const CLIENT_MAJORITY: &str = "client_majority";
+/// The control that answers every test item with the class that most training items of all clients have.
+pub const MAJORITY_CLASS: &str = "majority_class";
+/// The control that answers with the model before its first training step.
+pub const UNTRAINED: &str = "untrained";
+
 /// What [`Division::cut_of_pieces`](crate::Division::cut_of_pieces) is called.
 pub const CUT_EDGES: Term = Term::new(
     "cut_edges",

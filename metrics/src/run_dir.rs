@@ -8,6 +8,7 @@
 //! split.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
 //! absences.csv     who was away when, unless all were always there: no part of the result
 //! client_scores.csv  how clients fare one by one, where models are scored so: made of what the result rests on, and no part of it
+//! controls.csv     scores of answers without graph or training, which results are compared with: no part of the result
 //! observations.csv what a run was asked to watch besides, if anything: no part of the result
 //! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
 //! timing.csv       the only file that may differ between two runs
@@ -27,6 +28,7 @@
 //! `metric@label` is a reference for `metric`, such as what a theorem predicts: figures draw it as a dashed line called
 //! `label`.
 
+mod canonical;
 mod checkpoint;
 mod disk;
 mod error;

@@ -4,7 +4,7 @@ use crate::artifacts::NOT_SCORED;
 use crate::curves::score_name;
 use crate::ids::Round;
 use crate::metric::{Metric, Unit};
-use crate::records::{ClientScoreRow, ScoreRow};
+use crate::records::{ClientScoreRow, ControlRow, ScoreRow};
 use crate::run_dir::Artifact;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ pub struct Sheet {
     summary: Vec<(String, f64)>,
     artifacts: Vec<Artifact>,
     client_scores: Vec<ClientScoreRow>,
+    controls: Vec<ControlRow>,
     /// Of the metrics that are no plain numbers.
     units: BTreeMap<String, Unit>,
     /// The lines of `not_scored.csv`.
@@ -157,6 +158,21 @@ impl Sheet {
     /// The rows of `client_scores.csv`, which the sheet then has no more.
     pub fn take_client_scores(&mut self) -> Vec<ClientScoreRow> {
         std::mem::take(&mut self.client_scores)
+    }
+
+    /// A row of `controls.csv`: what `control` scores in `metric`, over `n` test items.
+    pub fn control(&mut self, control: &str, metric: &str, value: f64, n: u64) {
+        self.controls.push(ControlRow {
+            control: control.to_owned(),
+            metric: metric.to_owned(),
+            value,
+            n,
+        });
+    }
+
+    /// The rows of `controls.csv`, which the sheet then no longer holds.
+    pub fn take_controls(&mut self) -> Vec<ControlRow> {
+        std::mem::take(&mut self.controls)
     }
 
     /// The scores, which the sheet then has no more.

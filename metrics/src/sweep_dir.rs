@@ -30,7 +30,7 @@ pub use write::{Claim, Lock, SweepWriter};
 
 use crate::answer::complete;
 use crate::metric::Unit;
-use crate::records::ClientScoreRow;
+use crate::records::{ClientScoreRow, ControlRow};
 use crate::run_dir::{
     MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest, read_table,
 };
@@ -223,9 +223,11 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
-            let clients: Vec<ClientScoreRow> = read_table(&manifest.point_path(dir, &point), true)?;
+            let dir = manifest.point_path(dir, &point);
+            let (clients, controls): (Vec<ClientScoreRow>, Vec<ControlRow>) =
+                (read_table(&dir, true)?, read_table(&dir, true)?);
             complete(
-                (run.division.as_ref(), &clients),
+                (run.division.as_ref(), &clients, &controls),
                 &mut summary,
                 &mut manifest.units,
                 &mut manifest.terms,

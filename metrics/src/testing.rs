@@ -145,6 +145,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         ],
         absences: Vec::new(),
         client_scores: Vec::new(),
+        controls: Vec::new(),
         observations: Vec::new(),
         timing: vec![TimingRow {
             stage: "simulate".into(),

@@ -59,6 +59,7 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
         absences: Vec::new(),
         split: Vec::new(),
         client_scores: result.client_scores,
+        controls: result.controls,
         clients: result.clients,
         summary: result.summary,
         timing: result.timing,

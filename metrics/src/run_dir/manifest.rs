@@ -1,5 +1,6 @@
 //! `manifest.json` and `summary.json`, and the fingerprint of a result.
 
+use super::canonical::{CANONICAL, Canonical};
 use super::error::ReadError;
 use crate::metric::Unit;
 use crate::table::{bare_cells, number_text, parse_number};
@@ -20,6 +21,9 @@ pub struct Manifest {
     pub target: String,
     /// The seed.
     pub seed: u64,
+    /// The version of the results of its algorithm: raised whenever a change of the program moves a number.
+    #[serde(default = "first")]
+    pub results_version: u32,
     /// Whether it was a dry run: every message simulated, nothing learned.
     #[serde(default)]
     pub dry_run: bool,
@@ -92,6 +96,11 @@ impl Division {
     pub fn cut_of_pieces(&self) -> Option<u64> {
         (self.of == "nodes" && self.clients < self.items).then_some(self.cut_edges)
     }
+}
+
+/// The version of results before there were any others.
+fn first() -> u32 {
+    1
 }
 
 fn is_none(n: &u64) -> bool {
@@ -173,24 +182,29 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
         .collect()
 }
 
-/// The fingerprint of a result: BLAKE3, in hexadecimal, over its files in the order given.
+/// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names of [`canonical`](super::canonical).
 ///
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
-/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Of the tables, cells such as `3.0` are
-/// taken as `3`, so that a fingerprint is one of numbers and not of how they are spelled. Left out are `timing.csv`, which may differ; `split.csv`
-/// and `absences.csv`, which the data and the card say already; `client_scores.csv`, which came later than many recorded prints; the figures and
-/// the report, which are drawn from these files; the checkpoint and the
-/// trace, which a run may or may not leave; and `scenario.ron` and `manifest.json`, which say what was asked for.
+/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. In tables a
+/// cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
+///
+/// - `timing.csv`, which may differ;
+/// - `split.csv` and `absences.csv`, which follow from the data and the card;
+/// - `client_scores.csv`, `controls.csv`, and numbers and artifacts that came after the record began;
+/// - figures and the report, which are drawn from these files;
+/// - the checkpoint and the trace, which a run may or may not leave;
+/// - `scenario.ron` and `manifest.json`, which state what was asked for.
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
+    hash(&CANONICAL, files)
+}
+
+/// [`fingerprint`] under the names of a table.
+pub(super) fn hash<'a>(names: &Canonical, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();
-    for (name, bytes) in files {
+    for (name, bytes) in files.into_iter().filter_map(|(name, bytes)| names.file(name, bytes)) {
         let is_table = name.ends_with(".csv") && !name.contains('/');
-        let bytes = if is_table {
-            Cow::from(bare_cells(bytes))
-        } else {
-            Cow::from(bytes)
-        };
+        let bytes = if is_table { Cow::from(bare_cells(&bytes)) } else { bytes };
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
         hasher.update(&(bytes.len() as u64).to_le_bytes());

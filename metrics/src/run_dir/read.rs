@@ -3,7 +3,9 @@
 use super::error::ReadError;
 use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{AbsenceRow, ClientRow, ClientScoreRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+use crate::records::{
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow,
+};
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +37,8 @@ pub struct RunDir {
     pub split: Vec<SplitRow>,
     /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version made the run.
     pub client_scores: Vec<ClientScoreRow>,
+    /// `controls.csv`; empty where there are none, or an earlier version made the run.
+    pub controls: Vec<ControlRow>,
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
     /// `timing.csv`.
@@ -64,6 +68,7 @@ impl RunDir {
             absences: read_table(path, true)?,
             split: read_table(path, true)?,
             client_scores: read_table(path, true)?,
+            controls: read_table(path, true)?,
             timing: read_table(path, partial)?,
             summary: match read_optional(&summary, partial)? {
                 Some(bytes) => decode_summary(&summary, &bytes)?,

@@ -9,7 +9,8 @@ use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
 use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow, SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow,
+    SplitRow,
 };
 use crate::table::{Row, TimingRow, encode};
 use crate::term::Meaning;
@@ -50,6 +51,8 @@ pub struct RunResult {
     pub artifacts: Vec<Artifact>,
     /// `client_scores.csv`, written only if there are any, and no part of the fingerprint.
     pub client_scores: Vec<ClientScoreRow>,
+    /// `controls.csv`, written only if there are any, and no part of the fingerprint.
+    pub controls: Vec<ControlRow>,
     /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching a run more closely
     /// does not make it another run.
     pub observations: Vec<ObservationRow>,
@@ -337,6 +340,10 @@ impl RunWriter {
         }
         if !result.client_scores.is_empty() {
             let (name, bytes) = table(&result.client_scores);
+            files.push((name.to_owned(), bytes));
+        }
+        if !result.controls.is_empty() {
+            let (name, bytes) = table(&result.controls);
             files.push((name.to_owned(), bytes));
         }
         if !result.observations.is_empty() {

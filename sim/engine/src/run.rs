@@ -33,8 +33,8 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
-    AbsenceRow, ClientId, ClientRow, ClientScoreRow, Ledger, MessageRow, Party, PrivacyRow, Round, RoundRow, ScoreRow,
-    SimSpan, SimTime, Unit,
+    AbsenceRow, ClientId, ClientRow, ClientScoreRow, ControlRow, Ledger, MessageRow, Party, PrivacyRow, Round,
+    RoundRow, ScoreRow, SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -62,6 +62,8 @@ pub struct Outcome {
     pub artifacts: Vec<Artifact>,
     /// How clients fare one by one, where they are scored so.
     pub client_scores: Vec<ClientScoreRow>,
+    /// Scores of controls.
+    pub controls: Vec<ControlRow>,
     /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
     /// One row per client.

@@ -25,6 +25,10 @@ pub trait Study<S: Strategy>: Send + Sync {
         true
     }
 
+    /// The scores of controls that need the data and no training. Called once, before [`at_end`](Self::at_end), in a dry
+    /// run too.
+    fn controls(&self, _strategy: &S, _sheet: &mut Sheet) {}
+
     /// The run has ended.
     fn at_end(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
 

@@ -12,6 +12,7 @@
 //! Training allocates nothing from the second step on, but for what a small batch of nodes reads of its graph: each thread keeps a tape and a batch, and no
 //! result depends on them.
 
+mod controls;
 mod conv;
 mod data;
 mod divided;

@@ -241,6 +241,11 @@ impl Settings for Params {
     type Facts = Facts;
     type Strategy = FedWalk;
 
+    /// 2: recall and precision of edges from embeddings are part of the result.
+    fn results_version() -> u32 {
+        2
+    }
+
     fn rounds(&self) -> Option<u32> {
         Some(self.walks_per_node + 1)
     }

@@ -20,6 +20,12 @@ pub trait Settings: Part + Default {
     /// The system these parameters make.
     type Strategy: Strategy;
 
+    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry under Results
+    /// in the changelog. Recorded runs of an older version are reported as stale. Default: 1.
+    fn results_version() -> u32 {
+        1
+    }
+
     /// How many rounds a run has, if that is known before; for progress only. Default: unknown.
     fn rounds(&self) -> Option<u32> {
         None
@@ -194,6 +200,9 @@ pub struct Shared<S: Strategy> {
 
 /// A strategy with its settings, whichever it is.
 pub trait Runs: Send + Sync {
+    /// The version of its results.
+    fn results_version(&self) -> u32;
+
     /// How many rounds it will have, if that is known before.
     fn rounds(&self) -> Option<u32>;
 
@@ -277,6 +286,10 @@ pub(crate) use runs_here;
 struct Whole<P>(P);
 
 impl<P: Settings> Runs for Whole<P> {
+    fn results_version(&self) -> u32 {
+        P::results_version()
+    }
+
     fn rounds(&self) -> Option<u32> {
         self.0.rounds()
     }

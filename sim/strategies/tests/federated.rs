@@ -409,6 +409,23 @@ fn clients_are_scored_one_by_one_with_what_they_answer_with() {
         )
         .unwrap();
         let number = |name: &str| outcome.summary.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        // The controls need no training: those of a dry run are the same, but for the untrained model's.
+        let dry = Options {
+            dry_run: true,
+            ..Options::default()
+        };
+        let dry = run(prepared.system(), &World::ideal(), SEED, dry, &mut Unobserved).unwrap();
+        let of_data = outcome.controls.iter().filter(|row| row.control != "untrained");
+        assert_eq!(dry.controls, of_data.cloned().collect::<Vec<_>>(), "{method}");
+        let own = dry
+            .controls
+            .iter()
+            .find(|row| (row.control.as_str(), row.metric.as_str()) == ("client_majority", "test_own_accuracy"));
+        let tested: u64 = outcome.client_scores.iter().map(|row| row.items).sum();
+        assert!(
+            own.is_some_and(|row| row.n == tested && (0.0..=1.0).contains(&row.value)),
+            "{method}"
+        );
         let rows = &outcome.client_scores;
         assert!(rows.len() > 4 && rows.is_sorted_by_key(|row| row.client), "{method}");
         let mean = rows.iter().map(|row| row.accuracy).sum::<f64>() / rows.len() as f64;

@@ -35,7 +35,8 @@
 //! **What it gives away.** Nothing of it is protected, and the ledger of privacy charges every message without limit. All clients see embeddings and how many of a node's neighbours were hidden; gradients are those of a
 //! squared error to raw features, which can be told from them where few nodes take part; a generator is made to say what neighbours bring.
 //!
-//! **Deviations from the authors' code**, in which one process reads everybody's features; messages are those of FederatedScope. Labels stand at their nodes, where the authors' are shifted once nodes are hidden. Both phases have one split,
+//! **Deviations from the authors' code**, in which one process reads everybody's features; messages are those of FederatedScope. A generated neighbour that matches
+//! no hidden one adds nothing to the loss; the authors' `greedy_loss` pulls it to the zero vector. Labels stand at their nodes, where the authors' are shifted once nodes are hidden. Both phases have one split,
 //! so that no generator sees the label of a node that tests. Every client has an optimiser of its own. Clients read all neighbours and not five drawn ones. A client whose own loss and whose neighbours' say nothing stays as it is, where weight decay
 //! alone would move it. Who never got through the exchange, because it was away, trains on its cut graph.
 

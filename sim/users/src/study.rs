@@ -8,6 +8,7 @@ use crate::network::Network;
 use crate::train::{Course, Learned, Matrix, Sample};
 use crate::users::{Role, Users};
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::MAJORITY_CLASS;
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl Worth {
     }
 
     /// What always saying the commonest class of those who tell theirs would come to.
-    fn majority(&self) -> f64 {
+    fn majority(&self) -> (f64, u64) {
         let mut counts = vec![0_u64; self.0.dataset.n_classes];
         let tells = |user: &u32| self.0.roles[*user as usize] == Role::Tells;
         let n = self.0.roles.len() as u32;
@@ -41,7 +42,7 @@ impl Worth {
             .for_each(|class| counts[class as usize] += 1);
         let most = counts.iter().copied().max().unwrap_or(0);
         let commonest = counts.iter().position(|count| *count == most).unwrap_or(0) as u32;
-        self.accuracy(&vec![commonest; n as usize]).0
+        self.accuracy(&vec![commonest; n as usize])
     }
 
     /// The network on what users would tell without privacy, and on what they told without its edges.
@@ -93,7 +94,7 @@ impl Worth {
         let (accuracy, n) = self.accuracy(&learned.predictions);
         sheet.score("test", "accuracy", accuracy, n);
         sheet.number("test_accuracy", accuracy);
-        sheet.number("majority_accuracy", self.majority());
+        sheet.number("majority_accuracy", self.majority().0);
         sheet.number("train_told_accuracy", learned.train_accuracy);
         sheet.number("kept_epoch", f64::from(learned.kept_at));
         sheet.number("held_arcs", learned.n_arcs as f64);
@@ -145,6 +146,12 @@ impl Study<LocalGnn> for Worth {
 
     fn reads_clients(&self, _: &LocalGnn) -> bool {
         false
+    }
+
+    /// Each client is one user, so that it has no majority of its own.
+    fn controls(&self, _: &LocalGnn, sheet: &mut Sheet) {
+        let (majority, n) = self.majority();
+        sheet.control(MAJORITY_CLASS, "test_accuracy", majority, n);
     }
 
     fn at_end(&self, end: &End<'_, LocalGnn>, sheet: &mut Sheet) {

@@ -69,6 +69,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             streams: ground.streams,
         };
         sheet.stands_at(self.server.record.round.0, end.as_secs());
+        ground.study.controls(ground.strategy, &mut sheet);
         ground.study.at_end(&at_end, &mut sheet);
         scores.extend(sheet.take_scores());
         Ok(Some(Outcome {
@@ -87,6 +88,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
             client_scores: sheet.take_client_scores(),
+            controls: sheet.take_controls(),
             end,
             memory,
         }))

@@ -196,6 +196,10 @@ impl<S: Victim> Study<S> for Attacked<S> {
         self.inner.reads_clients(strategy) || strategy.asks_clients()
     }
 
+    fn controls(&self, strategy: &S, sheet: &mut Sheet) {
+        self.inner.controls(strategy, sheet);
+    }
+
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.at_end(end, sheet);
         if end.setup.dry_run {

@@ -55,12 +55,17 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
         false
     }
 
+    fn controls(&self, task: &R, sheet: &mut Sheet) {
+        self.0.controls(task.as_ref().network().n_classes(), false, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
         if end.is_dry() {
             return;
         }
         let classifier = end.task.as_ref();
         classifier.conclude(&self.0, end.parameters, sheet);
+        classifier.untrained_control(&self.0, &end.first_model(), sheet);
         sheet.client_scores(classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters)));
     }
 }
@@ -322,12 +327,7 @@ impl Held {
     /// The accuracy on all items of a part of whoever always answers the class that most training items have (of equals, the
     /// first); `None` without such items.
     pub fn majority_accuracy(&self, part: Part, n_classes: usize) -> Option<f64> {
-        let mut counts = vec![0_u64; n_classes];
-        for (_, class) in self.labels(Part::Train) {
-            counts[class as usize] += 1;
-        }
-        let most = counts.iter().max()?;
-        let majority = counts.iter().position(|count| count == most)? as u32;
+        let majority = self.majority_class(n_classes)?;
         let (mut hits, mut n) = (0_u64, 0_u64);
         for (_, class) in self.labels(part) {
             n += 1;
@@ -336,8 +336,23 @@ impl Held {
         (n > 0).then(|| hits as f64 / n as f64)
     }
 
+    /// The class that most training items have, of equals the first; `None` without classes.
+    pub(super) fn majority_class(&self, n_classes: usize) -> Option<u32> {
+        let mut counts = vec![0_u64; n_classes];
+        for (_, class) in self.labels(Part::Train) {
+            counts[class as usize] += 1;
+        }
+        let most = counts.iter().max()?;
+        counts.iter().position(|count| count == most).map(|class| class as u32)
+    }
+
+    /// How many items of a part there are.
+    pub(super) fn n_items(&self, part: Part) -> u64 {
+        self.labels(part).count() as u64
+    }
+
     /// The shard and the class of every item of a part.
-    fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
+    pub(super) fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
         self.shards.iter().enumerate().flat_map(move |(client, shard)| {
             let view = shard.view(part);
             let counts = move |i: &usize| view.mask.is_none_or(|mask| mask[*i]);

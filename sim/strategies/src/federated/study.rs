@@ -61,6 +61,11 @@ impl RoundStudy<Federated> for Own {
         }
     }
 
+    fn controls(&self, task: &Federated, sheet: &mut Sheet) {
+        self.0
+            .controls(task.common.classifier.network().n_classes(), true, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         if end.is_dry() {
             return;
@@ -69,6 +74,9 @@ impl RoundStudy<Federated> for Own {
         let classifier = &task.common.classifier;
         if let Some(global) = task.method.global(end.parameters) {
             classifier.conclude(&self.0, &global, sheet);
+            if let Some(first) = task.method.global(&end.first_model()) {
+                classifier.untrained_control(&self.0, &first, sheet);
+            }
         }
         // What clients counted where they trained.
         let counted = |place: usize| &end.run.by_round[COUNTERS.len() + place].1;

@@ -124,6 +124,10 @@ impl Study<Gossip> for Watch {
         }
     }
 
+    fn controls(&self, gossip: &Gossip, sheet: &mut Sheet) {
+        self.0.controls(gossip.classifier().network().n_classes(), false, sheet);
+    }
+
     fn at_end(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
         let gossip = end.strategy;
         let world = end.setup.world;

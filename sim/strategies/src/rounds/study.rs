@@ -17,6 +17,9 @@ pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
         true
     }
 
+    /// The scores of controls that need no training, as [`Study::controls`]. Default: none.
+    fn controls(&self, _task: &R, _sheet: &mut Sheet) {}
+
     /// The run has ended. Default: nothing more is written down.
     fn at_end(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
 }
@@ -169,6 +172,10 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
 
     fn reads_clients(&self, rounds: &Rounds<R>) -> bool {
         self.0.reads_clients(rounds.task())
+    }
+
+    fn controls(&self, rounds: &Rounds<R>, sheet: &mut Sheet) {
+        self.0.controls(rounds.task(), sheet);
     }
 
     fn at_end(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {

@@ -60,6 +60,10 @@ impl RoundStudy<Federated> for Second {
         false
     }
 
+    fn controls(&self, task: &Federated, sheet: &mut Sheet) {
+        self.held.controls(task.as_ref().network().n_classes(), true, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         if end.is_dry() {
             return;

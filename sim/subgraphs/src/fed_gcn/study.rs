@@ -70,6 +70,10 @@ impl RoundStudy<FedGcn> for Worth {
         self.accuracy.after_round(task, round, parameters, sheet);
     }
 
+    fn controls(&self, task: &FedGcn, sheet: &mut Sheet) {
+        self.accuracy.controls(task, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
         self.accuracy.at_end(end, sheet);
         let (plan, counts) = (&end.task.plan, &self.counts);

@@ -122,6 +122,10 @@ impl RoundStudy<FedSage> for Worth {
         task.makers.is_some()
     }
 
+    fn controls(&self, task: &FedSage, sheet: &mut Sheet) {
+        self.accuracy(|piece| piece.shard.clone()).controls(task, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
         let task = end.task;
         let made = |piece: &Piece| end.kept(piece.client).and_then(|kept| kept.filled());

@@ -144,6 +144,10 @@ impl Study<WalkSgd> for Watch {
         Score::write(&ended.strategy.classifier.evaluate(&self.0, &mean), sheet);
     }
 
+    fn controls(&self, walk: &WalkSgd, sheet: &mut Sheet) {
+        self.0.controls(walk.classifier.network().n_classes(), false, sheet);
+    }
+
     fn at_end(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
         let (walk, world) = (end.strategy, end.setup.world);
         if world.deadline.is_some() {

@@ -1,0 +1,181 @@
+//! The names that a result hash is taken over.
+//!
+//! The hash of a recorded run is a hash of file names, column heads and metric names as well as of numbers. It is taken
+//! over the names that were in use when the record began, through one table from the present name to the old one, so
+//! that a rename moves no recorded hash. A number that came later is listed as unhashed.
+//!
+//! To rename a file, a column or a metric: change it where it is written and add a line to [`CANONICAL`].
+
+use super::SUMMARY;
+use super::manifest::{decode_summary, encode_summary};
+use crate::records::ScoreRow;
+use crate::table::Row;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The table from present names to those of the record.
+pub(super) struct Canonical {
+    /// Files: present name, old name. Paths below `artifacts/` are written with it.
+    pub files: &'static [(&'static str, &'static str)],
+    /// Columns of tables: present file, present name, old name.
+    pub columns: &'static [(&'static str, &'static str, &'static str)],
+    /// Metrics: present name, old name, without the split in front and without `@label` or `[parameter=value]` behind.
+    pub metrics: &'static [(&'static str, &'static str)],
+    /// Numbers of `summary.json` that came after the record began.
+    pub unhashed_numbers: &'static [&'static str],
+    /// Files below `artifacts/` that came after the record began, and that a card may ask for.
+    pub unhashed_files: &'static [&'static str],
+}
+
+/// The table.
+pub(super) const CANONICAL: Canonical = Canonical {
+    files: &[],
+    columns: &[],
+    metrics: &[],
+    unhashed_numbers: &[],
+    unhashed_files: &[],
+};
+
+/// The parts of the data that a metric's name may begin with.
+const SPLITS: [&str; 4] = ["train_", "validation_", "test_", "all_"];
+
+impl Canonical {
+    /// The old name and the bytes under old names of one file of the result; `None` if the hash leaves the file out.
+    pub(super) fn file<'a>(&self, name: &'a str, bytes: &'a [u8]) -> Option<(&'a str, Cow<'a, [u8]>)> {
+        if self.unhashed_files.contains(&name) {
+            return None;
+        }
+        let old = self
+            .files
+            .iter()
+            .find(|(new, _)| *new == name)
+            .map_or(name, |(_, old)| old);
+        let bytes = match name {
+            SUMMARY => self.summary(bytes),
+            _ if name.ends_with(".csv") && !name.contains('/') => self.table(name, bytes),
+            _ => None,
+        }
+        .map_or(Cow::Borrowed(bytes), Cow::Owned);
+        Some((old, bytes))
+    }
+
+    /// The old name of a metric, if it is another one.
+    fn metric(&self, name: &str) -> Option<String> {
+        let end = name.find(['@', '[']).unwrap_or(name.len());
+        let (stem, rest) = name.split_at(end);
+        let split = SPLITS.into_iter().find(|split| stem.starts_with(split)).unwrap_or("");
+        let of = |stem: &str| self.metrics.iter().find(|(new, _)| *new == stem).map(|(_, old)| *old);
+        let whole = of(stem).map(|old| format!("{old}{rest}"));
+        whole.or_else(|| of(&stem[split.len()..]).map(|old| format!("{split}{old}{rest}")))
+    }
+
+    /// `summary.json` under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
+    fn summary(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let summary = decode_summary(Path::new(SUMMARY), bytes).ok()?;
+        let is_hashed = |name: &str| !self.unhashed_numbers.contains(&name);
+        if summary
+            .keys()
+            .all(|name| is_hashed(name) && self.metric(name).is_none())
+        {
+            return None;
+        }
+        let hashed = summary.into_iter().filter(|(name, _)| is_hashed(name));
+        let old: BTreeMap<String, f64> = hashed
+            .map(|(name, value)| (self.metric(&name).unwrap_or(name), value))
+            .collect();
+        Some(encode_summary(&old))
+    }
+
+    /// A table under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
+    fn table(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let columns: Vec<_> = self.columns.iter().filter(|(file, ..)| *file == name).collect();
+        let has_metrics = name == ScoreRow::FILE && !self.metrics.is_empty();
+        if columns.is_empty() && !has_metrics {
+            return None;
+        }
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(bytes);
+        let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+        let mut metric_at = None;
+        for (row, record) in reader.records().enumerate() {
+            let record = record.ok()?;
+            let cells = record.iter().enumerate().map(|(at, cell)| {
+                if row == 0 {
+                    if has_metrics && cell == "metric" {
+                        metric_at = Some(at);
+                    }
+                    let old = columns.iter().find(|(_, new, _)| *new == cell);
+                    return Cow::Borrowed(old.map_or(cell, |(.., old)| old));
+                }
+                let old = (metric_at == Some(at)).then(|| self.metric(cell)).flatten();
+                old.map_or(Cow::Borrowed(cell), Cow::Owned)
+            });
+            let cells: Vec<Cow<'_, str>> = cells.collect();
+            writer.write_record(cells.iter().map(|cell| cell.as_bytes())).ok()?;
+        }
+        writer.into_inner().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_dir::manifest::{fingerprint, hash};
+
+    const RENAMED: Canonical = Canonical {
+        files: &[
+            ("runs.csv", "rounds.csv"),
+            ("artifacts/embeddings.csv", "artifacts/vectors.csv"),
+        ],
+        columns: &[("runs.csv", "n_selected", "cohort"), ("scores.csv", "part", "split")],
+        metrics: &[("area", "auc"), ("own_worst_share", "own_worst_tenth")],
+        unhashed_numbers: &["cross_edges"],
+        unhashed_files: &["artifacts/predictions.csv"],
+    };
+
+    #[test]
+    fn renamed_and_added_names_move_no_hash_and_a_changed_number_does() {
+        let old: [(&str, &[u8]); 4] = [
+            ("rounds.csv", b"round,cohort\n0,3\n"),
+            ("scores.csv", b"round,split,metric,value\n0,test,auc,0.5\n0,all,loss,1.0\n"),
+            (
+                "summary.json",
+                b"{\n  \"other\": 1,\n  \"test_auc\": 0.5,\n  \"test_auc@chance\": 0.5,\n  \"test_own_worst_tenth\": 0.25\n}\n",
+            ),
+            ("artifacts/vectors.csv", b"x\n"),
+        ];
+        let new: [(&str, &[u8]); 5] = [
+            ("runs.csv", b"round,n_selected\n0,3\n"),
+            ("scores.csv", b"round,part,metric,value\n0,test,area,0.5\n0,all,loss,1.0\n"),
+            (
+                "summary.json",
+                b"{\n  \"cross_edges\": 7,\n  \"other\": 1,\n  \"test_area\": 0.5,\n  \"test_area@chance\": 0.5,\n  \"test_own_worst_share\": 0.25\n}\n",
+            ),
+            ("artifacts/embeddings.csv", b"x\n"),
+            ("artifacts/predictions.csv", b"0,1\n"),
+        ];
+        let recorded = fingerprint(old);
+        assert_eq!(hash(&RENAMED, new), recorded);
+        // The test can fail: without the table the names count, and with it the numbers do.
+        assert_ne!(fingerprint(new), recorded);
+        let mut changed = new;
+        changed[2].1 = b"{\n  \"other\": 2,\n  \"test_area\": 0.5\n}\n";
+        assert_ne!(hash(&RENAMED, changed), recorded);
+        changed = new;
+        changed[1].1 = b"round,part,metric,value\n0,test,area,0.75\n0,all,loss,1.0\n";
+        assert_ne!(hash(&RENAMED, changed), recorded);
+    }
+
+    #[test]
+    fn what_has_the_old_names_or_cannot_be_read_is_taken_as_it_is() {
+        let raw: &[u8] = b"{ not json";
+        assert_eq!(RENAMED.file(SUMMARY, raw), Some((SUMMARY, Cow::Borrowed(raw))));
+        let plain: &[u8] = b"{\"a\": 1}";
+        assert_eq!(RENAMED.file(SUMMARY, plain), Some((SUMMARY, Cow::Borrowed(plain))));
+        assert_eq!(RENAMED.metric("area[gamma=2]"), Some("auc[gamma=2]".to_owned()));
+        assert_eq!(RENAMED.metric("areas"), None);
+    }
+}
