@@ -40,7 +40,10 @@ pub(crate) fn recorded() -> (Vec<Audited>, Evidence) {
     let registry = Registry::shipped();
     let mut evidence = Evidence::recorded().unwrap();
     for claims in shipped() {
-        let wanted = Wanted::new(&claims.measures(false, &registry).unwrap(), &registry).unwrap();
+        let mut measures = claims.measures(false, &registry).unwrap();
+        measures.extend(claims.supporting(false));
+        let wanted = Wanted::new(&measures, &registry).unwrap();
+        evidence.expect(&wanted);
         assert_eq!(
             evidence.forget_changed(&wanted),
             Vec::<String>::new(),
@@ -97,7 +100,7 @@ const OWN: &str = r#"(
             card: "karate", set: ["sweep.seeds=[1, 2, 3]"], arm: { "strategy.predictor_prob": "0.2" },
             metric: "peer_messages_per_walk", against: (arm: { "strategy.predictor_prob": "0.0" }), rule: Shape(Alike(0.5)),
         ),
-        (id: "more", claim: "There is more to say.", at: "page 3", rule: Open("nobody has said it")),
+        (id: "more", claim: "There is more to say.", at: "page 3", rule: NotDecidable("nobody has said it")),
     ],
 )"#;
 
@@ -114,7 +117,9 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
         "{text}"
     );
     assert!(
-        line("more").contains("nobody has said it") && line("Mine").ends_with("1            0      0        1     1"),
+        line("more").contains("nobody has said it")
+            && line("Mine")
+                .ends_with("1            0      0        1                 0             0        0              1"),
         "{text}"
     );
     let again = temp.run(&["audit", "mine.ron"]);
@@ -164,7 +169,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let quick = temp.run(&["audit", "mine.ron", "--quick", "--format", "json"]).done();
     let rows: Vec<serde_json::Value> = serde_json::from_str(&quick).unwrap();
     let verdicts: Vec<&str> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["exact", "open", "open"]);
+    assert_eq!(verdicts, ["exact", "not run", "not decidable"]);
     assert!(temp.join("other/figures/verdicts.svg").is_file() && !temp.join("other/figures/printed.svg").exists());
     let table = std::fs::read_to_string(temp.join("other/audit.csv")).unwrap();
     assert!(table.lines().count() == 4 && table.contains("mine,all-hops"), "{table}");
@@ -207,7 +212,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     assert!(said.contains("here 6.") && said.contains("elsewhere 1."), "{said}");
     let table = std::fs::read_to_string(temp.join("made/audit.csv")).unwrap();
     assert!(
-        table.contains(",3,shape,\"here 6.") && table.contains(",3,refuted,"),
+        table.contains(",,0,shape,\"here 6.") && table.contains(",,0,refuted,"),
         "{table}"
     );
     let kept = std::fs::read_to_string(temp.join("kept/mine.csv")).unwrap();
@@ -232,7 +237,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
         }
     }
     let rows = json(&["audit", "mine.ron", "--from", "made/runs", "--out", "fewer"]);
-    assert_eq!(rows[0]["verdict"], "open");
+    assert_eq!(rows[0]["verdict"], "not run");
     let why = rows[0]["why"].as_str().unwrap();
     assert!(
         why.starts_with("not run: karate strategy.predictor_prob=0.2") && why.ends_with("strategy.walk_length=10"),

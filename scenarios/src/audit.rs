@@ -3,6 +3,8 @@
 //! [`Evidence`] gathers numbers by run and seed, from the shipped record and from finished directories, which are known by what
 //! they ran and not by their names; [`decide`] gives a claim its [`Finding`]; [`pages`] writes them down.
 
+mod baseline;
+mod horizon;
 pub mod pages;
 #[cfg(test)]
 mod tests;
@@ -10,7 +12,7 @@ mod verdict;
 
 pub use verdict::{Finding, STANDARD_ERRORS, Verdict, decide, spread_text};
 
-use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, SHIPPED, essence};
+use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, SHIPPED, Test, essence};
 use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
@@ -24,6 +26,8 @@ use std::path::{Path, PathBuf};
 pub struct Measured {
     /// The card as it was written then ([`Resolved::written`](crate::claims::Resolved::written)).
     pub card: String,
+    /// The version of the results of its algorithm.
+    pub version: u32,
     /// The fingerprint of its result.
     pub fingerprint: String,
     /// The numbers, by metric.
@@ -34,12 +38,31 @@ pub struct Measured {
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     runs: BTreeMap<String, BTreeMap<u64, Measured>>,
+    /// How often the record was looked at until a number had its present seeds, by run and metric.
+    looks: BTreeMap<(String, String), u32>,
+    /// What the cards state today, by run.
+    expected: BTreeMap<String, Expected>,
     /// Runs whose result is another one than was recorded: run, seed, and both fingerprints.
     pub moved: Vec<String>,
 }
 
+/// What a card states of a run today.
+#[derive(Clone, Debug, PartialEq)]
+struct Expected {
+    /// The version of the results of its algorithm.
+    version: u32,
+    /// The seeds of its sweep.
+    seeds: Vec<u64>,
+}
+
 /// The columns of a record.
-const COLUMNS: [&str; 6] = ["run", "card", "seed", "fingerprint", "metric", "value"];
+const COLUMNS: [&str; 7] = ["run", "card", "seed", "version", "fingerprint", "metric", "value"];
+
+/// The columns of the table of looks.
+const LOOKS_COLUMNS: [&str; 3] = ["run", "metric", "looks"];
+
+/// How often the record was looked at, by run and metric: written by `tests/looks.py` from its history.
+const LOOKS: &str = include_str!("../claims/measured/looks.csv");
 
 impl Evidence {
     /// What is recorded beside the shipped claims.
@@ -54,7 +77,46 @@ impl Evidence {
                 .read(record)
                 .map_err(|why| format!("claims/measured/{name}.csv: {why}"))?;
         }
+        evidence.read_looks(LOOKS);
         Ok(evidence)
+    }
+
+    /// Adds the records in a folder, such as `scenarios/claims/measured`; returns whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read or a record is damaged: its file and line.
+    pub fn read_records(&mut self, dir: &Path) -> Result<bool, String> {
+        let entries = std::fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut paths: Vec<PathBuf> = entries
+            .map_err(|why| why.to_string())?
+            .iter()
+            .map(|entry| entry.path())
+            .collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+        paths.sort();
+        let mut is_any = false;
+        for path in paths {
+            let text = std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+            let header = text.lines().next().unwrap_or_default();
+            if header == COLUMNS.join(",") {
+                self.read(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+                is_any = true;
+            } else if header == LOOKS_COLUMNS.join(",") {
+                self.read_looks(&text);
+            }
+        }
+        Ok(is_any)
+    }
+
+    fn read_looks(&mut self, text: &str) {
+        for record in csv::Reader::from_reader(text.as_bytes()).records().flatten() {
+            if let (Some(run), Some(metric), Some(Ok(looks))) =
+                (record.get(0), record.get(1), record.get(2).map(str::parse))
+            {
+                self.looks.insert((run.to_owned(), metric.to_owned()), looks);
+            }
+        }
     }
 
     /// Adds what a record says: a table as [`Evidence::record`] writes it.
@@ -72,7 +134,8 @@ impl Evidence {
             let record = record.map_err(|error| error.to_string())?;
             let bad = |column: &str| format!("line {line}: {column} must be a number");
             let seed = record[2].parse().map_err(|_| bad("seed"))?;
-            let value = record[5].parse().map_err(|_| bad("value"))?;
+            let version = record[3].parse().map_err(|_| bad("version"))?;
+            let value = record[6].parse().map_err(|_| bad("value"))?;
             let run = self
                 .runs
                 .entry(record[0].to_owned())
@@ -80,8 +143,9 @@ impl Evidence {
                 .entry(seed)
                 .or_default();
             record[1].clone_into(&mut run.card);
-            record[3].clone_into(&mut run.fingerprint);
-            run.values.insert(record[4].to_owned(), value);
+            run.version = version;
+            record[4].clone_into(&mut run.fingerprint);
+            run.values.insert(record[5].to_owned(), value);
         }
         Ok(())
     }
@@ -98,6 +162,64 @@ impl Evidence {
         changed
     }
 
+    /// Takes note of what cards state today, by which missing seeds and stale numbers are found.
+    pub fn expect(&mut self, wanted: &Wanted) {
+        self.expected.extend(wanted.expected.clone());
+    }
+
+    /// How often the record was looked at until a number had its present seeds; 1 where its history is not known.
+    fn looks(&self, measure: &Measure) -> u32 {
+        let key = (measure.run.to_string(), measure.metric.clone());
+        self.looks.get(&key).copied().unwrap_or(1)
+    }
+
+    /// Whether a number is of an older version of the results than today's.
+    fn is_stale(&self, measure: &Measure) -> bool {
+        let run = measure.run.to_string();
+        let Some(expected) = self.expected.get(&run) else {
+            return false;
+        };
+        let has = |measured: &&Measured| measured.values.contains_key(&measure.metric);
+        let mut measured = self.runs.get(&run).into_iter().flat_map(BTreeMap::values).filter(has);
+        measured.any(|measured| measured.version < expected.version)
+    }
+
+    /// The seeds that its card states and that the record has no run of, where it has any.
+    fn missing_seeds(&self, measure: &Measure) -> Vec<u64> {
+        let run = measure.run.to_string();
+        match (self.expected.get(&run), self.runs.get(&run)) {
+            (Some(expected), Some(runs)) if !runs.is_empty() => {
+                let is_missing = |seed: &&u64| !runs.contains_key(seed);
+                expected.seeds.iter().filter(is_missing).copied().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The runs of which the record lacks a seed that a card states, with these seeds.
+    pub fn incomplete(&self) -> Vec<(String, Vec<u64>)> {
+        let missing = self.expected.iter().filter_map(|(run, expected)| {
+            let runs = self.runs.get(run).filter(|runs| !runs.is_empty())?;
+            let seeds = expected.seeds.iter().filter(|seed| !runs.contains_key(seed));
+            let seeds: Vec<u64> = seeds.copied().collect();
+            (!seeds.is_empty()).then(|| (run.clone(), seeds))
+        });
+        missing.collect()
+    }
+
+    /// The runs with numbers of an older version of the results than today's.
+    pub fn stale(&self) -> Vec<String> {
+        let is_stale = |(run, expected): &(&String, &Expected)| {
+            let mut runs = self.runs.get(*run).into_iter().flat_map(BTreeMap::values);
+            runs.any(|measured| measured.version < expected.version)
+        };
+        self.expected
+            .iter()
+            .filter(is_stale)
+            .map(|(run, _)| run.clone())
+            .collect()
+    }
+
     /// The numbers of `measures` as a record, sorted.
     pub fn record(&self, measures: &BTreeSet<Measure>) -> String {
         let mut lines = csv::Writer::from_writer(Vec::new());
@@ -109,7 +231,8 @@ impl Evidence {
                 if let Some(value) = measured.values.get(&measure.metric) {
                     let (seed, value) = (seed.to_string(), format!("{value}"));
                     let Measured { card, fingerprint, .. } = measured;
-                    let _ = lines.write_record([&run, card, &seed, fingerprint, &measure.metric, &value]);
+                    let version = measured.version.to_string();
+                    let _ = lines.write_record([&run, card, &seed, &version, fingerprint, &measure.metric, &value]);
                 }
             }
         }
@@ -119,6 +242,17 @@ impl Evidence {
     /// Adds a run's numbers. One of another fingerprint takes the place of what was known of that run and seed.
     pub fn add(&mut self, run: &RunKey, seed: u64, measured: Measured) {
         self.add_named(&run.to_string(), seed, measured);
+    }
+
+    /// Adds controls to a run that is known.
+    fn add_controls(&mut self, run: &RunKey, seed: u64, values: BTreeMap<String, f64>) {
+        let known = self
+            .runs
+            .get_mut(&run.to_string())
+            .and_then(|seeds| seeds.get_mut(&seed));
+        if let Some(known) = known {
+            known.values.extend(values);
+        }
     }
 
     fn add_named(&mut self, run: &str, seed: u64, measured: Measured) {
@@ -132,6 +266,7 @@ impl Evidence {
             *known = Measured::default();
         }
         known.card = measured.card;
+        known.version = measured.version;
         known.fingerprint = measured.fingerprint;
         known.values.extend(measured.values);
     }
@@ -163,6 +298,16 @@ impl Evidence {
         self.of(measure).values().map(|value| value * scale).collect()
     }
 
+    /// The seeds under which a run was made.
+    pub fn seeds(&self, run: &RunKey) -> Vec<u64> {
+        self.runs
+            .get(&run.to_string())
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .copied()
+            .collect()
+    }
+
     /// Whether the run was made under this seed.
     pub fn has(&self, measure: &Measure, seed: u64) -> bool {
         self.of(measure).contains_key(&seed)
@@ -176,6 +321,11 @@ impl Evidence {
     }
 }
 
+/// The numbers that a verdict rests on besides those that are compared.
+pub(crate) fn supporting(test: &Test) -> Vec<Measure> {
+    baseline::constants(test).chain(horizon::needed(test)).collect()
+}
+
 fn short(fingerprint: &str) -> &str {
     fingerprint.get(..16).unwrap_or(fingerprint)
 }
@@ -185,6 +335,7 @@ pub struct Wanted {
     by_essence: BTreeMap<String, Vec<(RunKey, Vec<Measure>)>>,
     /// The card of each run as it is written.
     cards: BTreeMap<String, String>,
+    expected: BTreeMap<String, Expected>,
 }
 
 impl Wanted {
@@ -199,14 +350,23 @@ impl Wanted {
             by_run.entry(&measure.run).or_default().push(measure.clone());
         }
         let mut by_essence: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        let mut cards = BTreeMap::new();
+        let (mut cards, mut expected) = (BTreeMap::new(), BTreeMap::new());
         for (run, measures) in by_run {
             let resolved = run.resolve(registry)?;
             let essence = essence(&resolved.source, registry)?;
             by_essence.entry(essence).or_default().push((run.clone(), measures));
             cards.insert(run.to_string(), resolved.written()?);
+            let states = Expected {
+                version: resolved.results_version,
+                seeds: resolved.seeds,
+            };
+            expected.insert(run.to_string(), states);
         }
-        Ok(Wanted { by_essence, cards })
+        Ok(Wanted {
+            by_essence,
+            cards,
+            expected,
+        })
     }
 
     /// Adds what finished run and sweep directories in or below `dir` say.
@@ -218,8 +378,7 @@ impl Wanted {
         let mut gathered = Gathered::default();
         for path in run_dirs(dir)? {
             let run = RunDir::open(&path)?.completed();
-            let finished = run.manifest.result_fingerprint.as_ref();
-            let Some(fingerprint) = finished.filter(|_| !run.manifest.dry_run) else {
+            let Some(fingerprint) = run.manifest.result_fingerprint.as_ref() else {
                 continue;
             };
             let source = Source::new(&run.manifest.name, &run.scenario);
@@ -231,7 +390,17 @@ impl Wanted {
                 let values = measures
                     .iter()
                     .filter_map(|measure| Some((measure.metric.clone(), measure.of(&run)?)));
+                // A dry run has learned nothing: only its controls count, which follow from the data, beside what was
+                // measured.
+                if run.manifest.dry_run {
+                    let controls = run.controls.iter().map(|row| format!("{}@{}", row.metric, row.control));
+                    let controls: BTreeSet<String> = controls.collect();
+                    let values = values.filter(|(metric, _)| controls.contains(metric));
+                    evidence.add_controls(key, run.manifest.seed, values.collect());
+                    continue;
+                }
                 let measured = Measured {
+                    version: run.manifest.results_version,
                     card: self.cards.get(&key.to_string()).cloned().unwrap_or_default(),
                     fingerprint: short(fingerprint).to_owned(),
                     values: values.collect(),
@@ -279,7 +448,7 @@ fn run_dirs(dir: &Path) -> Result<Vec<PathBuf>, ReadError> {
 }
 
 /// How many claims have each verdict, in the order of [`Verdict::ALL`].
-pub fn counts(findings: &[Finding]) -> [usize; 5] {
+pub fn counts(findings: &[Finding]) -> [usize; Verdict::ALL.len()] {
     Verdict::ALL.map(|verdict| findings.iter().filter(|finding| finding.verdict == verdict).count())
 }
 
@@ -294,11 +463,9 @@ pub struct Audited {
 impl Audited {
     /// All findings of a paper's claims.
     pub fn new(claims: Claims, quick: bool, evidence: &Evidence) -> Audited {
-        let findings = claims
-            .claims
-            .iter()
-            .map(|claim| decide(claim, quick, evidence))
-            .collect();
+        let found = claims.claims.iter().map(|claim| decide(claim, quick, evidence));
+        let mut findings: Vec<Finding> = found.collect();
+        verdict::discover(&mut findings);
         Audited { claims, findings }
     }
 

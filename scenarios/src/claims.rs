@@ -7,9 +7,12 @@
 
 mod file;
 mod run;
+mod table;
 
 pub use run::{Resolved, RunKey, essence};
+pub use table::{Cells, Figure, Panel, Table};
 
+use crate::audit;
 use crate::registry::Registry;
 use crate::text::{Problems, Source, suggest};
 use folkmoot_metrics::{PrivacyRow, RunDir};
@@ -58,33 +61,6 @@ pub struct Claims {
     source: Source,
     /// Where in the file each claim stands.
     places: Vec<String>,
-}
-
-/// Tables whose columns are numbers, drawn beside each other: a panel a table, a curve a row.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Figure {
-    /// Its name below `figures/`.
-    pub name: String,
-    /// Its heading.
-    pub title: String,
-    /// What the columns are.
-    pub x: String,
-    /// Its panels.
-    pub panels: Vec<Panel>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Panel {
-    /// What is measured, along y.
-    pub y: String,
-    /// The title of its table.
-    pub table: String,
-    /// What a dashed line stands for that is the same for all rows, and the title of the table of it.
-    #[serde(default)]
-    pub beside: Option<(String, String)>,
 }
 
 /// One claim.
@@ -150,6 +126,13 @@ pub struct Test {
     pub scale: f64,
     /// The rule.
     pub rule: Rule,
+    /// How far the printed number may lie from the interval's ends to count as reproduced; without it nothing does by
+    /// [`Rule::Statistical`].
+    pub margin: Option<f64>,
+    /// Over how many runs the printed number is, where the paper prints no deviation.
+    pub printed_runs: Option<u32>,
+    /// Why the run that a number is compared with may score at or below the constant answer, where that is the point.
+    pub may_fail: String,
 }
 
 /// What a number is compared with, and how.
@@ -243,8 +226,10 @@ pub enum Change {
 pub enum Rule {
     /// Every seed's number, rounded to the printed digits, is the printed one.
     Exact,
-    /// The printed number lies within four standard errors of the measured mean; seeds are the unit, paired where two runs share
-    /// them. A printed deviation counts as that of as many runs as ours.
+    /// The 95 % interval of the difference from the printed number lies within the margin. Otherwise the printed number is
+    /// contradicted beyond four standard errors, and not contradicted within them. Seeds are the unit, paired where two runs
+    /// share them. The printed number counts with its noise: a printed deviation over `printed_runs` runs, or over as many as
+    /// ours; without a deviation, our own over `printed_runs`.
     Statistical,
     /// The printed number lies no farther than that from the measured mean, and from either end of its 95 % interval; for printed numbers of few
     /// runs on seeds of their own, whose noise is not printed.
@@ -265,9 +250,12 @@ pub enum Rule {
         /// Why.
         because: String,
     },
-    /// Nothing decides it, and nothing is measured.
-    Open(String),
-    /// Nothing decides it, and what was measured is shown beside it.
+    /// Nothing can decide it: the paper does not define it, or has another set-up. Nothing is measured.
+    #[serde(alias = "Open")]
+    NotDecidable(String),
+    /// The data that it is about are not available.
+    NoData(String),
+    /// Nothing can decide it, and what was measured is shown for comparison.
     Shown(String),
 }
 
@@ -318,133 +306,6 @@ impl Test {
             }
             _ => steps,
         }
-    }
-}
-
-/// A table of means over seeds: one card's number by two of its axes, or several of its numbers by one.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Table {
-    /// Its heading.
-    pub title: String,
-    /// The card.
-    pub card: String,
-    /// Settings besides.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// The value of each axis that neither rows nor columns name.
-    #[serde(default)]
-    pub arm: BTreeMap<String, String>,
-    /// The number of the summary.
-    #[serde(default)]
-    pub metric: String,
-    /// In its place, several numbers, each a column: its heading, and its name in the summary.
-    #[serde(default)]
-    pub metrics: Vec<(String, String)>,
-    /// What they are multiplied by.
-    #[serde(default = "one")]
-    pub scale: f64,
-    /// The digits behind the point.
-    #[serde(default = "three")]
-    pub decimals: usize,
-    /// The axis of the rows.
-    pub rows: String,
-    /// The axis of the columns; without it there is one column.
-    #[serde(default)]
-    pub columns: String,
-}
-
-/// The cells of a table.
-pub struct Cells {
-    /// The names of the rows.
-    pub rows: Vec<String>,
-    /// The names of the columns.
-    pub columns: Vec<String>,
-    /// What stands in each row and column.
-    pub numbers: Vec<Vec<Measure>>,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-fn three() -> usize {
-    3
-}
-
-impl Table {
-    /// What it is made of.
-    ///
-    /// # Errors
-    ///
-    /// When the card has no such axis, or the table names neither one number nor several.
-    pub fn cells(&self, registry: &Registry) -> Result<Cells, Problems> {
-        let run = RunKey {
-            card: self.card.clone(),
-            arm: self.arm.clone(),
-            set: self.set.clone(),
-        };
-        let (scenario, source) = run.card(registry)?;
-        let names = |path: &String| match scenario.axes().iter().find(|axis| axis.path == *path) {
-            Some(axis) => Ok(axis.names.clone()),
-            None => Err(refused(&source, format!("the card has no axis {path}"))),
-        };
-        let rows = names(&self.rows)?;
-        // Of each column its heading, the number, and the value of its axis, if it is one.
-        let columns: Vec<(String, &String, Option<String>)> =
-            match (self.metric.is_empty(), self.metrics.is_empty(), self.columns.is_empty()) {
-                (false, true, true) => vec![(self.metric.clone(), &self.metric, None)],
-                (false, true, false) => {
-                    let names = names(&self.columns)?.into_iter();
-                    names.map(|name| (name.clone(), &self.metric, Some(name))).collect()
-                }
-                (true, false, true) => {
-                    let named = self.metrics.iter();
-                    named.map(|(name, metric)| (name.clone(), metric, None)).collect()
-                }
-                _ => {
-                    let why = "a table has a `metric`, with an axis of `columns` or none, or `metrics`, each a column";
-                    return Err(refused(&source, why.to_owned()));
-                }
-            };
-        let cell = |row: &String, metric: &String, value: &Option<String>| {
-            let mut run = run.clone();
-            run.arm.insert(self.rows.clone(), row.clone());
-            if let Some(value) = value {
-                run.arm.insert(self.columns.clone(), value.clone());
-            }
-            let metric = metric.clone();
-            Measure { run, metric }
-        };
-        let cells = rows.iter().map(|row| {
-            columns
-                .iter()
-                .map(|(_, metric, value)| cell(row, metric, value))
-                .collect()
-        });
-        let numbers = cells.collect();
-        let columns = columns.into_iter().map(|(name, ..)| name).collect();
-        Ok(Cells { rows, columns, numbers })
-    }
-
-    /// Where the columns lie on an axis.
-    ///
-    /// # Errors
-    ///
-    /// When the card has no such axis, or a value of it is no number.
-    pub fn places(&self, registry: &Registry) -> Result<Vec<f64>, Problems> {
-        let columns = self.cells(registry)?.columns;
-        let place = |column: &String| match column.parse::<f64>() {
-            Ok(place) if place.is_finite() => Ok(place),
-            _ => {
-                let why = format!(
-                    "{:?} is drawn along {}, whose value {column} is no number",
-                    self.title, self.columns
-                );
-                Err(refused(&Source::new(&self.card, "")?, why))
-            }
-        };
-        columns.iter().map(place).collect()
     }
 }
 
@@ -545,6 +406,16 @@ impl Claims {
     /// The table of that title.
     pub fn table(&self, title: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.title == title)
+    }
+
+    /// The numbers that verdicts rest on besides those that are compared: the constant answers that baselines have to beat,
+    /// and what runs came to that did not reach a target. A claim can be decided without them where all runs arrive.
+    pub fn supporting(&self, quick: bool) -> BTreeSet<Measure> {
+        let tests = self
+            .claims
+            .iter()
+            .filter_map(|claim| if quick { claim.quick.as_ref() } else { Some(&claim.test) });
+        tests.flat_map(audit::supporting).collect()
     }
 
     /// Every number that tests and tables need.

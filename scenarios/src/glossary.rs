@@ -7,7 +7,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow,
 };
 use folkmoot_metrics::run_dir::ARTIFACTS;
 use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
@@ -138,6 +138,7 @@ pub fn tables() -> Vec<(String, Vec<Column>)> {
         table::<AbsenceRow>(),
         table::<SplitRow>(),
         table::<ClientScoreRow>(),
+        table::<ControlRow>(),
         table::<ObservationRow>(),
         table::<TimingRow>(),
     ];

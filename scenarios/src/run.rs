@@ -194,6 +194,7 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         version: identity.version.clone(),
         target: identity.target.clone(),
         seed: scenario.seed(),
+        results_version: scenario.strategy().results_version(),
         dry_run: options.dry_run,
         data_fingerprints: loaded.fingerprints(),
         command: identity.command.clone(),
@@ -284,6 +285,7 @@ pub fn play(
         terms: summary.terms.clone(),
         artifacts: finished.outcome.artifacts,
         client_scores: finished.outcome.client_scores,
+        controls: finished.outcome.controls,
         observations,
         timing: watcher.timing().into_iter().chain(held).collect(),
         public_facts: finished.public_facts,
@@ -292,7 +294,7 @@ pub fn play(
         ..RunResult::default()
     };
     complete(
-        (division.as_ref(), &result.client_scores),
+        (division.as_ref(), &result.client_scores, &result.controls),
         &mut summary.numbers,
         &mut summary.units,
         &mut summary.terms,

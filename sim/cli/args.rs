@@ -492,7 +492,7 @@ pub(crate) struct AuditArgs {
     /// Whose claims: fedwalk, fgcl, gw-ldp, methods, ppgm, subgraphs, users, or a file of claims [default: all of these]
     #[arg(value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
-    /// Judge by finished runs and sweeps in these folders alone; without it, by what is recorded, and what is not is run
+    /// Judge by finished runs and sweeps, and by tables of records, in these folders alone; without it, by what is recorded, and what is not is run
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) from: Vec<PathBuf>,
     /// Run what needs no data file and takes minutes, and judge by that alone
@@ -501,6 +501,9 @@ pub(crate) struct AuditArgs {
     /// Run everything, as if nothing had been recorded
     #[arg(long, conflicts_with_all = ["from", "quick"])]
     pub(crate) fresh: bool,
+    /// Make only the controls that the record lacks, such as the client majority, by dry runs
+    #[arg(long, conflicts_with_all = ["from", "quick", "fresh"])]
+    pub(crate) controls: bool,
     /// Add the numbers that were judged by to the records in this folder, a table a system
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,

@@ -27,12 +27,22 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     };
     claims.iter().try_for_each(|claims| claims.check(&program.registry))?;
     let measures = measures(program, &claims, args.quick)?;
-    let wanted = Wanted::new(&measures, &program.registry)?;
+    let supporting = claims.iter().flat_map(|claims| claims.supporting(args.quick));
+    let supporting: BTreeSet<Measure> = supporting.collect();
+    let wanted = Wanted::new(&measures.union(&supporting).cloned().collect(), &program.registry)?;
     let is_recorded = !args.quick && !args.fresh && args.from.is_empty();
     let mut evidence = match is_recorded {
         true => Evidence::recorded().map_err(|why| Exit::failed(format!("error: {why}")))?,
         false => Evidence::default(),
     };
+    let failed = |why: String| Exit::failed(format!("error: {why}"));
+    let mut records = BTreeSet::new();
+    for dir in args.from.iter().filter(|dir| dir.is_dir()) {
+        if evidence.read_records(dir).map_err(failed)? {
+            records.insert(dir.clone());
+        }
+    }
+    evidence.expect(&wanted);
     for run in evidence.forget_changed(&wanted) {
         warn(&format!(
             "warning: recorded of another card than today's, and left out: {run}"
@@ -51,7 +61,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
                 dir.display()
             )));
         }
-        if gather(program, &wanted, dir, &mut evidence)?.is_empty() {
+        if gather(program, &wanted, dir, &mut evidence)?.is_empty() && !records.contains(dir) {
             warn(&format!(
                 "warning: --from {}: no finished run in it tests a claim",
                 dir.display()
@@ -60,7 +70,11 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     }
     if args.from.is_empty() {
         let made = gather(program, &wanted, &runs, &mut evidence)?;
-        let jobs = missing(program, &measures, &runs, &evidence, &made)?;
+        let mut jobs = match args.controls {
+            true => Vec::new(),
+            false => missing(program, &measures, &runs, &evidence, &made)?,
+        };
+        jobs.extend(missing_controls(program, &supporting, &runs, &evidence)?);
         run_missing(args, &jobs, &runs)?;
         gather(program, &wanted, &runs, &mut evidence)?;
     }
@@ -68,6 +82,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         .moved
         .iter()
         .for_each(|moved| warn(&format!("warning: another result than recorded: {moved}")));
+    not_whole(&evidence);
     let audited: Vec<Audited> = claims
         .into_iter()
         .map(|claims| Audited::new(claims, args.quick, &evidence))
@@ -104,6 +119,26 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
                 out.join("audit.csv").display()
             ))
         }
+    }
+}
+
+/// Reports what the evidence lacks that cards state, and what is of an older version of the results.
+fn not_whole(evidence: &Evidence) {
+    let incomplete = evidence.incomplete();
+    if let Some((run, seeds)) = incomplete.first() {
+        let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        warn(&format!(
+            "warning: {} without a seed that its card states, such as {run}: seed {}; see missing_seeds in audit.csv",
+            counted(incomplete.len(), "run"),
+            seeds.join(", ")
+        ));
+    }
+    let stale = evidence.stale();
+    if let Some(run) = stale.first() {
+        warn(&format!(
+            "warning: {} of an older version of the results, such as {run}; see stale in audit.csv",
+            counted(stale.len(), "run")
+        ));
     }
 }
 
@@ -146,7 +181,8 @@ fn record(
         }
         all.forget_changed(wanted);
         all.merge(evidence);
-        let measures = one.claims.measures(false, &program.registry)?;
+        let mut measures = one.claims.measures(false, &program.registry)?;
+        measures.extend(one.claims.supporting(false));
         write(&path, all.record(&measures).as_bytes())?;
     }
     Ok(())
@@ -203,6 +239,10 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
             Err(failure) => return Err(failure),
         };
         let identity = context::identity(job.command.clone());
+        let options = folkmoot_engine::prelude::Options {
+            dry_run: job.is_dry,
+            ..options.clone()
+        };
         run_into(&job.dir, &job.scenario, &loaded, options, &identity, &mut ())?;
         bar.inc(1);
         Ok(())
@@ -222,6 +262,8 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
 
 struct Job {
     scenario: Scenario,
+    /// For its controls alone.
+    is_dry: bool,
     dir: PathBuf,
     command: String,
 }
@@ -249,8 +291,37 @@ fn missing(
             }
             jobs.push(Job {
                 scenario: resolved.scenario(seed, &program.registry)?,
+                is_dry: false,
                 dir: free(dir, &format!("{run} seed={seed}"), &jobs),
                 command: format!("{} audit ({run}, seed {seed})", program.name),
+            });
+        }
+    }
+    Ok(jobs)
+}
+
+/// The dry runs that make the controls which a record of finished runs lacks.
+fn missing_controls(
+    program: &Program,
+    supporting: &BTreeSet<Measure>,
+    dir: &Path,
+    evidence: &Evidence,
+) -> Result<Vec<Job>, Exit> {
+    let mut lacking: BTreeMap<&RunKey, BTreeSet<u64>> = BTreeMap::new();
+    for measure in supporting.iter().filter(|measure| measure.metric.contains('@')) {
+        let seeds = evidence.seeds(&measure.run).into_iter();
+        let seeds = seeds.filter(|seed| !evidence.has(measure, *seed));
+        lacking.entry(&measure.run).or_default().extend(seeds);
+    }
+    let mut jobs: Vec<Job> = Vec::new();
+    for (run, seeds) in lacking {
+        let resolved = run.resolve(&program.registry)?;
+        for seed in seeds {
+            jobs.push(Job {
+                scenario: resolved.scenario(seed, &program.registry)?,
+                is_dry: true,
+                dir: free(dir, &format!("controls of {run} seed={seed}"), &jobs),
+                command: format!("{} audit --controls ({run}, seed {seed})", program.name),
             });
         }
     }
@@ -297,8 +368,8 @@ fn counted_verdicts(audited: &[Audited]) -> String {
         .chain(Verdict::ALL.map(|verdict| verdict.to_string()))
         .collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let row = |name: &str, counts: &[usize; 5]| {
-        let numbers = [counts.iter().sum()].into_iter().chain(*counts);
+    let row = |name: &str, counts: &[usize]| {
+        let numbers = [counts.iter().sum()].into_iter().chain(counts.iter().copied());
         [name.to_owned()]
             .into_iter()
             .chain(numbers.map(|n: usize| n.to_string()))
@@ -323,6 +394,11 @@ fn json(audited: &[Audited]) -> String {
                 "standard_error": finding.measured.and_then(|spread| spread.standard_error()),
                 "seeds": finding.measured.map_or(0, |spread| spread.n()),
                 "verdict": finding.verdict.to_string(),
+                "p": finding.p,
+                "q": finding.q,
+                "looks": finding.looks,
+                "missing_seeds": finding.missing,
+                "stale": finding.is_stale,
                 "why": finding.why,
             })
         })

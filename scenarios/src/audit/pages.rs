@@ -1,6 +1,6 @@
 //! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
 
-use super::{Audited, Evidence, Verdict, counts};
+use super::{Audited, Evidence, Finding, Verdict, counts};
 use crate::claims::{Cells, Claim, Figure, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
@@ -12,29 +12,74 @@ use std::fmt::Write;
 pub fn summary(audited: &[Audited]) -> String {
     let mut page = String::from(
         "# Results\n\n\
-         What the shipped cards say of what papers claim. This page and those in `results/` are written by the program from\n\
-         `scenarios/claims/`: the claims, the rule that decides each, and what was measured, with seeds and fingerprints.\n\
-         `folkmoot audit` holds them together again, `folkmoot audit --quick` in minutes without a data file, and\n\
-         `folkmoot audit --from DIR` over runs of your own.\n\n\
+         Published claims and what the shipped cards measure. The program writes this page and those in `results/` from\n\
+         `scenarios/claims/`: the claims, the rule that decides each, and the recorded runs with seeds and result hashes.\n\
+         `folkmoot audit` compares them again, `folkmoot audit --quick` in minutes without a data file, and\n\
+         `folkmoot audit --from DIR` with runs of your own.\n\n\
+         In a table, `±` is one standard error over seeds.\n\n\
          - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
-         - **statistical**: the printed number lies within four standard errors of the measured mean, seeds as the unit, or the\n  \
-         whole 95 % interval within the margin that the claim states; how far it may lie is said beside it, since few seeds that differ much agree with nearly anything, and\n  \
-         of true numbers of three seeds, whose errors have two degrees of freedom, one in eighteen is refuted all the same;\n\
-         - **shape**: a printed order or trend, each of its steps outside a 95 % interval paired by seed; or an interaction, a difference that is\n  \
-         larger or smaller than the same difference elsewhere, by the same interval over the four numbers of each seed;\n\
-         - **refuted**: the opposite was found by the same rule;\n\
-         - **open**: not run, undecided, or not to be decided; the page of the system says which.\n\n",
+         - **statistical**: agreement. The whole 95 % interval of the difference from the printed number lies within the margin\n  \
+         that is stated for the metric. A printed number of a single run counts with the noise of one run;\n\
+         - **shape**: a printed order or trend, each step outside of a 95 % interval paired by seed; or an interaction, by the\n  \
+         same interval over the four numbers of each seed;\n\
+         - **refuted**: the opposite was found by the same rule; a printed number lies more than four standard errors away;\n\
+         - **not contradicted**: a printed number lies within four standard errors, but the interval exceeds the margin. With\n  \
+         few seeds this agrees with nearly anything;\n\
+         - **inconclusive**: the runs do not decide it;\n\
+         - **not run**: runs or data are missing, or fewer than three seeds were run;\n\
+         - **not decidable**: the paper does not define it, has another set-up or was not read again, or the baseline does not\n  \
+         beat the constant answer (the majority class), so that the comparison supports nothing.\n\n",
     );
     let header = Verdict::ALL.map(|verdict| verdict.to_string()).join(" | ");
-    let _ = writeln!(page, "| system | claims | {header} |\n|---|--:|--:|--:|--:|--:|--:|");
-    let mut sums = [0; 5];
+    let _ = writeln!(
+        page,
+        "| system | claims | {header} | decisions by a test | survive |\n|---|--:|{}--:|--:|",
+        "--:|".repeat(Verdict::ALL.len())
+    );
+    let mut sums = [0; Verdict::ALL.len()];
+    let mut tested = [0; 2];
+    let (mut missing, mut stale, mut looked) = (0, 0, 0);
     for one in audited {
         let counts = counts(&one.findings);
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        let survive: Vec<bool> = one.findings.iter().filter_map(Finding::survives).collect();
+        let survivors = survive.iter().filter(|survives| **survives).count();
+        tested[0] += survive.len();
+        tested[1] += survivors;
+        missing += one
+            .findings
+            .iter()
+            .filter(|finding| !finding.missing.is_empty())
+            .count();
+        stale += one.findings.iter().filter(|finding| finding.is_stale).count();
+        looked += one
+            .findings
+            .iter()
+            .filter(|finding| finding.looks > 1 && finding.verdict.is_decided())
+            .count();
         let name = format!("[{}](results/{}.md)", one.claims.system, one.claims.name);
-        let _ = writeln!(page, "| {name} | {} | {} |", one.findings.len(), joined(&counts));
+        let _ = writeln!(
+            page,
+            "| {name} | {} | {} | {} | {survivors} |",
+            one.findings.len(),
+            joined(&counts),
+            survive.len()
+        );
     }
-    let _ = writeln!(page, "| all | {} | {} |", sums.iter().sum::<usize>(), joined(&sums));
+    let [n_tested, n_survive] = tested;
+    let _ = writeln!(
+        page,
+        "| all | {} | {} | {n_tested} | {n_survive} |\n",
+        sums.iter().sum::<usize>(),
+        joined(&sums)
+    );
+    let _ = write!(
+        page,
+        "Of {n_tested} decisions by a test, {n_survive} survive a false discovery rate of 5 % within their paper (Benjamini and\n\
+         Hochberg 1995). {looked} decisions rest on seeds that were added after an earlier look; their p values ignore that.\n\
+         {missing} claims lack a seed that their card states, and {stale} rest on rows of an older version of the results;\n\
+         both are marked on the pages and in `audit.csv`.\n"
+    );
     page += "\n![What became of the claims](figures/verdicts.svg)\n\n![Printed numbers and what was measured](figures/printed.svg)\n";
     for one in audited.iter().filter(|one| !one.claims.found.trim().is_empty()) {
         let _ = write!(page, "\n## {}\n\n{}\n", one.claims.system, filled(one).trim());
@@ -48,8 +93,9 @@ pub fn summary(audited: &[Audited]) -> String {
     page
 }
 
-fn joined(counts: &[usize; 5]) -> String {
-    counts.map(|count| count.to_string()).join(" | ")
+fn joined(counts: &[usize]) -> String {
+    let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    counts.join(" | ")
 }
 
 /// What was found, with `{ID}` replaced by what was measured of that claim.
@@ -78,7 +124,8 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
     let _ = write!(
         page,
         "{} claims: {}. Written by the program; `folkmoot audit {}` makes it again.\n\n\
-         | claim | where | printed | measured | seeds | verdict | |\n|---|---|--:|--:|--:|---|---|\n",
+         `±` is one standard error over seeds; q is the false discovery rate at which a test is a discovery within this paper.\n\n\
+         | claim | where | printed | measured | seeds | q | verdict | |\n|---|---|--:|--:|--:|--:|---|---|\n",
         claims.claims.len(),
         said.join(", "),
         claims.name
@@ -93,7 +140,8 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
         } else {
             format!(" ({})", claim.erratum)
         };
-        let why: Vec<&str> = [finding.why.as_str(), &claim.note]
+        let marks = marks(finding);
+        let why: Vec<&str> = [finding.why.as_str(), &marks, &claim.note]
             .into_iter()
             .filter(|text| !text.is_empty())
             .collect();
@@ -103,6 +151,7 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
             claim.printed.clone(),
             finding.text(),
             seeds,
+            finding.q.map_or_else(String::new, p_text),
             finding.verdict.to_string(),
             why.join("; "),
         ];
@@ -123,6 +172,31 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
         page += &self::table(table, evidence, registry)?;
     }
     Ok(page)
+}
+
+/// What marks a finding whose record is not whole.
+fn marks(finding: &Finding) -> String {
+    let mut marks = Vec::new();
+    if !finding.missing.is_empty() {
+        let seeds: Vec<String> = finding.missing.iter().map(ToString::to_string).collect();
+        marks.push(format!("**seeds missing: {}**", seeds.join(", ")));
+    }
+    if finding.is_stale {
+        marks.push("**stale: of an older version of the results**".to_owned());
+    }
+    if finding.looks > 1 && finding.verdict.is_decided() {
+        marks.push(format!("{} looks", finding.looks));
+    }
+    marks.join("; ")
+}
+
+/// A p or q value with two digits, `<0.001` below that.
+fn p_text(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "<0.001".to_owned(),
+        p if p < 0.095 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
 }
 
 /// The tables of one system that are drawn, those without a run left out.
@@ -246,7 +320,7 @@ fn fixed(spread: &Spread, decimals: usize) -> String {
 }
 
 /// The columns of `audit.csv`.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 19] = [
     "system",
     "id",
     "claim",
@@ -255,6 +329,11 @@ const COLUMNS: [&str; 14] = [
     "measured",
     "standard_error",
     "seeds",
+    "looks",
+    "p",
+    "q",
+    "missing_seeds",
+    "stale",
     "verdict",
     "why",
     "run",
@@ -273,6 +352,7 @@ pub fn csv(audited: &[Audited], quick: bool, evidence: &Evidence) -> Vec<u8> {
             let measure = test_of(claim, quick).and_then(|test| test.measure.as_ref());
             let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
             let spread = finding.measured;
+            let missing: Vec<String> = finding.missing.iter().map(ToString::to_string).collect();
             let _ = lines.write_record([
                 &one.claims.name,
                 &claim.id,
@@ -282,6 +362,11 @@ pub fn csv(audited: &[Audited], quick: bool, evidence: &Evidence) -> Vec<u8> {
                 &number(spread.map(|spread| spread.mean)),
                 &number(spread.and_then(|spread| spread.standard_error())),
                 &spread.map_or_else(String::new, |spread| spread.n().to_string()),
+                &finding.looks.to_string(),
+                &number(finding.p),
+                &number(finding.q),
+                &missing.join(" "),
+                &u8::from(finding.is_stale).to_string(),
                 &finding.verdict.to_string(),
                 &finding.why,
                 &measure.map_or_else(String::new, |measure| measure.run.to_string()),

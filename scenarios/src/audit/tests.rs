@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a claim that cannot be read fails its test")]
 
 mod pooled;
+mod rules;
 
 use super::*;
 use crate::claims::Claims;
@@ -31,6 +32,7 @@ fn evidence(runs: &[(&str, &[f64])]) -> Evidence {
         for (seed, value) in (1..).zip(values.iter()) {
             let measured = Measured {
                 card: format!("card {p}"),
+                version: 1,
                 fingerprint: format!("{p}-{seed}"),
                 values: BTreeMap::from([("m".to_owned(), *value)]),
             };
@@ -54,24 +56,35 @@ fn a_printed_number_is_exact_if_every_seed_gives_its_digits() {
 }
 
 #[test]
-fn a_printed_number_is_statistical_within_four_standard_errors() {
+fn a_printed_number_agrees_within_a_margin_and_is_not_contradicted_within_four_standard_errors() {
     // Mean 2, standard error 1 / sqrt(3) = 0.577: four are 2.309, and half of the last printed digit is 0.05.
     let near = r#"printed: "4.3", rule: Statistical"#;
     let far = r#"printed: "4.4", rule: Statistical"#;
     let runs: &[(&str, &[f64])] = &[("0.2", &[1.0, 2.0, 3.0])];
+    // The interval is 2 ± 2.484, so that it ends 4.8 below the printed number.
     let found = decide(&claim(near), false, &evidence(runs));
     assert_eq!(
         (found.verdict, found.why.as_str()),
-        (Verdict::Statistical, "off by 2.3, 2.4 would pass")
+        (Verdict::NotContradicted, "off by 2.3; a margin of 4.8 would pass")
     );
-    assert_eq!(verdict(far, runs), Verdict::Refuted);
+    assert_eq!(verdict(&format!("{near}, margin: 4.7"), runs), Verdict::NotContradicted);
+    let agrees = decide(&claim(&format!("{near}, margin: 4.8")), false, &evidence(runs));
+    assert_eq!(
+        (agrees.verdict, agrees.why.as_str()),
+        (Verdict::Statistical, "off by 2.3; margin 4.8")
+    );
+    // Both ends of the interval lie within the margin at 2.5 % each.
+    assert!(agrees.p.unwrap() < 0.025, "{agrees:?}");
+    let refuted = decide(&claim(far), false, &evidence(runs));
+    assert_eq!(refuted.verdict, Verdict::Refuted);
+    assert!((refuted.p.unwrap() - 0.0533).abs() < 1e-4, "{refuted:?}");
     // A printed deviation of 1 over as many runs makes the standard error of the difference 0.816.
     assert_eq!(
         verdict(r#"printed: "4.4 ± 1.0", rule: Statistical"#, runs),
-        Verdict::Statistical
+        Verdict::NotContradicted
     );
-    assert_eq!(verdict(near, &[("0.2", &[4.0])]), Verdict::Open);
-    assert_eq!(verdict(near, &[]), Verdict::Open);
+    assert_eq!(verdict(near, &[("0.2", &[4.0])]), Verdict::NotRun);
+    assert_eq!(verdict(near, &[]), Verdict::NotRun);
 }
 
 #[test]
@@ -81,7 +94,7 @@ fn differences_are_paired_by_seed() {
     let against = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), "#);
     assert_eq!(verdict(&format!("{against}rule: Shape(More)"), runs), Verdict::Shape);
     assert_eq!(verdict(&format!("{against}rule: Shape(Less)"), runs), Verdict::Refuted);
-    let printed = format!(r#"{against}printed: "1.0", rule: Statistical"#);
+    let printed = format!(r#"{against}printed: "1.0", margin: 0.1, rule: Statistical"#);
     assert_eq!(verdict(&printed, runs), Verdict::Statistical);
     let printed = format!(r#"{against}printed: "2.0", rule: Statistical"#);
     assert_eq!(verdict(&printed, runs), Verdict::Refuted);
@@ -105,7 +118,7 @@ fn a_margin_is_for_the_whole_interval() {
         (
             "4.0",
             "3",
-            Verdict::Open,
+            Verdict::Inconclusive,
             "off by 1.0, 3 would pass: undecided over 3 seeds",
         ),
         ("9.0", "3", Verdict::Refuted, "off by 6.0, 3 would pass"),
@@ -117,12 +130,12 @@ fn a_margin_is_for_the_whole_interval() {
     }
     let shown = claim(r#"printed: "9.0", rule: Shown("why")"#);
     let found = decide(&shown, false, &evidence(runs));
-    assert_eq!((found.verdict, found.why.as_str()), (Verdict::Open, "why"));
+    assert_eq!((found.verdict, found.why.as_str()), (Verdict::NotDecidable, "why"));
     assert_eq!(found.text(), "3.00 ± 0.58");
     let missing = decide(&shown, false, &evidence(&[]));
     assert_eq!(
         (missing.verdict, missing.why),
-        (Verdict::Open, format!("not run: {}", run("0.2")))
+        (Verdict::NotRun, format!("not run: {}", run("0.2")))
     );
 }
 
@@ -133,7 +146,10 @@ fn a_verdict_takes_three_seeds() {
         ("rule: Shape(More)", Verdict::Shape),
         ("rule: Shape(Less)", Verdict::Refuted),
         ("rule: Shape(Alike(4))", Verdict::Shape),
-        (r#"printed: "3.0", rule: Statistical"#, Verdict::Statistical),
+        (
+            r#"printed: "3.0", margin: 0.5, rule: Statistical"#,
+            Verdict::Statistical,
+        ),
         (r#"printed: "4.0", rule: Statistical"#, Verdict::Refuted),
     ];
     // Equal differences have an interval without a width, which two seeds' scores of few items are too likely to give.
@@ -145,7 +161,7 @@ fn a_verdict_takes_three_seeds() {
         let two = of(2);
         assert_eq!(
             (two.verdict, two.why.as_str()),
-            (Verdict::Open, "2 seeds, and a verdict takes 3")
+            (Verdict::NotRun, "2 seeds, and a verdict takes 3")
         );
         assert_eq!(of(3).verdict, decided, "{rule}");
     }
@@ -168,13 +184,13 @@ fn an_order_needs_each_of_its_steps() {
     );
     assert_eq!(
         verdict(&order, &[("0.0", high), ("0.1", middle), ("0.2", noisy)]),
-        Verdict::Open
+        Verdict::Inconclusive
     );
-    assert_eq!(verdict(&order, &[("0.0", high), ("0.2", low)]), Verdict::Open);
+    assert_eq!(verdict(&order, &[("0.0", high), ("0.2", low)]), Verdict::NotRun);
     let alike = format!(r#"against: (arm: {{ "{AXIS}": "0.0" }}), rule: Shape(Alike(0.5))"#);
     assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", low)]), Verdict::Shape);
     assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", middle)]), Verdict::Refuted);
-    assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", noisy)]), Verdict::Open);
+    assert_eq!(verdict(&alike, &[("0.0", low), ("0.2", noisy)]), Verdict::Inconclusive);
 }
 
 /// 0.2 less 0.0, less 0.4 less 0.3.
@@ -220,11 +236,11 @@ fn an_interaction_is_of_four_numbers_of_each_seed() {
     assert_eq!(found("Less", larger).verdict, Verdict::Shape);
     // 1, 4 and -2 between the differences decide nothing.
     let noisy = found("More", &[here, other, ("0.4", &[8.0, 28.0, 54.0]), low]);
-    assert_eq!(noisy.verdict, Verdict::Open);
+    assert_eq!(noisy.verdict, Verdict::Inconclusive);
     assert!(noisy.why.ends_with(": undecided over 3 seeds"), "{}", noisy.why);
     assert_eq!(
         found("Alike(1)", &[here, other, ("0.4", &[8.0, 28.0, 54.0]), low]).verdict,
-        Verdict::Open
+        Verdict::Inconclusive
     );
     // Half more here, a tenth more elsewhere.
     let per_cent = format!("change: Percent, {}", interaction("More"));
@@ -243,23 +259,26 @@ fn an_interaction_takes_the_seeds_that_have_all_four_numbers() {
     let found = |runs: &[(&str, &[f64])]| decide(&claim(&interaction("More")), false, &evidence(runs));
     let [here, other, there, low] = PAIRED;
     let fewer = found(&[here, other, there, ("0.3", &low.1[..2])]);
-    assert_eq!((fewer.verdict, fewer.measured.unwrap().n()), (Verdict::Open, 2));
+    assert_eq!((fewer.verdict, fewer.measured.unwrap().n()), (Verdict::NotRun, 2));
     assert!(fewer.why.ends_with(": 2 seeds, and a verdict takes 3"), "{}", fewer.why);
     let one = found(&[here, ("0.0", &other.1[..1]), there, low]);
     assert_eq!(
         (one.verdict, one.why.as_str()),
-        (Verdict::Open, "here 2, elsewhere 1: one seed, and a verdict takes 3")
+        (Verdict::NotRun, "here 2, elsewhere 1: one seed, and a verdict takes 3")
     );
     for (p, _) in PAIRED {
         let without: Vec<_> = PAIRED.into_iter().filter(|(other, _)| *other != p).collect();
         let found = found(&without);
         assert_eq!(
             (found.verdict, found.why),
-            (Verdict::Open, format!("not run: {}", run(p)))
+            (Verdict::NotRun, format!("not run: {}", run(p)))
         );
     }
     let nan = found(&[here, other, there, ("0.3", &[7.0, 20.0, f64::NAN])]);
-    assert!(nan.verdict == Verdict::Open && nan.why.contains("NaN"), "{nan:?}");
+    assert!(
+        nan.verdict == Verdict::Inconclusive && nan.why.contains("NaN"),
+        "{nan:?}"
+    );
     // Seeds of which none is common to all.
     let mut apart = evidence(&PAIRED[..3]);
     let measured = Measured {
@@ -270,7 +289,7 @@ fn an_interaction_takes_the_seeds_that_have_all_four_numbers() {
     let apart = decide(&claim(&interaction("More")), false, &apart);
     assert_eq!(
         (apart.verdict, apart.why.as_str()),
-        (Verdict::Open, "no seed has all of its numbers")
+        (Verdict::NotRun, "no seed has all of its numbers")
     );
     let no_number = interaction("More").replace("elsewhere: (", "elsewhere: (metric: \"k\", ");
     let found = decide(&claim(&no_number), false, &evidence(&PAIRED));
@@ -400,8 +419,8 @@ fn a_bound_on_what_is_drawn_has_an_interval() {
     assert_eq!(found("Above(0.7)", &values), Verdict::Refuted);
     assert_eq!(found("Below(0.7)", &values), Verdict::Shape);
     // Every seed is above, and the interval is not; nor do two seeds make one.
-    assert_eq!(found("Above(0.595)", &values), Verdict::Open);
-    assert_eq!(found("Above(0.55)", &[0.62, 0.60]), Verdict::Open);
+    assert_eq!(found("Above(0.595)", &values), Verdict::Inconclusive);
+    assert_eq!(found("Above(0.55)", &[0.62, 0.60]), Verdict::NotRun);
 }
 
 /// A figure is of tables that are there and have columns, and what lies along x are numbers.
@@ -441,24 +460,6 @@ fn a_figure_is_of_tables_whose_columns_are_numbers() {
 }
 
 #[test]
-fn bounds_hold_for_every_seed_and_reading_needs_no_run() {
-    assert_eq!(verdict("rule: AtMost(2)", &[("0.2", &[1.0, 2.0])]), Verdict::Exact);
-    assert_eq!(
-        verdict("rule: AtMost(2)", &[("0.2", &[1.0, f64::INFINITY])]),
-        Verdict::Refuted
-    );
-    // What is no number breaks no bound and is no number away.
-    assert_eq!(verdict("rule: AtLeast(2)", &[("0.2", &[2.0, f64::NAN])]), Verdict::Open);
-    let printed = r#"printed: "2.0", rule: Statistical"#;
-    assert_eq!(verdict(printed, &[("0.2", &[2.0, 2.1, f64::NAN])]), Verdict::Open);
-    assert_eq!(
-        verdict(r#"rule: Reading(holds: false, because: "b")"#, &[]),
-        Verdict::Refuted
-    );
-    assert_eq!(verdict(r#"rule: Open("why")"#, &[("0.2", &[1.0])]), Verdict::Open);
-}
-
-#[test]
 fn what_no_rule_could_decide_is_refused() {
     let refused = |fields: &str| {
         let text = format!(r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", {fields})])"#);
@@ -470,7 +471,7 @@ fn what_no_rule_could_decide_is_refused() {
     assert!(refused(r#"card: "c", metric: "m", rule: Shape(Order([]))"#).contains("two arms"));
     assert!(refused("printed: \"1\"").contains("needs a rule"));
     let twice = r#"(system: "S", paper: "P", claims: [
-        (id: "a", claim: "c", at: "t", rule: Open("w")), (id: "a", claim: "c", at: "t", rule: Open("w"))])"#;
+        (id: "a", claim: "c", at: "t", rule: NotDecidable("w")), (id: "a", claim: "c", at: "t", rule: NotDecidable("w"))])"#;
     assert!(
         Claims::read("s", twice)
             .unwrap_err()
@@ -483,7 +484,7 @@ fn what_no_rule_could_decide_is_refused() {
 fn a_grid_has_a_claim_for_each_printed_cell() {
     let text = r#"(system: "S", paper: "P", grids: [(
         id: "g", claim: "{row} of {column}", at: "table", metric: "m", rule: Statistical, arm: { "x": "0" },
-        rows: [(name: "r", arm: { "a": "1" }), (name: "q", arm: { "a": "2" }, rule: Open("why"))],
+        rows: [(name: "r", arm: { "a": "1" }), (name: "q", arm: { "a": "2" }, rule: NotDecidable("why"))],
         columns: [(name: "k", card: "one"), (name: "l", card: "two", scale: 100)],
         printed: [["1", "2"], ["", "4"]],
         exceptions: { "q/l": (erratum: "E1") },
@@ -503,7 +504,7 @@ fn a_grid_has_a_claim_for_each_printed_cell() {
     assert_eq!(run.to_string(), "two a=1 x=0");
     assert_eq!(
         (claims[2].erratum.as_str(), &claims[2].test.rule),
-        ("E1", &Rule::Open("why".to_owned()))
+        ("E1", &Rule::NotDecidable("why".to_owned()))
     );
     for (broken, why) in [
         (text.replace("[\"\", \"4\"]", "[\"4\"]"), "2 rows of 2"),
@@ -530,6 +531,7 @@ fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
     assert_eq!(after.runs, before.runs);
     let measured = |fingerprint: &str| Measured {
         card: "card 0.2".to_owned(),
+        version: 1,
         fingerprint: fingerprint.to_owned(),
         values: BTreeMap::from([("m".to_owned(), 7.0)]),
     };
@@ -552,6 +554,7 @@ fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
         Wanted {
             by_essence: BTreeMap::new(),
             cards: BTreeMap::from([(run, card)]),
+            expected: BTreeMap::new(),
         }
     };
     let (today, other) = (wanted(&[]), wanted(&["strategy.walks_per_node=3"]));

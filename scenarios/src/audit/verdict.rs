@@ -1,6 +1,7 @@
-//! A claim held against numbers: the verdict, and what it rests on.
+//! A claim compared with measured numbers: the verdict, and what it rests on.
 
 use super::Evidence;
+use super::baseline;
 use crate::claims::{Change, Claim, Measure, Pooled, Printed, Rule, Shape, Test};
 use folkmoot_metrics::Spread;
 use std::collections::BTreeMap;
@@ -12,30 +13,44 @@ pub const STANDARD_ERRORS: f64 = 4.0;
 /// How many seeds an interval takes: two whose values happen to be equal would give one without a width, and scores are shares of few test items.
 const LEAST_SEEDS: usize = 3;
 
-/// What is to be said of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It holds to the digit, or by reading, or as a bound.
     Exact,
-    /// The printed number lies within four standard errors, or within the margin that the claim states.
+    /// The whole interval of the difference from the printed number lies within the stated margin.
     Statistical,
     /// The order or trend holds.
     Shape,
     /// It does not hold.
     Refuted,
-    /// Nothing decides it.
-    Open,
+    /// The printed number lies within four standard errors, which is no agreement: its interval exceeds the margin.
+    NotContradicted,
+    /// The runs are there and do not decide it.
+    Inconclusive,
+    /// Runs or data are missing.
+    NotRun,
+    /// No run could decide it: the paper does not define it, has another set-up, or the baseline has not learned.
+    NotDecidable,
 }
 
 impl Verdict {
     /// All of them, in the order of tables.
-    pub const ALL: [Verdict; 5] = [
+    pub const ALL: [Verdict; 8] = [
         Verdict::Exact,
         Verdict::Statistical,
         Verdict::Shape,
         Verdict::Refuted,
-        Verdict::Open,
+        Verdict::NotContradicted,
+        Verdict::Inconclusive,
+        Verdict::NotRun,
+        Verdict::NotDecidable,
     ];
+
+    /// Whether it says that a claim holds or does not.
+    pub fn is_decided(self) -> bool {
+        self <= Verdict::Refuted
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -45,7 +60,10 @@ impl fmt::Display for Verdict {
             Verdict::Statistical => "statistical",
             Verdict::Shape => "shape",
             Verdict::Refuted => "refuted",
-            Verdict::Open => "open",
+            Verdict::NotContradicted => "not contradicted",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotRun => "not run",
+            Verdict::NotDecidable => "not decidable",
         })
     }
 }
@@ -59,6 +77,16 @@ pub struct Finding {
     pub why: String,
     /// What was measured, scaled as the printed number is: over seeds, or over their differences.
     pub measured: Option<Spread>,
+    /// The p value of the test behind the verdict, where there is one.
+    pub p: Option<f64>,
+    /// The least false discovery rate, over the tests of its paper, at which it is a discovery (Benjamini and Hochberg 1995).
+    pub q: Option<f64>,
+    /// How often the record had been looked at when it got its present seeds; 1 where they came at once.
+    pub looks: u32,
+    /// Seeds that its cards state and that the record lacks.
+    pub missing: Vec<u64>,
+    /// Whether a number of it is of an older version of the results.
+    pub is_stale: bool,
 }
 
 impl Finding {
@@ -67,7 +95,21 @@ impl Finding {
             verdict,
             why: why.into(),
             measured,
+            p: None,
+            q: None,
+            looks: 1,
+            missing: Vec::new(),
+            is_stale: false,
         }
+    }
+
+    fn with_p(self, p: Option<f64>) -> Finding {
+        Finding { p, ..self }
+    }
+
+    /// Whether it is a decision by a test that survives a false discovery rate of 5 % in its paper; `None` without a test.
+    pub fn survives(&self) -> Option<bool> {
+        self.q.filter(|_| self.verdict.is_decided()).map(|q| q <= 0.05)
     }
 
     /// The measured mean and its standard error, as tables have it.
@@ -95,19 +137,37 @@ pub fn spread_text(spread: &Spread) -> String {
 /// Gives a claim its verdict by the test that is asked for; without a quick twin there is none that is quick.
 pub fn decide(claim: &Claim, quick: bool, evidence: &Evidence) -> Finding {
     let test = match (quick, &claim.quick, &claim.test.rule) {
-        (false, ..) | (true, None, Rule::Reading { .. } | Rule::Open(_)) => &claim.test,
+        (false, ..) | (true, None, Rule::Reading { .. } | Rule::NotDecidable(_) | Rule::NoData(_)) => &claim.test,
         (true, Some(quick), _) => quick,
-        (true, None, _) => return Finding::new(Verdict::Open, "no quick test; see without --quick", None),
+        (true, None, _) => return Finding::new(Verdict::NotRun, "no quick test; see without --quick", None),
     };
-    match test.measure.as_ref() {
-        Some(measure) => by_run(test, measure, &claim.printed, evidence),
-        None => match &test.rule {
+    let Some(measure) = test.measure.as_ref() else {
+        return match &test.rule {
             Rule::Reading { holds: true, because } => Finding::new(Verdict::Exact, because, None),
             Rule::Reading { because, .. } => Finding::new(Verdict::Refuted, because, None),
-            Rule::Open(why) => Finding::new(Verdict::Open, why, None),
-            _ => Finding::new(Verdict::Open, "nothing is measured", None),
-        },
+            Rule::NoData(why) => Finding::new(Verdict::NotRun, why, None),
+            Rule::NotDecidable(why) => Finding::new(Verdict::NotDecidable, why, None),
+            _ => Finding::new(Verdict::NotRun, "nothing is measured", None),
+        };
+    };
+    let mut finding = by_run(test, measure, &claim.printed, evidence);
+    if let Some(why) = baseline::failure(test, evidence).filter(|_| finding.verdict.is_decided()) {
+        finding = Finding::new(Verdict::NotDecidable, why, finding.measured);
     }
+    let measures = test.measures();
+    finding.looks = measures
+        .iter()
+        .map(|measure| evidence.looks(measure))
+        .max()
+        .unwrap_or(1);
+    finding.is_stale = measures.iter().any(|measure| evidence.is_stale(measure));
+    finding.missing = measures
+        .iter()
+        .flat_map(|measure| evidence.missing_seeds(measure))
+        .collect();
+    finding.missing.sort_unstable();
+    finding.missing.dedup();
+    finding
 }
 
 fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) -> Finding {
@@ -120,16 +180,48 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
             true => format!("the run has no number {}: {}", measure.metric, measure.run),
             false => format!("not run: {}", measure.run),
         };
-        return Finding::new(Verdict::Open, why, None);
+        return Finding::new(Verdict::NotRun, why, None);
+    }
+    if let Some(measure) = evidence.lacks_total(test) {
+        let why = format!(
+            "the record lacks when the runs ended that did not reach the target: {}",
+            measure.run
+        );
+        return Finding::new(Verdict::NotRun, why, None);
     }
     let (measured, differences) = judged(test, measure, evidence);
     if measured.is_empty() {
-        return Finding::new(Verdict::Open, "no seed has all of its numbers", None);
+        return Finding::new(Verdict::NotRun, "no seed has all of its numbers", None);
     }
     if measured.iter().any(|value| value.is_nan()) {
-        return Finding::new(Verdict::Open, "under some seed there is no such number (NaN)", None);
+        return Finding::new(
+            Verdict::Inconclusive,
+            "under some seed there is no such number (NaN)",
+            None,
+        );
     }
-    let spread = Spread::of(&measured);
+    let finding = judge(test, printed, evidence, &measured, differences);
+    match evidence.censoring(test) {
+        Some(said) => Finding {
+            why: [finding.why.as_str(), &said]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("; "),
+            ..finding
+        },
+        None => finding,
+    }
+}
+
+fn judge(
+    test: &Test,
+    printed: &str,
+    evidence: &Evidence,
+    measured: &[f64],
+    differences: Option<[Spread; 2]>,
+) -> Finding {
+    let spread = Spread::of(measured);
     let found = |verdict, why: String| Finding::new(verdict, why, Some(spread));
     let bound = |keeps: bool| match keeps {
         true => found(Verdict::Exact, String::new()),
@@ -143,9 +235,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
             let wanted = format!("{:.decimals$}", printed.value);
             bound(measured.iter().all(|value| format!("{value:.decimals$}") == wanted))
         }
-        (Rule::Statistical, Some(printed)) => statistical(&spread, &printed),
+        (Rule::Statistical, Some(printed)) => statistical(&spread, &printed, test),
         (Rule::Within(margin), Some(printed)) => within(&spread, &printed, *margin),
-        (Rule::Shown(why), _) => found(Verdict::Open, why.clone()),
+        (Rule::Shown(why), _) => found(Verdict::NotDecidable, why.clone()),
         (Rule::Shape(Shape::Order(_)), _) => {
             let steps = test.steps();
             let pairs = steps.windows(2);
@@ -153,9 +245,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
             let falls: Vec<Vec<f64>> = falls.map(|fall| fall.into_values().collect()).collect();
             stepwise(&falls, None)
         }
-        (Rule::Shape(shape), _) => sided(shape, &measured),
+        (Rule::Shape(shape), _) => sided(shape, measured),
         (Rule::Interaction(shape), _) => {
-            let finding = sided(shape, &measured);
+            let finding = sided(shape, measured);
             let said = differences
                 .map(|[here, there]| format!("here {}, elsewhere {}", spread_text(&here), spread_text(&there)));
             let why = said.into_iter().chain([finding.why]).filter(|text| !text.is_empty());
@@ -164,8 +256,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
                 ..finding
             }
         }
-        (Rule::Exact | Rule::Statistical | Rule::Within(_), None) | (Rule::Reading { .. } | Rule::Open(_), _) => {
-            found(Verdict::Open, "there is no number to compare with".to_owned())
+        (Rule::Exact | Rule::Statistical | Rule::Within(_), None)
+        | (Rule::Reading { .. } | Rule::NotDecidable(_) | Rule::NoData(_), _) => {
+            found(Verdict::NotDecidable, "there is no number to compare with".to_owned())
         }
     }
 }
@@ -176,7 +269,7 @@ fn judged(test: &Test, measure: &Measure, evidence: &Evidence) -> (Vec<f64>, Opt
         return (pooled(test, against.change, evidence), None);
     }
     let Some(against) = &test.against else {
-        let own = evidence.of(measure).into_values();
+        let own = evidence.restricted(measure, measure).into_values();
         return (own.map(|value| value * test.scale).collect(), None);
     };
     let of = |measure, other| changes(evidence, measure, other, against.change, test.scale);
@@ -219,12 +312,12 @@ fn pooled(test: &Test, change: Change, evidence: &Evidence) -> Vec<f64> {
 
 /// How two numbers differ, by each seed that both have.
 fn changes(evidence: &Evidence, measure: &Measure, other: &Measure, change: Change, scale: f64) -> BTreeMap<u64, f64> {
-    let others = evidence.of(other);
+    let others = evidence.restricted(other, measure);
     let change = |value: f64, other: f64| match change {
         Change::Points => scale * (value - other),
         Change::Percent => 100.0 * (value / other - 1.0),
     };
-    let pairs = evidence.of(measure).into_iter();
+    let pairs = evidence.restricted(measure, other).into_iter();
     pairs
         .filter_map(|(seed, value)| Some((seed, change(value, *others.get(&seed)?))))
         .collect()
@@ -239,32 +332,55 @@ fn sided(shape: &Shape, measured: &[f64]) -> Finding {
         Shape::Alike(most) => alike(&spread, *most),
         Shape::Above(least) => stepwise(&[measured.iter().map(|value| value - least).collect()], Some(spread)),
         Shape::Below(most) => stepwise(&[measured.iter().map(|value| most - value).collect()], Some(spread)),
-        Shape::Order(_) => Finding::new(Verdict::Open, "there is no number to compare with", Some(spread)),
+        Shape::Order(_) => Finding::new(
+            Verdict::NotDecidable,
+            "there is no number to compare with",
+            Some(spread),
+        ),
     }
 }
 
-fn statistical(spread: &Spread, printed: &Printed) -> Finding {
-    let Some(error) = spread.standard_error().filter(|_| spread.n() >= LEAST_SEEDS) else {
-        return Finding::new(Verdict::Open, undecided(spread.n()), Some(*spread));
+fn statistical(spread: &Spread, printed: &Printed, test: &Test) -> Finding {
+    let Some(own) = spread.standard_error().filter(|_| spread.n() >= LEAST_SEEDS) else {
+        return Finding::new(Verdict::NotRun, undecided(spread.n()), Some(*spread));
     };
-    let of_printed = printed.deviation.unwrap_or(0.0) / (spread.n() as f64).sqrt();
-    let error = (error * error + of_printed * of_printed).sqrt();
+    let of_printed = match (printed.deviation, test.printed_runs) {
+        (Some(deviation), runs) => deviation / f64::from(runs.unwrap_or(spread.n() as u32)).sqrt(),
+        (None, Some(runs)) => spread.sample_std() / f64::from(runs).sqrt(),
+        (None, None) => 0.0,
+    };
+    let error = own.hypot(of_printed);
     let distance = (spread.mean - printed.value).abs();
     // What is printed is rounded.
     let rounding = 0.5 * 0.1f64.powi(printed.decimals as i32);
-    match distance <= STANDARD_ERRORS * error + rounding {
-        // So that nobody takes a wide margin for agreement.
-        true => {
-            let most = STANDARD_ERRORS * error + rounding;
-            let decimals = printed.decimals.max(1);
-            let why = format!("off by {distance:.decimals$}, {most:.decimals$} would pass");
-            Finding::new(Verdict::Statistical, why, Some(*spread))
+    let decimals = printed.decimals.max(1);
+    if distance > STANDARD_ERRORS * error + rounding {
+        let why = match error > 0.0 {
+            true => format!("{:.1} standard errors away", distance / error),
+            false => String::new(),
+        };
+        let p = spread.p_value(printed.value, of_printed);
+        return Finding::new(Verdict::Refuted, why, Some(*spread)).with_p(p);
+    }
+    let off = format!("off by {distance:.decimals$}");
+    // The farthest end of the interval says which margin would pass.
+    let (low, high) = spread
+        .interval_with(of_printed)
+        .unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let farthest = (printed.value - low).max(high - printed.value);
+    let would_pass = format!("a margin of {farthest:.decimals$} would pass");
+    match test.margin {
+        Some(margin) if farthest <= margin => {
+            let p = spread.p_outside(printed.value, margin, of_printed);
+            let why = format!("{off}; margin {margin}");
+            Finding::new(Verdict::Statistical, why, Some(*spread)).with_p(p)
         }
-        false if error > 0.0 => {
-            let why = format!("{:.1} standard errors away", distance / error);
-            Finding::new(Verdict::Refuted, why, Some(*spread))
+        margin => {
+            let stated = margin.map_or(String::new(), |margin| format!(", {margin} is stated"));
+            let why = format!("{off}; {would_pass}{stated}");
+            let p = spread.p_value(printed.value, of_printed);
+            Finding::new(Verdict::NotContradicted, why, Some(*spread)).with_p(p)
         }
-        false => Finding::new(Verdict::Refuted, "", Some(*spread)),
     }
 }
 
@@ -273,7 +389,7 @@ fn within(spread: &Spread, printed: &Printed, margin: f64) -> Finding {
     let decimals = printed.decimals.max(1);
     let said = format!("off by {distance:.decimals$}, {margin} would pass");
     let Some((low, high)) = interval(spread) else {
-        return Finding::new(Verdict::Open, undecided(spread.n()), Some(*spread));
+        return Finding::new(Verdict::NotRun, undecided(spread.n()), Some(*spread));
     };
     let (low, high) = (low - printed.value, high - printed.value);
     let (verdict, why) = if low >= -margin && high <= margin {
@@ -281,9 +397,17 @@ fn within(spread: &Spread, printed: &Printed, margin: f64) -> Finding {
     } else if low > margin || high < -margin {
         (Verdict::Refuted, said)
     } else {
-        (Verdict::Open, format!("{said}: {}", undecided(spread.n())))
+        (Verdict::Inconclusive, format!("{said}: {}", undecided(spread.n())))
     };
-    Finding::new(verdict, why, Some(*spread))
+    Finding::new(verdict, why, Some(*spread)).with_p(by_margin(spread, printed.value, margin, verdict))
+}
+
+/// The p value of a mean within a margin of a number, or, where it was found outside, of one at the nearer end.
+fn by_margin(spread: &Spread, expected: f64, margin: f64, verdict: Verdict) -> Option<f64> {
+    match verdict {
+        Verdict::Refuted => spread.p_value(expected + margin.copysign(spread.mean - expected), 0.0),
+        _ => spread.p_outside(expected, margin, 0.0),
+    }
 }
 
 /// What a rule judges by: the interval of 95 %, where there are seeds enough for one.
@@ -299,25 +423,38 @@ fn undecided(n_seeds: usize) -> String {
     }
 }
 
+/// The verdict where an interval decides nothing: too few seeds were run, or they do not suffice.
+fn no_decision(n_seeds: usize) -> Verdict {
+    match n_seeds < LEAST_SEEDS {
+        true => Verdict::NotRun,
+        false => Verdict::Inconclusive,
+    }
+}
+
 /// Whether each list of differences is of positive mean.
 fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
-    let mut verdict = Verdict::Shape;
+    let n = steps.iter().map(Vec::len).min().unwrap_or(0);
+    let (mut is_refuted, mut is_open) = (false, false);
     let mut said = Vec::new();
+    // All steps have to hold: the largest p value is that of their conjunction.
+    let mut p = Some(0.0_f64);
     for step in steps {
         let spread = Spread::of(step);
         said.push(spread_text(&spread));
         let (low, high) = interval(&spread).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        if high <= 0.0 {
-            verdict = Verdict::Refuted;
-        } else if low <= 0.0 && verdict == Verdict::Shape {
-            verdict = Verdict::Open;
-        }
+        is_refuted |= high <= 0.0;
+        is_open |= low <= 0.0;
+        p = p.zip(spread.p_value(0.0, 0.0)).map(|(a, b)| a.max(b));
     }
-    let n = steps.iter().map(Vec::len).min().unwrap_or(0);
-    let undecided = if verdict == Verdict::Open {
-        undecided(n)
-    } else {
+    let verdict = match (is_refuted, is_open) {
+        (true, _) => Verdict::Refuted,
+        (false, true) => no_decision(n),
+        (false, false) => Verdict::Shape,
+    };
+    let undecided = if verdict.is_decided() {
         String::new()
+    } else {
+        undecided(n)
     };
     let why = match steps {
         [_] => undecided,
@@ -327,14 +464,36 @@ fn stepwise(steps: &[Vec<f64>], measured: Option<Spread>) -> Finding {
             if undecided.is_empty() { "" } else { ": " }
         ),
     };
-    Finding::new(verdict, why, measured)
+    // One step the other way refutes an order, whatever the others are.
+    if is_refuted && steps.len() > 1 {
+        let reversed = steps.iter().map(|step| Spread::of(step)).filter(|step| step.mean < 0.0);
+        let least = reversed
+            .filter_map(|step| step.p_value(0.0, 0.0))
+            .min_by(f64::total_cmp);
+        p = least.map(|p| (p * steps.len() as f64).min(1.0));
+    }
+    Finding::new(verdict, why, measured).with_p(p.filter(|_| n >= LEAST_SEEDS))
 }
 
 fn alike(spread: &Spread, most: f64) -> Finding {
     let (verdict, why) = match interval(spread) {
         Some((low, high)) if low >= -most && high <= most => (Verdict::Shape, String::new()),
         Some((low, high)) if low > most || high < -most => (Verdict::Refuted, format!("more than {most} apart")),
-        _ => (Verdict::Open, undecided(spread.n())),
+        _ => (no_decision(spread.n()), undecided(spread.n())),
     };
-    Finding::new(verdict, why, Some(*spread))
+    let p = by_margin(spread, 0.0, most, verdict).filter(|_| spread.n() >= LEAST_SEEDS);
+    Finding::new(verdict, why, Some(*spread)).with_p(p)
+}
+
+/// Gives every finding with a p value its q value: the least false discovery rate, over these tests, at which it is one of
+/// the discoveries (Benjamini and Hochberg 1995).
+pub(super) fn discover(findings: &mut [Finding]) {
+    let mut tests: Vec<usize> = (0..findings.len()).filter(|i| findings[*i].p.is_some()).collect();
+    let p = |findings: &[Finding], i: usize| findings[i].p.unwrap_or(1.0);
+    tests.sort_by(|a, b| p(findings, *a).total_cmp(&p(findings, *b)).then(a.cmp(b)));
+    let mut least = 1.0_f64;
+    for (rank, i) in tests.iter().enumerate().rev() {
+        least = least.min(p(findings, *i) * tests.len() as f64 / (rank + 1) as f64);
+        findings[*i].q = Some(least);
+    }
 }

@@ -12,6 +12,12 @@ struct File {
     paper: String,
     #[serde(default)]
     found: String,
+    /// The margin of each metric within which a printed number counts as reproduced, in printed units.
+    #[serde(default)]
+    margins: BTreeMap<String, f64>,
+    /// Over how many runs the printed numbers are.
+    #[serde(default)]
+    printed_runs: Option<u32>,
     #[serde(default)]
     claims: Vec<Said>,
     #[serde(default)]
@@ -42,6 +48,8 @@ struct Said {
     pool: Option<Pool>,
     change: Option<Change>,
     rule: Option<Rule>,
+    margin: Option<f64>,
+    may_fail: Option<String>,
     erratum: Option<String>,
     note: Option<String>,
     quick: Option<Box<Said>>,
@@ -72,6 +80,8 @@ struct Grid {
     elsewhere: Option<Box<Said>>,
     change: Option<Change>,
     rule: Option<Rule>,
+    margin: Option<f64>,
+    may_fail: Option<String>,
     erratum: Option<String>,
     note: Option<String>,
     rows: Vec<Said>,
@@ -102,6 +112,8 @@ impl Said {
             pool: own.pool.or(base.pool),
             change: own.change.or(base.change),
             rule: own.rule.or(base.rule),
+            margin: own.margin.or(base.margin),
+            may_fail: own.may_fail.or(base.may_fail),
             erratum: own.erratum.or(base.erratum),
             note: own.note.or(base.note),
             quick: own.quick.or(base.quick),
@@ -145,6 +157,8 @@ impl Said {
             ("pool", self.pool.is_some()),
             ("change", self.change.is_some()),
             ("rule", self.rule.is_some()),
+            ("margin", self.margin.is_some()),
+            ("may_fail", self.may_fail.is_some()),
             ("erratum", self.erratum.is_some()),
             ("note", self.note.is_some()),
             ("quick", self.quick.is_some()),
@@ -209,13 +223,26 @@ impl Said {
                 "`scale` multiplies what is measured and must be finite and not 0, got {scale}"
             ));
         }
-        if matches!(rule, Rule::Reading { .. } | Rule::Open(_)) {
+        let margin = self.margin;
+        if let Some(margin) = margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
+            return Err(format!("`margin` must be finite and at least 0, got {margin}"));
+        }
+        if margin.is_some() && rule != Rule::Statistical {
+            return Err(
+                "only `rule: Statistical` takes a `margin`; Within(..) and Alike(..) have their own".to_owned(),
+            );
+        }
+        let may_fail = self.may_fail.clone().unwrap_or_default();
+        if matches!(rule, Rule::Reading { .. } | Rule::NotDecidable(_) | Rule::NoData(_)) {
             return Ok(Test {
                 measure: None,
                 against: None,
                 pool: Vec::new(),
                 scale: 1.0,
                 rule,
+                margin,
+                printed_runs: None,
+                may_fail,
             });
         }
         let pool = self.pooled()?;
@@ -268,6 +295,9 @@ impl Said {
             pool,
             scale,
             rule,
+            margin,
+            printed_runs: None,
+            may_fail,
         })
     }
 
@@ -301,7 +331,7 @@ fn can_decide(rule: &Rule) -> Result<(), String> {
         Rule::Shape(Shape::Alike(margin)) | Rule::Interaction(Shape::Alike(margin)) => ("Alike", margin, 0.0),
         Rule::Shape(Shape::Above(bound)) | Rule::Interaction(Shape::Above(bound)) => ("Above", bound, f64::MIN),
         Rule::Shape(Shape::Below(bound)) | Rule::Interaction(Shape::Below(bound)) => ("Below", bound, f64::MIN),
-        Rule::Reading { because: why, .. } | Rule::Open(why) | Rule::Shown(why) => {
+        Rule::Reading { because: why, .. } | Rule::NotDecidable(why) | Rule::NoData(why) | Rule::Shown(why) => {
             return match why.trim().is_empty() {
                 true => Err("the rule needs words that say why".to_owned()),
                 false => Ok(()),
@@ -343,6 +373,25 @@ fn interacts(
     }
 }
 
+impl Claim {
+    /// With what its file says of printed numbers: the margin of the metric, which is for levels and not for differences,
+    /// and over how many runs they are.
+    fn printed_with(mut self, margins: &BTreeMap<String, f64>, printed_runs: Option<u32>) -> Claim {
+        for test in [Some(&mut self.test), self.quick.as_mut()].into_iter().flatten() {
+            test.printed_runs = printed_runs;
+            let stem = |name: &str| name[..name.find(['@', '[']).unwrap_or(name.len())].to_owned();
+            let of_metric = test
+                .measure
+                .as_ref()
+                .and_then(|measure| margins.get(&stem(&measure.metric)));
+            if test.rule == Rule::Statistical && test.against.is_none() {
+                test.margin = test.margin.or(of_metric.copied());
+            }
+        }
+        self
+    }
+}
+
 impl Grid {
     /// A claim for each cell that something is printed in.
     fn claims(self) -> Result<Vec<Said>, String> {
@@ -363,6 +412,8 @@ impl Grid {
             elsewhere: self.elsewhere,
             change: self.change,
             rule: self.rule,
+            margin: self.margin,
+            may_fail: self.may_fail,
             erratum: self.erratum,
             note: self.note,
             ..Said::default()
@@ -409,6 +460,17 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             Err(why) => problems.push_at(&path, why),
         }
     }
+    for (metric, margin) in &file.margins {
+        if !(margin.is_finite() && *margin >= 0.0) {
+            problems.push_at(
+                "margins",
+                format!("the margin of {metric} must be finite and at least 0, got {margin}"),
+            );
+        }
+    }
+    if file.printed_runs == Some(0) {
+        problems.push_at("printed_runs", "must be at least 1");
+    }
     for (field, text) in [("system", &file.system), ("paper", &file.paper)] {
         if text.trim().is_empty() {
             problems.push_at(field, "must not be empty");
@@ -421,7 +483,10 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
     let mut ids = BTreeSet::new();
     for (path, said) in said {
         let id = said.id.clone().unwrap_or_default();
-        match said.claim() {
+        match said
+            .claim()
+            .map(|claim| claim.printed_with(&file.margins, file.printed_runs))
+        {
             Ok(claim) if ids.insert(claim.id.clone()) => {
                 claims.push(claim);
                 places.push(path);

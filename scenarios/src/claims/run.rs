@@ -72,8 +72,10 @@ impl RunKey {
             false => scenario.seeds().to_vec(),
         };
         // Not every arm has all numbers that the sweep heads its table with.
-        let is_generated = check(&self.card, &alone(&source)?, registry)?.dataset().is_generated();
+        let scenario = check(&self.card, &alone(&source)?, registry)?;
+        let is_generated = scenario.dataset().is_generated();
         Ok(Resolved {
+            results_version: scenario.strategy().results_version(),
             source,
             seeds,
             is_generated,
@@ -95,6 +97,8 @@ pub struct Resolved {
     pub source: Source,
     /// The seeds of the sweep.
     pub seeds: Vec<u64>,
+    /// The version of the results of its algorithm.
+    pub results_version: u32,
     /// Whether its data need no file.
     pub is_generated: bool,
 }

@@ -17,6 +17,7 @@ fn pooled_differences_are_one_value_a_card_and_seed() {
             let values = BTreeMap::from([("m".to_owned(), *value), ("k".to_owned(), 1.0)]);
             let measured = Measured {
                 card: "card".to_owned(),
+                version: 1,
                 fingerprint: format!("{p}-{seed}"),
                 values,
             };
@@ -40,7 +41,7 @@ fn pooled_differences_are_one_value_a_card_and_seed() {
     // A seed without one of the two is left out.
     let found = decide(&pooled("More"), false, &with(&all[..5]));
     assert_eq!(found.measured.unwrap().n(), 2);
-    assert_eq!(found.verdict, Verdict::Open);
+    assert_eq!(found.verdict, Verdict::NotRun);
     let missing = decide(&pooled("More"), false, &with(&all[..3]));
     assert!(missing.why.starts_with("not run: "), "{}", missing.why);
     assert_eq!(pooled("Less").test.measures().len(), 4);
