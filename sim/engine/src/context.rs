@@ -126,6 +126,11 @@ macro_rules! alike {
                 self.handling.env.ground.dry_run
             }
 
+            /// What can be done about lost and late messages, for the text of an error: [`World::remedy`](crate::World::remedy).
+            pub fn remedy(&self) -> String {
+                self.handling.env.world.remedy()
+            }
+
             /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
             pub fn rng(&self, purpose: Purpose) -> SimRng {
                 self.handling.rng(purpose)

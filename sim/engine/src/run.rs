@@ -366,7 +366,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                     None => {}
                 }
                 if self.caused_before.replace(caused) == Some(caused) {
-                    return Err(RunError::Stalled { at, round, never_due });
+                    return Err(RunError::Stalled {
+                        at,
+                        round,
+                        never_due,
+                        remedy: self.env.world.remedy(),
+                    });
                 }
                 // What the server does now happens after all that, at whatever time the last of it happened.
                 self.tell_notes(None, observer)?;
@@ -376,13 +381,14 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 self.after_window(at, observer)?;
                 continue;
             }
-            if next >= affordable {
+            if next >= affordable.until {
+                let settings = affordable.settings.iter().map(|setting| (*setting).to_owned());
                 return Err(RunError::Unaffordable {
-                    until: affordable,
+                    until: affordable.until,
                     round,
                 });
             }
-            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable);
+            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable.until);
             match self.status.turn {
                 None => self.window(end),
                 Some((_, rank)) if rank == self.team.0.rank() => self.one_event(),
