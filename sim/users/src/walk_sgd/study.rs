@@ -1,7 +1,7 @@
 //! What walking models are worth, where walks have been, and what theory says they tell clients of each other.
 
 use super::theory::{communicability, epsilon, pairwise_loss};
-use super::{Chain, WalkSgd};
+use super::{Chain, WalkSgd, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::VISITS;
 use folkmoot_strategies::classifier::{Held, Part, Score};
@@ -157,6 +157,14 @@ impl Study<WalkSgd> for Watch {
         }
         if world.cohort.asked(end.clients.len()) < end.clients.len() {
             sheet.warn("cohort means nothing without a server that asks: all clients took part");
+        }
+        let lost = end.counters[counter::LOST];
+        if lost > 0 {
+            sheet.warn(format!(
+                "{lost} of {} walks came to no end: the client that holds the token is away for good, or a report was lost; {}",
+                end.strategy.params.tokens,
+                world.remedy()
+            ));
         }
         for (name, count) in WalkSgd::COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
