@@ -551,7 +551,7 @@ impl Strategy for WalkSgd {
     fn perform(&self, shard: Option<&Shard>, Work(token): &Work, cx: &JobContext) -> Done {
         let shard = shard.expect("clients take steps");
         let n_trainable = self.classifier.network().layout().n_trainable();
-        let gradient = match cx.dry_run() || shard.n_train() == 0 {
+        let gradient = match shard.n_train() == 0 {
             true => vec![0.0; n_trainable],
             false => {
                 let model = self.opened(&token.model);
@@ -559,6 +559,17 @@ impl Strategy for WalkSgd {
             }
         };
         Done(token.clone(), gradient)
+    }
+
+    fn placeholder(&self, _: Option<&Shard>, Work(token): &Work, _: &JobContext) -> Done {
+        Done(
+            token.clone(),
+            vec![0.0; self.classifier.network().layout().n_trainable()],
+        )
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &["packed_token"])
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {
