@@ -50,6 +50,10 @@ impl<S: Strategy> Study<S> for CountsOnly<'_, S> {
         self.0.reads_clients(strategy)
     }
 
+    fn controls(&self, strategy: &S, sheet: &mut Sheet) {
+        self.0.controls(strategy, sheet);
+    }
+
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.0.at_end(end, sheet);
         warn_of_stop(&end.setup.world.stop, sheet);
