@@ -13,6 +13,7 @@ mod checkpoints;
 mod cli;
 mod described;
 mod determinism;
+mod dry_runs;
 mod emulated;
 mod exports;
 mod federated;

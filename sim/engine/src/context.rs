@@ -121,9 +121,9 @@ macro_rules! alike {
                 self.handling.env.shares.n_clients()
             }
 
-            /// Every message is wanted, and no learning.
-            pub fn dry_run(&self) -> bool {
-                self.handling.env.ground.dry_run
+            /// What can be done about lost and late messages, for the text of an error: [`World::remedy`](crate::World::remedy).
+            pub fn remedy(&self) -> String {
+                self.handling.env.world.remedy()
             }
 
             /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
@@ -441,7 +441,6 @@ impl<S: Strategy> ServerContext<'_, S> {
 #[derive(Clone, Copy, Debug)]
 pub struct JobContext {
     streams: Streams,
-    dry_run: bool,
     me: Party,
     round: Round,
     counter: u64,
@@ -452,7 +451,6 @@ impl JobContext {
     pub(crate) fn new<S: Strategy>(ground: &Ground<'_, S>, (me, round, counter): (Party, Round, u64)) -> Self {
         JobContext {
             streams: ground.streams,
-            dry_run: ground.dry_run,
             me,
             round,
             counter,
@@ -471,11 +469,6 @@ impl JobContext {
     /// The round that the work counts for.
     pub fn round(&self) -> Round {
         self.round
-    }
-
-    /// Every message is wanted, and no learning.
-    pub fn dry_run(&self) -> bool {
-        self.dry_run
     }
 
     /// The stream for `purpose` of the event that asked for the work.
@@ -502,7 +495,6 @@ impl JobContext {
     pub fn of_test(seed: u64, me: ClientId, round: Round) -> JobContext {
         JobContext {
             streams: Streams::new(seed),
-            dry_run: false,
             me: Party::Client(me),
             round,
             counter: 0,

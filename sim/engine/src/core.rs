@@ -27,7 +27,8 @@ pub(crate) struct Ground<'a, S: Strategy> {
     pub(crate) shards: &'a dyn Shards<S>,
     pub(crate) study: &'a dyn Study<S>,
     pub(crate) streams: Streams,
-    pub(crate) dry_run: bool,
+    /// Whether work is not done; only `dry` asks.
+    pub(crate) is_dry: bool,
 }
 
 impl<S: Strategy> Clone for Ground<'_, S> {
@@ -39,23 +40,14 @@ impl<S: Strategy> Clone for Ground<'_, S> {
 impl<S: Strategy> Copy for Ground<'_, S> {}
 
 impl<'a, S: Strategy> Ground<'a, S> {
-    pub(crate) fn new(system: System<'a, S>, streams: Streams, dry_run: bool) -> Self {
+    pub(crate) fn new(system: System<'a, S>, streams: Streams, is_dry: bool) -> Self {
         Ground {
             strategy: system.strategy,
             shards: system.shards,
             study: system.study,
             streams,
-            dry_run,
+            is_dry,
         }
-    }
-
-    /// Does a party's work.
-    pub(crate) fn perform(&self, (work, cx): &(S::Work, JobContext)) -> S::Done {
-        let shard = match cx.me() {
-            Party::Server => None,
-            Party::Client(id) => Some(self.shards.shard(id)),
-        };
-        self.strategy.perform(shard, work, cx)
     }
 }
 
@@ -79,7 +71,6 @@ impl<'a, S: Strategy> Env<'a, S> {
         Setup {
             n_clients: self.shares.n_clients(),
             world: self.world,
-            dry_run: self.ground.dry_run,
             streams: self.ground.streams,
         }
     }

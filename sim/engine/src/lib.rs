@@ -57,6 +57,7 @@
 mod agenda;
 mod context;
 mod core;
+mod dry;
 pub mod gather;
 mod job;
 mod letter;

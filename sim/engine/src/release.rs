@@ -80,7 +80,7 @@ impl<'a> Releases<'a> {
         Ok(release)
     }
 
-    /// The same into memory that is there already. A dry run draws nothing and leaves `out` as it is.
+    /// The same into memory that is there already.
     ///
     /// # Errors
     ///
@@ -93,12 +93,10 @@ impl<'a> Releases<'a> {
         input: &M::Input,
         out: &mut M::Release,
     ) -> Result<(), ReleaseError> {
-        if !self.cx.dry_run() {
-            match channel.is_kept {
-                true => mechanism.release_into(input, &mut self.cx.item_rng(channel.purpose, item), out),
-                false => mechanism.release_into(input, self.stream(channel.purpose), out),
-            }?;
-        }
+        match channel.is_kept {
+            true => mechanism.release_into(input, &mut self.cx.item_rng(channel.purpose, item), out),
+            false => mechanism.release_into(input, self.stream(channel.purpose), out),
+        }?;
         self.note(channel, item, mechanism);
         Ok(())
     }

@@ -21,12 +21,14 @@ pub use observer::{Observer, Unobserved};
 pub use options::Options;
 
 use crate::core::{Content, Core, Entry, Env, Ground, Outgoing};
+use crate::dry::CountsOnly;
 use crate::job::Helpers;
 use crate::part::{ClientPart, Help, ServerPart};
 use crate::queue::EventKey;
 use crate::ranks::{Alone, Ranks};
 use crate::shares::Shares;
 use crate::strategy::{Strategy, StrategyError, System};
+use crate::study::Study;
 use crate::trace::Notes;
 use crate::world::World;
 use folkmoot_draws::Streams;
@@ -170,6 +172,9 @@ pub fn run_among<S: Strategy>(
         Some(saved) => team.agree(checkpoint::followed(saved))?,
         None => options.trace.map(|n| Followed::new(shares.n_clients(), n)),
     };
+    let counts_only = CountsOnly(system.study);
+    let study: &dyn Study<S> = if options.dry_run { &counts_only } else { system.study };
+    let system = System { study, ..system };
     let mechanisms = system.strategy.mechanisms();
     assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
     let env = Env {
@@ -260,7 +265,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 party: Party::Server,
                 error,
             });
-            shards.prepare(strategy, state.insert(made?), &setup);
+            env.ground.prepare(state.insert(made?), &setup);
         }
         let n_mechanisms = env.mechanisms.len();
         let shares = env.shares;
@@ -366,7 +371,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                     None => {}
                 }
                 if self.caused_before.replace(caused) == Some(caused) {
-                    return Err(RunError::Stalled { at, round, never_due });
+                    return Err(RunError::Stalled {
+                        at,
+                        round,
+                        never_due,
+                        remedy: self.env.world.remedy(),
+                    });
                 }
                 // What the server does now happens after all that, at whatever time the last of it happened.
                 self.tell_notes(None, observer)?;
@@ -376,13 +386,15 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 self.after_window(at, observer)?;
                 continue;
             }
-            if next >= affordable {
+            if next >= affordable.until {
+                let settings = affordable.settings.iter().map(|setting| (*setting).to_owned());
                 return Err(RunError::Unaffordable {
-                    until: affordable,
+                    until: affordable.until,
                     round,
+                    settings: settings.collect(),
                 });
             }
-            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable);
+            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable.until);
             match self.status.turn {
                 None => self.window(end),
                 Some((_, rank)) if rank == self.team.0.rank() => self.one_event(),

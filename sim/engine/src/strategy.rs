@@ -112,6 +112,18 @@ pub trait Strategy: Send + Sync + Sized + 'static {
     /// work.
     fn perform(&self, shard: Option<Self::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done;
 
+    /// The result of `work` in a dry run: the messages that follow from it are those of the real run, and as large. It skips
+    /// learning, and does what messages depend on; it books the releases of the real work. Default: the work is done.
+    fn placeholder(&self, shard: Option<Self::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
+        self.perform(shard, work, cx)
+    }
+
+    /// The names of messages whose encoded size depends on values that a [`placeholder`](Self::placeholder) lacks: a dry run warns that
+    /// it does not have their sizes. Default: none.
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// What becomes of `message` when its receiver is absent. Default: it waits.
     fn absence(&self, _message: &Letter<Self>) -> Absence {
         Absence::Wait
@@ -153,6 +165,11 @@ pub trait Shards<S: Strategy>: Send + Sync {
 
     /// Does it, and leaves the outcome with the server. Default: nothing.
     fn prepare(&self, _strategy: &S, _server: &mut S::Server, _setup: &Setup<'_>) {}
+
+    /// The same in a dry run, as [`Strategy::placeholder`]. Default: it is done.
+    fn placeholder(&self, strategy: &S, server: &mut S::Server, setup: &Setup<'_>) {
+        self.prepare(strategy, server, setup);
+    }
 }
 
 /// So many clients who hold nothing.
@@ -196,8 +213,6 @@ pub struct Setup<'a> {
     pub n_clients: u32,
     /// The world.
     pub world: &'a World,
-    /// Every message is wanted, and no learning.
-    pub dry_run: bool,
     pub(crate) streams: Streams,
 }
 

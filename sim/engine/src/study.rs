@@ -17,10 +17,11 @@ pub trait Study<S: Strategy>: Send + Sync {
     /// on any thread, for each party in the order of its events; for tests of who knows what.
     fn overhear(&self, _heard: &Heard<'_, S>) {}
 
-    /// A round has ended: what the server's state is worth. Called in the order of the rounds.
+    /// A round has ended: scores of the server's state. Called in the order of the rounds, and not in a dry run.
     fn after_round(&self, _round: &Ended<'_, S>, _sheet: &mut Sheet) {}
 
-    /// Whether [`at_end`](Self::at_end) looks at the states of clients. Where it does not, ranks keep them to themselves. Default: yes.
+    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at the states of clients. Where they do not, ranks keep them
+    /// to themselves. Default: yes.
     fn reads_clients(&self, _strategy: &S) -> bool {
         true
     }
@@ -29,8 +30,11 @@ pub trait Study<S: Strategy>: Send + Sync {
     /// run too.
     fn controls(&self, _strategy: &S, _sheet: &mut Sheet) {}
 
-    /// The run has ended.
+    /// The run has ended: counts, which do not depend on the values that were learned.
     fn at_end(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
+
+    /// The run has ended: scores of what was learned. Called after [`at_end`](Self::at_end), and not in a dry run.
+    fn scores(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
 
     /// How many messages theory predicts for a row of the ledger, where it does.
     fn expected_messages(

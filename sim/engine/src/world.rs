@@ -13,7 +13,7 @@ pub mod network;
 pub mod outages;
 pub mod rate;
 
-pub use availability::{Availability, Periodic, Presence, PresenceCursor};
+pub use availability::{Affordable, Availability, Periodic, Presence, PresenceCursor};
 pub use cohort::CohortSpec;
 pub use devices::Devices;
 pub use dist::Dist;
@@ -72,5 +72,75 @@ impl World {
             header_bytes: 0,
             delta: folkmoot_privacy::DELTA,
         }
+    }
+
+    /// The settings of this world by which a message can be lost or late, with what to do about them: the way out of an error of which
+    /// silence is the cause. Only settings that the card has are named.
+    pub fn remedy(&self) -> String {
+        let mut ways: Vec<String> = Vec::new();
+        ways.extend(self.deadline.map(|_| "raise deadline_ms".to_owned()));
+        let lossy = self.network.lossy_settings();
+        if !lossy.is_empty() {
+            ways.push(format!("lower {}", lossy.join(" or ")));
+        }
+        if self.dropout.prob > 0.0 {
+            ways.push("lower dropout.prob".to_owned());
+        }
+        let absent = self.availability.settings();
+        if !absent.is_empty() {
+            ways.push(format!("keep clients online longer by {}", absent.join(" or ")));
+        }
+        match ways.as_slice() {
+            [] => "no setting of the card loses or delays a message".to_owned(),
+            ways => ways.join(", or "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_names_the_settings_that_the_card_has() {
+        let outages = OutageSpec {
+            regions: 2,
+            ..OutageSpec::default()
+        };
+        let on_off = availability::OnOff {
+            mean_on_s: 10.0,
+            mean_off_s: 5.0,
+        };
+        let peer = LinkClass {
+            loss_prob: 0.5,
+            ..LinkClass::default()
+        };
+        let world = |change: &dyn Fn(&mut World)| {
+            let mut world = World::ideal();
+            change(&mut world);
+            world.remedy()
+        };
+        assert_eq!(world(&|_| {}), "no setting of the card loses or delays a message");
+        let always = || Box::new(availability::Always {});
+        assert_eq!(
+            world(&|world| world.availability = outages.over(always(), 5)),
+            "keep clients online longer by outages.mean_between_s or outages.mean_length_s"
+        );
+        assert_eq!(
+            world(&|world| world.availability = outages.over(Box::new(on_off), 5)),
+            "keep clients online longer by outages.mean_between_s or outages.mean_length_s or availability.mean_on_s or \
+             availability.mean_off_s"
+        );
+        assert_eq!(
+            world(&|world| {
+                world.network = Box::new(Links {
+                    peer,
+                    ..Links::default()
+                });
+                world.deadline = Some(SimSpan(1));
+                world.dropout.prob = 0.1;
+            }),
+            "raise deadline_ms, or lower network.peer.loss_prob, or lower dropout.prob"
+        );
     }
 }

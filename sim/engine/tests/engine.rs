@@ -17,7 +17,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 use folkmoot_engine::world::{
-    Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor, availability, devices,
+    Availability, CohortSpec, Dist, DropoutSpec, OutageSpec, Presence, PresenceCursor, availability, devices,
 };
 use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
@@ -568,12 +568,12 @@ fn wait(n_clients: u32, world: &World) -> RunError {
 #[test]
 fn a_stalled_run_is_an_error_that_says_so() {
     let ideal = World::ideal();
-    let stalled = RunError::Stalled {
-        at: SimTime(1),
-        round: Round(0),
-        never_due: 0,
-    };
-    assert_eq!(wait(1, &ideal), stalled);
+    let stalled = wait(1, &ideal).to_string();
+    let why = "nothing is under way, and the server goes on waiting; no setting of the card loses or delays a message";
+    assert_eq!(
+        stalled,
+        format!("the run stalls in round 0 at 0.000000001 s of virtual time: {why}")
+    );
     assert_eq!(
         wait(2, &ideal).to_string(),
         "at 0.000000001 s of virtual time, client 0: no"

@@ -259,7 +259,7 @@ impl Strategy for DeepWalk {
                 dropped: n - came,
                 staleness_mean: 0.0,
             });
-            if self.params.embedding == Embedding::Off || cx.dry_run() {
+            if self.params.embedding == Embedding::Off {
                 cx.finish();
                 return Ok(());
             }
@@ -313,6 +313,15 @@ impl Strategy for DeepWalk {
         self.params.embedding.train(&corpus, self.n_nodes as usize, rng)
     }
 
+    fn placeholder(
+        &self,
+        _: Option<OwnVertex<'_>>,
+        _: &Work,
+        _: &JobContext,
+    ) -> Result<Option<Embeddings>, StrategyError> {
+        Ok(None)
+    }
+
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let (mechanism, unit) = match self.params.epsilon {
             None => ("none: neighbours", "one neighbour"),
@@ -345,7 +354,7 @@ impl Study<DeepWalk> for Worth {
         false
     }
 
-    fn at_end(&self, end: &End<'_, DeepWalk>, sheet: &mut Sheet) {
+    fn scores(&self, end: &End<'_, DeepWalk>, sheet: &mut Sheet) {
         if let Some(vectors) = &end.server.embeddings {
             let evaluation = &end.strategy.params.evaluation;
             evaluation.read(vectors, &self.0, end, &mut end.rng(), sheet);

@@ -22,7 +22,7 @@ use crate::attacks::{self, Attack, RoundVictim};
 use crate::classifier::{
     self, Accuracy, Classifier, Facts, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training,
 };
-use crate::rounds::{self, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
+use crate::rounds::{self, HiddenItems, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
@@ -115,6 +115,19 @@ impl AsRef<Classifier> for FedAvg {
     }
 }
 
+impl FedAvg {
+    /// A training that hides items; without a stream the model as it came, charged as for one.
+    fn train_hidden(&self, task: &Task<'_, '_, Self>, hidden: HiddenItems, rng: Option<&mut SimRng>) -> Trained<()> {
+        let mut releases = task.releases_of_items();
+        let from = (task.shard, task.parameters, task.passes);
+        let parameters = self.0.train_hidden(from, hidden, rng, &mut releases);
+        Trained {
+            receipt: releases.receipt(),
+            ..Trained::model(parameters)
+        }
+    }
+}
+
 impl RoundVictim for FedAvg {
     fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
         Ok(Handed::watched(held, Accuracy(Arc::clone(held))))
@@ -168,21 +181,19 @@ impl RoundStrategy for FedAvg {
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
-        if let Some(hidden) = task.hidden_items {
-            let (mut rng, mut releases) = (task.rng(), task.releases_of_items());
-            let rng = (!task.dry_run()).then_some(&mut rng);
-            let from = (task.shard, task.parameters, task.passes);
-            let parameters = self.0.train_hidden(from, hidden, rng, &mut releases);
-            return Trained {
-                receipt: releases.receipt(),
-                ..Trained::model(parameters)
-            };
+        match task.hidden_items {
+            Some(hidden) => self.train_hidden(&task, hidden, Some(&mut task.rng())),
+            None => Trained::model(
+                self.0
+                    .train_passes(task.shard, task.parameters, task.passes, &mut task.rng()),
+            ),
         }
-        Trained::model(match task.dry_run() {
-            true => task.parameters.to_vec(),
-            false => self
-                .0
-                .train_passes(task.shard, task.parameters, task.passes, &mut task.rng()),
-        })
+    }
+
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+        match task.hidden_items {
+            Some(hidden) => self.train_hidden(&task, hidden, None),
+            None => Trained::model(task.parameters.to_vec()),
+        }
     }
 }

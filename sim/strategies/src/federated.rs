@@ -416,9 +416,6 @@ impl RoundStrategy for Federated {
     fn order(&self, _: Round, _: &Memory) {}
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
-        if task.dry_run() {
-            return Trained::model(vec![0.0; self.n_update()]);
-        }
         let before = task.kept.and_then(|kept| kept.moments.clone());
         let moments = before.clone().unwrap_or_default().map(Cell::new);
         let local = Local {
@@ -458,6 +455,10 @@ impl RoundStrategy for Federated {
             counts: counts.into_iter().flatten().collect(),
             ..Trained::model(sent)
         }
+    }
+
+    fn placeholder(&self, _: Task<'_, '_, Self>) -> Trained<(), Kept> {
+        Trained::model(vec![0.0; self.n_update()])
     }
 
     fn is_read(&self, kept: &mut Option<Kept>, read: Read<'_, ()>) {

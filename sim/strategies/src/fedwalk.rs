@@ -225,13 +225,24 @@ impl FedWalk {
         message::packed_bytes(&*self.params.codec, 1, self.n_nodes())
     }
 
-    /// Measures what the encoder costs, in the background of those who need it.
-    fn measure(&self, published: &Published, dictionary: &Dictionary, cx: &JobContext) {
-        if let Entries::ByScore { scale, .. } = &self.entries
-            && !cx.dry_run()
-        {
+    /// The tree of what devices have uploaded.
+    fn of_matrices(&self, matrices: &Arc<[Box<[f32]>]>, dictionary: &Dictionary, cx: &JobContext) -> Published {
+        let (metric, linkage) = (self.params.metric.into(), self.params.linkage.into());
+        let published = Published::of_known(matrices, dictionary.vectors(), self.n_bins, (metric, linkage));
+        published.packed(&*self.params.codec, &mut cx.rng(PACKING))
+    }
+
+    /// The tree of the degree vectors alone.
+    fn of_vectors(&self, dictionary: &Dictionary) -> Published {
+        Published::of_vectors(dictionary.vectors(), self.n_bins, self.params.linkage.into())
+    }
+
+    /// The tree, once the encoder's cost is measured, in the background of those who need it.
+    fn measured(&self, published: Published, dictionary: &Dictionary) -> Done {
+        if let Entries::ByScore { scale, .. } = &self.entries {
             published.audit(dictionary, scale);
         }
+        Done::Tree(Arc::new(published))
     }
 }
 
@@ -333,29 +344,35 @@ impl Strategy for FedWalk {
     }
 
     fn perform(&self, own: Option<OwnVertex<'_>>, work: &Work, cx: &JobContext) -> Done {
-        let (metric, linkage) = (self.params.metric.into(), self.params.linkage.into());
         match work {
             Work::BuildMatrix { dictionary } => {
                 let neighbours = own.expect("devices build matrices").neighbours();
                 Done::Matrix(dictionary.ordered_matrix(neighbours, self.n_nodes()))
             }
             Work::ClusterMatrices { matrices, dictionary } => {
-                let published = Published::of_known(matrices, dictionary.vectors(), self.n_bins, (metric, linkage));
-                let published = published.packed(&*self.params.codec, &mut cx.rng(PACKING));
-                self.measure(&published, dictionary, cx);
-                Done::Tree(Arc::new(published))
+                self.measured(self.of_matrices(matrices, dictionary, cx), dictionary)
             }
-            Work::ClusterVectors { dictionary } => {
-                let published = Published::of_vectors(dictionary.vectors(), self.n_bins, linkage);
-                self.measure(&published, dictionary, cx);
-                Done::Tree(Arc::new(published))
-            }
+            Work::ClusterVectors { dictionary } => self.measured(self.of_vectors(dictionary), dictionary),
             Work::Learn { corpus } => {
                 let mut key = [0; 32];
                 cx.rng(LEARN).fill_bytes(&mut key);
                 let rng = SimRng::from_seed(key);
                 Done::Vectors(self.params.embedding.train(corpus, self.n_nodes(), rng))
             }
+        }
+    }
+
+    /// Pools say where walks go, so that a tree they are read off is made. No message depends on entries or embeddings.
+    fn placeholder(&self, own: Option<OwnVertex<'_>>, work: &Work, cx: &JobContext) -> Done {
+        let tree = |published: Published| Done::Tree(Arc::new(published.for_pools()));
+        match work {
+            Work::BuildMatrix { .. } => self.perform(own, work, cx),
+            Work::Learn { .. } => Done::Vectors(Ok(None)),
+            Work::ClusterMatrices { .. } | Work::ClusterVectors { .. } if !self.params.draws_from_tree() => {
+                tree(Published::empty())
+            }
+            Work::ClusterMatrices { matrices, dictionary } => tree(self.of_matrices(matrices, dictionary, cx)),
+            Work::ClusterVectors { dictionary } => tree(self.of_vectors(dictionary)),
         }
     }
 

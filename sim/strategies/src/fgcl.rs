@@ -216,6 +216,10 @@ impl RoundStrategy for Fgcl {
         self.train_client(&task)
     }
 
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<(), Past> {
+        self.charged(&task)
+    }
+
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let Some(claimed) = self.params.claimed() else {
             return Vec::new();

@@ -521,17 +521,22 @@ impl Strategy for Gossip {
             is_one_step: self.method() == Method::Dpsgd,
             ..Course::default()
         };
-        let model = match cx.dry_run() {
-            true => work.model.to_vec(),
-            false => {
-                let rng = &mut cx.round_rng(LOCAL);
-                self.classifier.train_along(shard, &work.model, &course, rng).0
-            }
-        };
+        let rng = &mut cx.round_rng(LOCAL);
         Done {
             n_trained: work.n_trained,
-            model,
+            model: self.classifier.train_along(shard, &work.model, &course, rng).0,
         }
+    }
+
+    fn placeholder(&self, _: Option<&Shard>, work: &Work, _: &JobContext) -> Done {
+        Done {
+            n_trained: work.n_trained,
+            model: work.model.to_vec(),
+        }
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &["packed_model", "packed_answer"])
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

@@ -55,7 +55,8 @@ pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};
 
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
-use crate::rounds::{self, RoundStrategy, Rounds, Task, Trained, Watched};
+use crate::packed;
+use crate::rounds::{self, Extra, RoundStrategy, Rounds, Task, Trained, Watched};
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
@@ -197,23 +198,44 @@ impl GwLdp {
         })
     }
 
-    /// A client's embeddings as they are sent, what they cost, and the rows they were.
-    fn release(&self, task: &Task<'_, '_, Self>, parameters: &[f32]) -> (Embeddings, Receipt, Kept) {
-        let rows = match task.dry_run() {
-            false => self
-                .classifier
-                .node_rows(task.shard, parameters, self.params.representation),
-            // As many bytes, and nothing learned.
-            true => {
-                let width = self.classifier.width(self.params.representation);
-                let blank = |inputs: GraphRows| GraphRows {
-                    id: inputs.id,
-                    values: vec![0.5; inputs.n_nodes() * width],
-                    width: width as u32,
-                };
-                self.classifier.input_rows(task.shard).into_iter().map(blank).collect()
-            }
+    /// Rows of the right shape, which no network made.
+    fn blank_rows(&self, shard: &Shard) -> Vec<GraphRows> {
+        let width = self.classifier.width(self.params.representation);
+        let blank = |inputs: GraphRows| GraphRows {
+            id: inputs.id,
+            values: vec![0.5; inputs.n_nodes() * width],
+            width: width as u32,
         };
+        self.classifier.input_rows(shard).into_iter().map(blank).collect()
+    }
+
+    /// A model, and the rows that it gives as they are sent.
+    fn answer(
+        &self,
+        task: &Task<'_, '_, Self>,
+        parameters: Vec<f32>,
+        rows: impl FnOnce(&[f32]) -> Vec<GraphRows>,
+    ) -> Trained<Embeddings, Kept> {
+        // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
+        if *task.order != self.wish {
+            return Trained::model(parameters);
+        }
+        let rows = rows(match self.params.embed_with {
+            EmbedWith::Own => &parameters,
+            EmbedWith::Global => task.parameters,
+        });
+        let (embeddings, receipt, kept) = self.release(task, rows);
+        Trained {
+            parameters,
+            receipt,
+            extra: Some(embeddings),
+            kept: Some(kept),
+            counts: Vec::new(),
+        }
+    }
+
+    /// A client's embeddings as they are sent, what they cost, and the rows they were.
+    fn release(&self, task: &Task<'_, '_, Self>, rows: Vec<GraphRows>) -> (Embeddings, Receipt, Kept) {
         let degrees = match self.params.node_weights {
             NodeWeights::Uniform => Vec::new(),
             NodeWeights::Degree => task.shard.degrees(),
@@ -302,28 +324,20 @@ impl RoundStrategy for GwLdp {
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
-        let parameters = match task.dry_run() {
-            true => task.parameters.to_vec(),
-            false => self
-                .classifier
-                .train_passes(task.shard, task.parameters, task.passes, &mut task.rng()),
-        };
-        // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
-        if *task.order != self.wish {
-            return Trained::model(parameters);
-        }
-        let embeds = match self.params.embed_with {
-            EmbedWith::Own => &parameters,
-            EmbedWith::Global => task.parameters,
-        };
-        let (embeddings, receipt, kept) = self.release(&task, embeds);
-        Trained {
-            parameters,
-            receipt,
-            extra: Some(embeddings),
-            kept: Some(kept),
-            counts: Vec::new(),
-        }
+        let parameters = self
+            .classifier
+            .train_passes(task.shard, task.parameters, task.passes, &mut task.rng());
+        self.answer(&task, parameters, |model| {
+            self.classifier.node_rows(task.shard, model, self.params.representation)
+        })
+    }
+
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
+        self.answer(&task, task.parameters.to_vec(), |_| self.blank_rows(task.shard))
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &[Embeddings::NAME])
     }
 
     fn keep(before: Kept, mut now: Kept) -> Kept {

@@ -45,6 +45,14 @@ pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) 
     error.map(doubt).into_iter().collect()
 }
 
+/// Those of `messages`, which `codec` packs, whose size depends on the numbers, as [`Strategy::sized_by_values`] lists them.
+pub fn sized_by_values(codec: &dyn Codec, messages: &[&'static str]) -> Vec<&'static str> {
+    match codec.encoded_len(&[[1, 1]]) {
+        None => messages.to_vec(),
+        Some(_) => Vec::new(),
+    }
+}
+
 /// A model as it was sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Sent {

@@ -50,6 +50,7 @@ pub use message::{Down, Peer, Up};
 pub use params::Params;
 pub use server::Server;
 
+use crate::packed;
 use crate::settings::{Settings, Shared, Source, split_of};
 use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
@@ -79,7 +80,7 @@ pub struct Ppgm {
     teacher: Option<Box<Ppgm>>,
 }
 
-/// What is worked on in the background. Without a model, in a dry run, results are zeros of the right shape.
+/// What is worked on in the background.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
     /// A device reads its graph.
@@ -90,7 +91,7 @@ pub enum Work {
         graph: u32,
         /// The model.
         #[serde(with = "shared")]
-        model: Option<Arc<[f32]>>,
+        model: Arc<[f32]>,
     },
     /// A device reads the other's message.
     Meet {
@@ -104,7 +105,7 @@ pub enum Work {
         parts: Box<(Held, Matrix)>,
         /// The model.
         #[serde(with = "shared")]
-        model: Option<Arc<[f32]>>,
+        model: Arc<[f32]>,
     },
     /// The service compares two representations.
     Score {
@@ -116,7 +117,7 @@ pub enum Work {
         sent: Box<[Matrix; 2]>,
         /// The model.
         #[serde(with = "shared")]
-        model: Option<Arc<[f32]>>,
+        model: Arc<[f32]>,
     },
 }
 
@@ -309,7 +310,7 @@ impl Strategy for Ppgm {
     ];
 
     fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
-        // What a dry run hands out, and training begins with.
+        // What training begins with.
         Ok(Server::new(self.initial(|purpose| setup.rng(purpose))))
     }
 
@@ -340,14 +341,10 @@ impl Strategy for Ppgm {
         let matcher = self.matcher.as_ref();
         let input = |graph: &u32| own.expect("devices read their graphs").graph(*graph);
         match work {
-            Work::Begin { id, graph, model } => {
-                let input = input(graph);
-                let begin = |model: &Arc<[f32]>| Stages::with(matcher, model, |stages| stages.begin(input));
-                Done::Held {
-                    id: *id,
-                    held: model.as_ref().map_or_else(|| self.blank(input, 0), begin),
-                }
-            }
+            Work::Begin { id, graph, model } => Done::Held {
+                id: *id,
+                held: Stages::with(matcher, model, |stages| stages.begin(input(graph))),
+            },
             Work::Meet {
                 id,
                 step,
@@ -356,11 +353,9 @@ impl Strategy for Ppgm {
                 model,
             } => {
                 let (input, (held, theirs)) = (input(graph), parts.as_ref());
-                let meet =
-                    |model: &Arc<[f32]>| Stages::with(matcher, model, |stages| stages.meet(*step, input, held, theirs));
                 Done::Held {
                     id: *id,
-                    held: model.as_ref().map_or_else(|| self.blank(input, step + 1), meet),
+                    held: Stages::with(matcher, model, |stages| stages.meet(*step, input, held, theirs)),
                 }
             }
             Work::Score {
@@ -370,16 +365,38 @@ impl Strategy for Ppgm {
                 model,
             } => {
                 let [first, second] = sent.as_ref();
-                let score = |model: &Arc<[f32]>| Stages::with(matcher, model, |stages| stages.score(first, second));
                 Done::Scored {
                     scored: Scored {
                         id: *id,
                         invited: *invited,
-                        score: model.as_ref().map_or(0.0, score),
+                        score: Stages::with(matcher, model, |stages| stages.score(first, second)),
                     },
                 }
             }
         }
+    }
+
+    /// Zeros of the right shape.
+    fn placeholder(&self, own: Option<Own<'_>>, work: &Work, _: &JobContext) -> Done {
+        let blank = |id: &MatchId, graph: &u32, step| Done::Held {
+            id: *id,
+            held: self.blank(own.expect("devices read their graphs").graph(*graph), step),
+        };
+        match work {
+            Work::Begin { id, graph, .. } => blank(id, graph, 0),
+            Work::Meet { id, step, graph, .. } => blank(id, graph, step + 1),
+            Work::Score { id, invited, .. } => Done::Scored {
+                scored: Scored {
+                    id: *id,
+                    invited: *invited,
+                    score: 0.0,
+                },
+            },
+        }
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &["packed_exchange", "packed_result"])
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

@@ -76,12 +76,14 @@ pub use task::{Read, Task, Trained};
 pub use terms::TERMS;
 pub use trains::{NO_ITEMS, NOT_SAID, STATISTICS, Trains};
 
+use crate::packed;
 use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Rules, Value};
+use job::Duties;
 use message::{Down, Peer, Up};
 use std::sync::Arc;
 
@@ -186,6 +188,11 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
         Says::ready()
     }
 
+    /// What a client says in a dry run where it takes effort, as [`Strategy::placeholder`]. Default: what it [`prepare`](Self::prepare)s.
+    fn prepare_placeholder(&self, preparation: Preparation<'_, '_, Self>) -> Says<Self::Told, Self::Kept> {
+        self.prepare(preparation)
+    }
+
     /// What the server answers in the exchange, to whom, once it has heard this of all. Default: nothing.
     ///
     /// # Errors
@@ -226,6 +233,17 @@ pub trait RoundStrategy: Send + Sync + Sized + 'static {
 
     /// A client's part of a round. Pure: on any thread, once or more often per task.
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Self::Extra, Self::Kept>;
+
+    /// A client's part of a dry run's round, as [`Strategy::placeholder`]. Default: the model that was sent; a task with an extra or
+    /// releases adds its own of the right size.
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Self::Extra, Self::Kept> {
+        Trained::model(task.parameters.to_vec())
+    }
+
+    /// Its own messages whose size depends on values, as [`Strategy::sized_by_values`]. Default: none.
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 
     /// Puts right what a client is to keep of its training by what the server reads of it, where that is not what was learned: behind a codec, or a
     /// clip. Pure, as training is. Default: nothing.
@@ -502,7 +520,20 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     }
 
     fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
-        self.work(shard.expect("clients train"), work, cx)
+        self.work(shard.expect("clients train"), work, cx, Duties::REAL)
+    }
+
+    fn placeholder(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
+        self.work(shard.expect("clients train"), work, cx, Duties::PLACEHOLDERS)
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        let Protocol { down, up, .. } = &self.protocol;
+        let (down, up) = (
+            packed::sized_by_values(&**down, &["packed_model"]),
+            packed::sized_by_values(&**up, &["packed_update", R::Extra::PACKED]),
+        );
+        [down, up, self.task.sized_by_values()].concat()
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

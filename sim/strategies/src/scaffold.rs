@@ -185,9 +185,6 @@ impl Scaffold {
     fn descend(&self, task: &Task<'_, '_, Self>) -> (Vec<f32>, Vec<f32>) {
         let (x, c, n) = (task.parameters, &*task.order.0, self.n_trainable());
         let nothing = vec![0.0; x.len()];
-        if task.dry_run() {
-            return (x.to_vec(), nothing);
-        }
         let own = task.kept.map_or(&nothing, |Change(own)| own);
         let course = Course {
             correction: &correction(c, own),
@@ -208,6 +205,19 @@ impl Scaffold {
             change.fill(0.0);
         }
         (y, change)
+    }
+}
+
+/// A model and the change of a control variate as a client sends them.
+fn answer(task: &Task<'_, '_, Scaffold>, (parameters, change): (Vec<f32>, Vec<f32>)) -> Trained<Change, Change> {
+    let mut releases = task.releases();
+    let change = releases
+        .release(CHANGE, 0, &NoPrivacy::<[f32]>::new(), &change)
+        .expect("without a mechanism every value can be released");
+    Trained {
+        receipt: releases.receipt(),
+        extra: Some(Change(change)),
+        ..Trained::model(parameters)
     }
 }
 
@@ -275,18 +285,12 @@ impl RoundStrategy for Scaffold {
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Change, Change> {
-        let (parameters, change) = self.descend(&task);
-        let mut releases = task.releases();
-        let change = releases
-            .release(CHANGE, 0, &NoPrivacy::<[f32]>::new(), &change)
-            .expect("without a mechanism every value can be released");
-        Trained {
-            parameters,
-            receipt: releases.receipt(),
-            extra: Some(Change(change)),
-            kept: None,
-            counts: Vec::new(),
-        }
+        answer(&task, self.descend(&task))
+    }
+
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Change, Change> {
+        let nothing = vec![0.0; task.parameters.len()];
+        answer(&task, (task.parameters.to_vec(), nothing))
     }
 
     /// A client keeps the change that the server reads, so that both count alike; what a codec leaves out of it is in the next.

@@ -286,14 +286,10 @@ impl RoundStrategy for FedGcn {
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
-        let parameters = match task.dry_run() {
-            true => task.parameters.to_vec(),
-            false => {
-                let known = self.known(task.shard, task.kept);
-                self.classifier
-                    .train_passes(known, task.parameters, task.passes, &mut task.rng())
-            }
-        };
+        let known = self.known(task.shard, task.kept);
+        let parameters = self
+            .classifier
+            .train_passes(known, task.parameters, task.passes, &mut task.rng());
         Trained {
             parameters,
             extra: None,

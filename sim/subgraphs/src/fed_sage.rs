@@ -259,7 +259,11 @@ impl RoundStrategy for FedSage {
     }
 
     fn prepare(&self, preparation: Preparation<'_, '_, Self>) -> Says<Told, Kept> {
-        exchange::prepare(self, &preparation)
+        exchange::prepare(self, &preparation, true)
+    }
+
+    fn prepare_placeholder(&self, preparation: Preparation<'_, '_, Self>) -> Says<Told, Kept> {
+        exchange::prepare(self, &preparation, false)
     }
 
     fn answer(&self, (): &mut (), gathered: Gathered<Told>) -> Result<Vec<(ClientId, Told)>, StrategyError> {
@@ -270,14 +274,10 @@ impl RoundStrategy for FedSage {
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
-        let parameters = match task.dry_run() {
-            true => task.parameters.to_vec(),
-            false => {
-                let known = self.known(task.shard, task.kept);
-                self.classifier
-                    .train_passes(known, task.parameters, task.passes, &mut task.rng())
-            }
-        };
+        let known = self.known(task.shard, task.kept);
+        let parameters = self
+            .classifier
+            .train_passes(known, task.parameters, task.passes, &mut task.rng());
         Trained::model(parameters)
     }
 }

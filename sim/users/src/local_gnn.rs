@@ -331,10 +331,13 @@ impl Strategy for LocalGnn {
                 dropped: cohort - completed,
                 staleness_mean: 0.0,
             });
-            match cx.dry_run() {
-                true => cx.finish(),
-                false => cx.compute(Work(Arc::clone(&server.told))),
+            if completed == 0 {
+                return Err(StrategyError(format!(
+                    "no user's features came, so there is nothing to learn from; {}",
+                    cx.remedy()
+                )));
             }
+            cx.compute(Work(Arc::clone(&server.told)));
         }
         Ok(())
     }
@@ -373,11 +376,15 @@ impl Strategy for LocalGnn {
         Ok(())
     }
 
+    fn placeholder(&self, _: Option<User<'_>>, _: &Work, _: &JobContext) -> Result<Learned, StrategyError> {
+        Ok(Learned::default())
+    }
+
     fn perform(&self, _: Option<User<'_>>, Work(told): &Work, cx: &JobContext) -> Result<Learned, StrategyError> {
         let sample = told.sample(self, &mut cx.rng(DRAWS))?;
         if !sample.trains.contains(&true) {
             return Err(StrategyError(
-                "nobody has told its class, so there is nothing to learn from; raise split.train or the deadline"
+                "nobody has told its class, so there is nothing to learn from; raise split.train, and deadline_ms where the card has one"
                     .to_owned(),
             ));
         }

@@ -171,6 +171,9 @@ impl Study<LocalGnn> for Worth {
                 "{n_moved} features lay outside of the public range and were moved to its nearest end; set range"
             ));
         }
+    }
+
+    fn scores(&self, end: &End<'_, LocalGnn>, sheet: &mut Sheet) {
         let Some(learned) = end.server.learned().filter(|learned| !learned.predictions.is_empty()) else {
             return;
         };

@@ -17,8 +17,8 @@
 //! - **Codecs.** A model is packed when it is handed on after a step; in a jump, and another way round a client that is away, it goes on as it came, so that nothing is lost
 //!   twice. What noise has made safe stays so however it is packed. A model with a number that is not finite cannot be packed, and its walk ends.
 //! - **Too many visits.** A client that has given so many gradients adds noise alone, hands the token on, or ends the walk ([`Then`]).
-//! - **Nodes that leave.** A token for a client that is away comes back to its sender after `timeout_s`, who draws another way; one whose holder leaves while
-//!   it computes, and does not come back, is lost: nobody else has it. The run ends when every token has made its steps, has been ended or is lost.
+//! - **Nodes that leave.** A token for a client that is away comes back to its sender after `timeout_s`, who draws another way. Where that fails more than `tries` times
+//!   in a row the walk is stuck, and the run ends with an error. A token whose holder leaves while it computes, and does not come back, is lost: nobody else has it. The run ends when every token has made its steps, has been ended or is lost.
 //! - **No server** sends anything: whoever measures hears of every `report_every`-th step.
 //!
 //! Deviations: W adds noise before it clips, which bounds nothing where gradients may be long; here the gradient is clipped and then gets its noise. Not modelled: tokens that
@@ -307,7 +307,7 @@ impl WalkSgd {
         if token.jump > 0 {
             let to = any_neighbour(&self.graph, cx.me().0, &mut cx.rng(NEXT));
             let jump = token.jump - 1;
-            return self.pass(to, Token { jump, ..token }, cx);
+            return self.pass(to, Token { jump, ..token }, 0, cx);
         }
         client.visits += 1;
         client.stay = if is_new { 1 } else { client.stay + 1 };
@@ -405,7 +405,7 @@ impl WalkSgd {
                 cx.count(counter::JUMPS, 1);
                 let jump = jumps.hops(&mut rng) - 1;
                 let to = any_neighbour(&self.graph, me, &mut rng);
-                return self.pass(to, Token { jump, ..token }, cx);
+                return self.pass(to, Token { jump, ..token }, 0, cx);
             }
         }
         let to = self.params.chain.next(&self.graph, me, &mut cx.rng(NEXT));
@@ -414,7 +414,7 @@ impl WalkSgd {
                 cx.count(counter::STAYS, 1);
                 self.receive(shard, client, token, false, cx);
             }
-            false => self.pass(to, token, cx),
+            false => self.pass(to, token, 0, cx),
         }
     }
 }
@@ -541,12 +541,7 @@ impl Strategy for WalkSgd {
                     }
                 }
             }
-            ClientEvent::UndeliveredPeer { message, .. } => {
-                // Whoever was to have it is away: another way is drawn, and a jump goes on from here.
-                cx.count(counter::REDIRECTED, 1);
-                let to = any_neighbour(&self.graph, cx.me().0, &mut cx.rng(NEXT));
-                self.pass(to, Token::of(message), cx);
-            }
+            ClientEvent::UndeliveredPeer { message, note, .. } => self.pass_again(message, note + 1, cx)?,
             ClientEvent::Message(message) => match message {},
             ClientEvent::Undelivered { .. } | ClientEvent::Timer(_) => {}
         }
@@ -556,7 +551,7 @@ impl Strategy for WalkSgd {
     fn perform(&self, shard: Option<&Shard>, Work(token): &Work, cx: &JobContext) -> Done {
         let shard = shard.expect("clients take steps");
         let n_trainable = self.classifier.network().layout().n_trainable();
-        let gradient = match cx.dry_run() || shard.n_train() == 0 {
+        let gradient = match shard.n_train() == 0 {
             true => vec![0.0; n_trainable],
             false => {
                 let model = self.opened(&token.model);
@@ -564,6 +559,17 @@ impl Strategy for WalkSgd {
             }
         };
         Done(token.clone(), gradient)
+    }
+
+    fn placeholder(&self, _: Option<&Shard>, Work(token): &Work, _: &JobContext) -> Done {
+        Done(
+            token.clone(),
+            vec![0.0; self.classifier.network().layout().n_trainable()],
+        )
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &["packed_token"])
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

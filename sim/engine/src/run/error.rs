@@ -28,7 +28,7 @@ pub enum RunError {
         fault: Fault,
     },
     /// Nothing more happens, and the server waits for something.
-    #[error("the run stalls in round {} at {} s of virtual time: {}", .round.0, .at.as_secs(), waiting(*.never_due))]
+    #[error("the run stalls in round {} at {} s of virtual time: {}", .round.0, .at.as_secs(), waiting(*.never_due, .remedy))]
     Stalled {
         /// Since when.
         at: SimTime,
@@ -36,15 +36,19 @@ pub enum RunError {
         round: Round,
         /// How many events are due only at the end of time.
         never_due: usize,
+        /// What can be done about lost and late messages, by [`World::remedy`](crate::World::remedy).
+        remedy: String,
     },
     /// Clients come and go too often to be followed this far.
-    #[error("availability: clients come and go too often to be followed past {} s of virtual time, which round {} reaches; \
-         lengthen mean_on_s and mean_off_s, or end the run before with horizon_s", .until.as_secs(), .round.0)]
+    #[error("clients come and go too often to be followed past {} s of virtual time, which round {} reaches; \
+         raise {}, or end the run before with horizon_s", .until.as_secs(), .round.0, .settings.join(" or "))]
     Unaffordable {
         /// How far they can be followed.
         until: SimTime,
         /// In which round.
         round: Round,
+        /// The settings of the card by which it is no farther.
+        settings: Vec<String>,
     },
     /// The observer gave up.
     #[error("{0}")]
@@ -90,9 +94,9 @@ pub enum RunError {
 }
 
 /// Why a server that is told of nothing more goes on waiting.
-fn waiting(never_due: usize) -> String {
+fn waiting(never_due: usize, remedy: &str) -> String {
     match never_due {
-        0 => "nothing is under way, and the server goes on waiting".to_owned(),
+        0 => format!("nothing is under way, and the server goes on waiting; {remedy}"),
         n => format!(
             "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and the server goes on \
              waiting; lower the latencies and spans of the card, or set deadline_ms"

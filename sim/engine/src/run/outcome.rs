@@ -71,6 +71,7 @@ impl<S: Strategy> Run<'_, '_, S> {
         sheet.stands_at(self.server.record.round.0, end.as_secs());
         ground.study.controls(ground.strategy, &mut sheet);
         ground.study.at_end(&at_end, &mut sheet);
+        ground.study.scores(&at_end, &mut sheet);
         scores.extend(sheet.take_scores());
         Ok(Some(Outcome {
             messages: self.message_rows(&ledger),

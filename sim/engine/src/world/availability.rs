@@ -29,6 +29,15 @@ pub struct PresenceCursor {
     pub online: bool,
 }
 
+/// How long the presence of clients can be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affordable {
+    /// Until then.
+    pub until: SimTime,
+    /// The settings of the card by which it is no longer; greater values of them make it longer.
+    pub settings: Vec<&'static str>,
+}
+
 /// When clients are online.
 pub trait Availability: Send + Sync {
     /// The presence of `client` at `at`, as seen in `round`. For one cursor, `at` never decreases.
@@ -46,9 +55,21 @@ pub trait Availability: Send + Sync {
         false
     }
 
+    /// The settings of the card that say how often and how long clients are away. Default: the whole of `availability`, or none where
+    /// everybody is always online.
+    fn settings(&self) -> Vec<&'static str> {
+        match self.is_perfect() {
+            true => Vec::new(),
+            false => vec!["availability"],
+        }
+    }
+
     /// How long the presence of `n_clients` can be followed at a cost that can be borne. Default: without end.
-    fn affordable(&self, _n_clients: u32) -> SimTime {
-        SimTime::NEVER
+    fn affordable(&self, _n_clients: u32) -> Affordable {
+        Affordable {
+            until: SimTime::NEVER,
+            settings: Vec::new(),
+        }
     }
 
     /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
@@ -331,9 +352,16 @@ impl Availability for OnOff {
         }
     }
 
-    fn affordable(&self, n_clients: u32) -> SimTime {
+    fn settings(&self) -> Vec<&'static str> {
+        vec!["availability.mean_on_s", "availability.mean_off_s"]
+    }
+
+    fn affordable(&self, n_clients: u32) -> Affordable {
         let mean_span_s = (self.mean_on_s + self.mean_off_s) / 2.0;
-        SimTime::ZERO + SimSpan::from_secs(MAX_SPANS / f64::from(n_clients.max(1)) * mean_span_s)
+        Affordable {
+            until: SimTime::ZERO + SimSpan::from_secs(MAX_SPANS / f64::from(n_clients.max(1)) * mean_span_s),
+            settings: self.settings(),
+        }
     }
 
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
@@ -425,11 +453,11 @@ mod tests {
                 mean_on_s: mean_s,
                 mean_off_s: 3.0 * mean_s,
             };
-            model.affordable(n_clients).as_secs()
+            model.affordable(n_clients).until.as_secs()
         };
         assert_eq!(affordable(0.001, 1 << 10), 8388.608);
         assert_eq!(affordable(1000.0, 1 << 20), 8_192_000.0);
-        assert_eq!(Always {}.affordable(u32::MAX), SimTime::NEVER);
+        assert_eq!(Always {}.affordable(u32::MAX).until, SimTime::NEVER);
     }
 
     #[test]

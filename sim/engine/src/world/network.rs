@@ -44,6 +44,11 @@ pub trait Network: Send + Sync {
     /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes before its effect. It is
     /// the length of the windows that are handled in parallel.
     fn lookahead(&self) -> SimSpan;
+
+    /// The settings of the card by which messages are lost for good; default: none.
+    fn lossy_settings(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// One class of links: uplink, downlink or peer.
@@ -162,6 +167,16 @@ impl Network for Links {
                 down: draw(self.down_bytes_per_s, Purpose(*b"rate-dwn")),
             },
         }
+    }
+
+    fn lossy_settings(&self) -> Vec<&'static str> {
+        let classes = [
+            (self.uplink, "network.uplink.loss_prob"),
+            (self.downlink, "network.downlink.loss_prob"),
+            (self.peer, "network.peer.loss_prob"),
+        ];
+        let lossy = classes.into_iter().filter(|(class, _)| class.loss_prob > 0.0);
+        lossy.map(|(_, setting)| setting).collect()
     }
 
     fn lookahead(&self) -> SimSpan {

@@ -1,6 +1,6 @@
 //! Outages: clients lie in regions, and now and then a region goes away with all of its clients.
 
-use super::{Availability, Presence, PresenceCursor};
+use super::{Affordable, Availability, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, Streams, exponential, index};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::part;
@@ -11,6 +11,8 @@ const OUTAGES: Purpose = Purpose(*b"outages ");
 
 /// So many outages can be kept of all regions together: some hundreds of megabytes.
 const MAX_OUTAGES: f64 = 33_554_432.0;
+
+const OUTAGE_SETTINGS: [&str; 2] = ["outages.mean_between_s", "outages.mean_length_s"];
 
 /// The card's `outages`: regions that fail as a whole. A client is online where its `availability` says so and its region is there.
 #[part]
@@ -137,10 +139,21 @@ impl Availability for Regional {
         }
     }
 
-    fn affordable(&self, n_clients: u32) -> SimTime {
+    fn settings(&self) -> Vec<&'static str> {
+        [&OUTAGE_SETTINGS[..], &self.otherwise.settings()].concat()
+    }
+
+    fn affordable(&self, n_clients: u32) -> Affordable {
         let cycle_s = self.spec.mean_between_s + self.spec.mean_length_s;
-        let own = SimTime::ZERO + SimSpan::from_secs(MAX_OUTAGES / f64::from(self.spec.regions) * cycle_s);
-        own.min(self.otherwise.affordable(n_clients))
+        let until = SimTime::ZERO + SimSpan::from_secs(MAX_OUTAGES / f64::from(self.spec.regions) * cycle_s);
+        let otherwise = self.otherwise.affordable(n_clients);
+        match until < otherwise.until {
+            true => Affordable {
+                until,
+                settings: OUTAGE_SETTINGS.to_vec(),
+            },
+            false => otherwise,
+        }
     }
 
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
@@ -284,6 +297,6 @@ mod tests {
         };
         let model = many.over(Box::new(Always {}), 1 << 20);
         assert!(!model.is_perfect());
-        assert_eq!(model.affordable(1 << 20), SimTime(1_024_000_000_000));
+        assert_eq!(model.affordable(1 << 20).until, SimTime(1_024_000_000_000));
     }
 }

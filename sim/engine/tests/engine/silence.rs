@@ -144,6 +144,12 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
         mean_on_s: 0.001,
         mean_off_s: 0.001,
     };
+    let outages = OutageSpec {
+        regions: 1,
+        mean_between_s: 1e-3,
+        mean_length_s: 1e-3,
+        ..OutageSpec::default()
+    };
     let world = |horizon| World {
         network: Box::new(links),
         availability: Box::new(availability),
@@ -167,9 +173,23 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
         let error = play(windows, SimSpan::FOREVER).err().unwrap();
         assert!(matches!(error, RunError::Unaffordable { .. }), "{error}");
         assert!(
-            error.to_string().contains("lengthen mean_on_s and mean_off_s"),
+            error
+                .to_string()
+                .contains("raise availability.mean_on_s or availability.mean_off_s"),
             "{error}"
         );
         assert!(play(windows, SimSpan::from_secs(10.0)).is_ok());
     }
+    // The card has outages, and no availability that could be lengthened.
+    let world = World {
+        availability: outages.over(Box::new(availability::Always {}), 40),
+        ..world(SimSpan::FOREVER)
+    };
+    let error = try_play((&strategy, 40), &world, 11, Options::default()).err().unwrap();
+    let error = error.to_string();
+    assert!(
+        error.contains("raise outages.mean_between_s or outages.mean_length_s"),
+        "{error}"
+    );
+    assert!(!error.contains("availability"), "{error}");
 }

@@ -185,6 +185,7 @@ impl Plain<'_> {
             let caused = (self.people[0].n_caused, round);
             if when_quiet.replace(caused) == Some(caused) {
                 return Err(RunError::Stalled {
+                    remedy: self.world.remedy(),
                     at: self.now,
                     round,
                     never_due,

@@ -202,9 +202,10 @@ impl<S: Victim> Study<S> for Attacked<S> {
 
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.at_end(end, sheet);
-        if end.setup.dry_run {
-            return;
-        }
+    }
+
+    fn scores(&self, end: &End<'_, S>, sheet: &mut Sheet) {
+        self.inner.scores(end, sheet);
         let (strategy, world, data) = (end.strategy, end.setup.world, &self.data);
         let last = answering(end, &data.held, &data.source());
         let (Some(first), Some(last)) = (strategy.untrained(end), last) else {

@@ -59,10 +59,7 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
         self.0.controls(task.as_ref().network().n_classes(), false, sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
-        if end.is_dry() {
-            return;
-        }
+    fn scores(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
         let classifier = end.task.as_ref();
         classifier.conclude(&self.0, end.parameters, sheet);
         classifier.untrained_control(&self.0, &end.first_model(), sheet);

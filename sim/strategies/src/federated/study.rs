@@ -66,10 +66,7 @@ impl RoundStudy<Federated> for Own {
             .controls(task.common.classifier.network().n_classes(), true, sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
-        if end.is_dry() {
-            return;
-        }
+    fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         let task = end.task;
         let classifier = &task.common.classifier;
         if let Some(global) = task.method.global(end.parameters) {

@@ -44,8 +44,6 @@ pub(super) type Cx<'a, 'b> = &'a mut ClientContext<'b, FedWalk>;
 impl Client {
     pub(super) fn new(system: &FedWalk, own: OwnVertex<'_>, setup: &Setup<'_>) -> Self {
         let is_curious = match system.params.curious {
-            // The entries of a dry run are made up.
-            _ if setup.dry_run => false,
             Curious::Nobody => false,
             Curious::Share { share } => {
                 let mut rng = setup.rng(CURIOUS);

@@ -32,6 +32,8 @@ const MAX_KNOWN_NODES: usize = 11_000;
 pub struct Published {
     tree: Arc<Tree>,
     matrix: Option<Arc<Condensed>>,
+    /// Only pools are read off it, and a vertex is encoded as itself: the placeholder of a dry run.
+    is_for_pools: bool,
     /// The vertices of each bin, then all vertices.
     subsets: OnceLock<Vec<Subset>>,
     pools: OnceLock<Vec<OnceLock<Box<[u32]>>>>,
@@ -46,6 +48,7 @@ struct Parts {
     n: usize,
     children: Vec<[u32; 2]>,
     values: Option<Vec<f32>>,
+    is_for_pools: bool,
 }
 
 impl TryFrom<Parts> for Published {
@@ -53,7 +56,10 @@ impl TryFrom<Parts> for Published {
 
     fn try_from(parts: Parts) -> Result<Self, TreeError> {
         let matrix = parts.values.map(|values| Condensed::new(parts.n, values));
-        Ok(Published::new(Tree::new(parts.n, parts.children)?, matrix))
+        Ok(Published {
+            is_for_pools: parts.is_for_pools,
+            ..Published::new(Tree::new(parts.n, parts.children)?, matrix)
+        })
     }
 }
 
@@ -62,6 +68,7 @@ impl From<Published> for Parts {
         Parts {
             n: published.tree.n_leaves(),
             children: published.tree.children().to_vec(),
+            is_for_pools: published.is_for_pools,
             values: published
                 .matrix
                 .map(|matrix| Arc::unwrap_or_clone(matrix).into_values()),
@@ -71,7 +78,10 @@ impl From<Published> for Parts {
 
 impl Clone for Published {
     fn clone(&self) -> Self {
-        Published::shared(Arc::clone(&self.tree), self.matrix.clone())
+        Published {
+            is_for_pools: self.is_for_pools,
+            ..Published::shared(Arc::clone(&self.tree), self.matrix.clone())
+        }
     }
 }
 
@@ -81,10 +91,29 @@ impl Published {
         Published::shared(Arc::new(tree), matrix.map(Arc::new))
     }
 
+    /// Of no vertex.
+    pub(super) fn empty() -> Self {
+        Published::new(Tree::from_merges(0, &[]), None)
+    }
+
+    /// The same, of which only pools are read.
+    pub(super) fn for_pools(self) -> Self {
+        Published {
+            is_for_pools: true,
+            ..self
+        }
+    }
+
+    /// Whether only pools are read off it.
+    pub(super) fn is_for_pools(&self) -> bool {
+        self.is_for_pools
+    }
+
     fn shared(tree: Arc<Tree>, matrix: Option<Arc<Condensed>>) -> Self {
         Published {
             tree,
             matrix,
+            is_for_pools: false,
             subsets: OnceLock::new(),
             pools: OnceLock::new(),
             degrees: OnceLock::new(),
@@ -188,19 +217,23 @@ impl Published {
 
     /// An entry for vertex `u` by an encoder that reads scores; always with the same factor, that of the run.
     pub fn encode(&self, u: u32, dictionary: &Dictionary, scale: &Scale, rng: &mut SimRng) -> u32 {
+        if self.is_for_pools {
+            return u;
+        }
         let scores = self.scores(dictionary);
         let law = self.law.get_or_init(|| Law::new(scale, scores));
         law.draw(u, scores, rng)
     }
 
-    /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices. Worked out once, in O(n²).
+    /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices, and where nothing is encoded. Worked
+    /// out once, in O(n²).
     pub fn audit(&self, dictionary: &Dictionary, scale: &Scale) -> Option<Audit> {
         let scores = self.scores(dictionary);
         let measure = || {
             let law = self.law.get_or_init(|| Law::new(scale, scores));
             law.audit(scores)
         };
-        (self.tree.n_leaves() <= MAX_PAIRS_NODES).then(|| *self.audit.get_or_init(measure))
+        (self.tree.n_leaves() <= MAX_PAIRS_NODES && !self.is_for_pools).then(|| *self.audit.get_or_init(measure))
     }
 
     /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under

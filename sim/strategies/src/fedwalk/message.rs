@@ -21,8 +21,8 @@ messages! {
         2, "A", "dictionary" => Dictionary(vectors: Arc<Dictionary>),
         /// A3 with a codec: all vectors as they came. What the codec has kept of them is carried, once for all devices.
         12, "A", "packed_dictionary" => PackedDictionary(vectors: Counted<Arc<Dictionary>>),
-        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as |V|, the tree and the matrix above its
-        /// diagonal, once for all devices. Where nobody reads it, it is counted and not made.
+        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as |V|, a flag, the tree and the matrix
+        /// above its diagonal, once for all devices. Where nobody reads it, it is counted and not made.
         4, "A", "tree_and_matrix" => TreeAndMatrix(published: Counted<Option<Arc<Published>>>),
         /// B1: start a walk.
         5, "B", "start" => Start(budget: Budget),
@@ -132,17 +132,18 @@ impl Payload for Dictionary {
 
 impl Payload for Published {
     fn encoded_len(&self) -> usize {
-        4 + self.tree().encoded_len() + 4 * self.values().len()
+        8 + self.tree().encoded_len() + 4 * self.values().len()
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        put_u32s(out, &[self.tree().n_leaves() as u32]);
+        put_u32s(out, &[self.tree().n_leaves() as u32, u32::from(self.is_for_pools())]);
         put_u32s(out, self.tree().children().as_flattened());
         put_f32s(out, self.values());
     }
 
     fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
-        let (n, words) = (reader.u32()? as usize, reader.rest_u32()?);
+        let (n, is_for_pools) = (reader.u32()? as usize, reader.u32()? != 0);
+        let words = reader.rest_u32()?;
         let (children, odd) = words.as_chunks::<2>();
         let n_inner = n.saturating_sub(1);
         if children.len() < n_inner {
@@ -163,7 +164,11 @@ impl Payload for Published {
             len if len == n * n_inner / 2 => Some(Condensed::new(n, values)),
             _ => return Err(DecodeError::Invalid("the matrix has another size than the tree")),
         };
-        Ok(Published::new(tree, matrix))
+        let published = Published::new(tree, matrix);
+        Ok(match is_for_pools {
+            true => published.for_pools(),
+            false => published,
+        })
     }
 }
 

@@ -166,7 +166,7 @@ impl Server {
                 cx.send(from, Down::Row(Counted { content: vertex, bytes }));
                 // Who was sent those of its neighbours asks for those of others.
                 if system.params.rows == Rows::OnRequest {
-                    self.note_requests(system, from, &[vertex], cx);
+                    self.note_requests(system, from, &[vertex]);
                 }
                 false
             }
@@ -174,13 +174,13 @@ impl Server {
                 // In the order in which they were asked for, so without their vertices.
                 let bytes = vertices.len() as u64 * system.row_bytes();
                 cx.send(from, Down::Rows(Counted { content: (), bytes }));
-                self.note_requests(system, from, &vertices, cx);
+                self.note_requests(system, from, &vertices);
                 false
             }
             (Up::Sequence(sequence), Stage::Walks) => {
                 self.walks += 1;
                 self.entries += sequence.len() as u64;
-                if keeps_walks(system, cx) {
+                if keeps_walks(system) {
                     Arc::make_mut(&mut self.corpus).push(sequence);
                     self.senders.push(from.0);
                 }
@@ -200,8 +200,8 @@ impl Server {
         Ok(is_last)
     }
 
-    fn note_requests(&mut self, system: &FedWalk, from: ClientId, vertices: &[u32], cx: &ServerContext<'_, FedWalk>) {
-        if system.params.attacks && !cx.dry_run() {
+    fn note_requests(&mut self, system: &FedWalk, from: ClientId, vertices: &[u32]) {
+        if system.params.attacks {
             self.requests.extend(vertices.iter().map(|&vertex| (from.0, vertex)));
         }
     }
@@ -237,7 +237,7 @@ impl Server {
             self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
             return;
         }
-        if needs_tree(system, cx) {
+        if system.params.reads_tree() {
             self.matrices = vec![Box::default(); system.n_nodes()].into();
         }
         self.enter(Stage::Matrices, cx);
@@ -247,7 +247,7 @@ impl Server {
     /// Starts working out the tree, if anybody will read it.
     fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, FedWalk>) {
         self.enter(Stage::Tree, cx);
-        match needs_tree(system, cx) {
+        match system.params.reads_tree() {
             true => cx.compute(work),
             false => self.publish(system, None, cx),
         }
@@ -265,11 +265,11 @@ impl Server {
                 })
             });
         }
-        if !system.params.attacks || cx.dry_run() {
+        if !system.params.attacks {
             self.matrices = Arc::default();
         }
         // Kept for the scores.
-        self.published = published.filter(|_| !cx.dry_run());
+        self.published = published;
         self.enter(Stage::Walks, cx);
         self.end_round(system, cx);
     }
@@ -303,7 +303,7 @@ impl Server {
 
     /// Phase C, if anything is to be learned.
     fn learn(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
-        if system.params.embedding == Embedding::Off || cx.dry_run() {
+        if system.params.embedding == Embedding::Off {
             cx.finish();
             return;
         }
@@ -313,17 +313,9 @@ impl Server {
     }
 }
 
-/// Whether devices will read the tree. In a dry run they do so for pools alone, on which the messages depend.
-fn needs_tree(system: &FedWalk, cx: &ServerContext<'_, FedWalk>) -> bool {
-    match cx.dry_run() {
-        true => system.params.draws_from_tree(),
-        false => system.params.reads_tree(),
-    }
-}
-
 /// Whether anybody will read the walks.
-fn keeps_walks(system: &FedWalk, cx: &ServerContext<'_, FedWalk>) -> bool {
-    (system.params.embedding != Embedding::Off || system.params.attacks) && !cx.dry_run()
+fn keeps_walks(system: &FedWalk) -> bool {
+    system.params.embedding != Embedding::Off || system.params.attacks
 }
 
 fn to_all(cx: &mut ServerContext<'_, FedWalk>, message: impl Fn(ClientId) -> Down) {

@@ -71,11 +71,16 @@ impl Study<FedWalk> for Watch {
     }
 
     fn at_end(&self, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
+        self.communication(end, sheet);
+        // A device's count changes in one bin when it gains a neighbour; an edge is two devices' neighbour.
+        sheet.number("degree_epsilon_per_edge", 2.0 * end.strategy.params.epsilon_degree);
+    }
+
+    fn scores(&self, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         let (system, server, rng) = (end.strategy, end.server, &mut end.rng());
         if let Some(vectors) = &server.embeddings {
             system.params.evaluation.read(vectors, &self.walked, end, rng, sheet);
         }
-        self.communication(end, sheet);
         encoder(end, sheet);
         if system.params.attacks {
             attacks::write(&self.walked, end, sheet);
@@ -211,6 +216,4 @@ fn encoder(end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         sheet.number("encoder_worst_log_ratio", mechanism.cost().epsilon);
         sheet.number("encoder_keep_probability", *keep_probability);
     }
-    // A device's count changes in one bin when it gains a neighbour; an edge is two devices' neighbour.
-    sheet.number("degree_epsilon_per_edge", 2.0 * system.params.epsilon_degree);
 }

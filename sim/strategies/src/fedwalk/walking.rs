@@ -119,7 +119,7 @@ impl Client {
         let (me, neighbours) = (own.vertex(), own.neighbours());
         loop {
             if let Some(vertex) = held.reads(system)
-                && !self.can_read(system, vertex, cx.dry_run())
+                && !self.can_read(system, vertex)
             {
                 self.wait(system, held, vertex, cx);
                 return Ok(());
@@ -183,8 +183,8 @@ impl Client {
     }
 
     /// Whether this device has what it takes to tell `vertex` from others.
-    fn can_read(&self, system: &FedWalk, vertex: u32, dry_run: bool) -> bool {
-        let has_tree = self.has_tree && (dry_run || self.dictionary.is_some());
+    fn can_read(&self, system: &FedWalk, vertex: u32) -> bool {
+        let has_tree = self.has_tree && self.dictionary.is_some();
         has_tree && (!system.params.asks_for_rows() || self.rows.binary_search(&vertex).is_ok())
     }
 
@@ -204,8 +204,7 @@ impl Client {
 
     /// Enc(vertex).
     fn encode(&self, system: &FedWalk, vertex: u32, cx: Cx<'_, '_>) -> Result<u32, StrategyError> {
-        // The size of a message does not depend on its entries.
-        if matches!(system.entries, Entries::Plain) || cx.dry_run() {
+        if matches!(system.entries, Entries::Plain) {
             return Ok(cx.unprotected(mechanism::ENTRY, vertex));
         }
         let entry = match (&system.entries, &self.published, &self.dictionary) {
@@ -260,7 +259,7 @@ impl Client {
             return Ok(());
         };
         // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
-        let can_encode = |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u, cx.dry_run());
+        let can_encode = |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u);
         let known: Vec<u32> = own.neighbours().iter().copied().filter(can_encode).collect();
         if tried >= u32::from(tries) || known.is_empty() {
             cx.count(counter::GIVEN_UP, 1);

@@ -46,13 +46,13 @@ impl RoundStudy<Fgcl> for Audit {
     }
 
     fn at_end(&self, end: &RoundEnd<'_, Fgcl>, sheet: &mut Sheet) {
-        let n_rounds = u64::from(end.n_rounds());
         if let Some(views) = end.privacy().first() {
             totals(views, sheet);
         }
-        if end.is_dry() {
-            return;
-        }
+    }
+
+    fn scores(&self, end: &RoundEnd<'_, Fgcl>, sheet: &mut Sheet) {
+        let n_rounds = u64::from(end.n_rounds());
         let view = self.view(end.task);
         Score::conclude(&view.scores(end.parameters), sheet);
         if end.task.params.attacks {

@@ -78,23 +78,11 @@ struct Draws<'a> {
 impl Fgcl {
     /// The model after a client's training, what the views cost, and the queue. The task's own stream is for dropout alone.
     pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> Trained<(), Past> {
-        let (own, parameters, mut views) = (task.shard, task.parameters, task.releases());
-        if let Some(table) = self.noise.as_ref().and_then(|noise| noise.tables.first()) {
-            let law = table.law();
-            own.seen().iter().for_each(|id| views.charge(LOOKS, *id, law));
+        let (own, parameters) = (task.shard, task.parameters);
+        if own.len() == 0 {
+            return self.charged(task);
         }
-        if self.tells_edges {
-            (0..own.len() as u32).for_each(|at| views.charge(BARE, own.id(at), Law::UNPROTECTED));
-        }
-        let before = task.kept.filter(|_| !self.params.contrast.refill);
-        if own.len() == 0 || task.dry_run() {
-            self.charge_all(own, before.is_none(), &mut views);
-            return Trained {
-                receipt: views.receipt(),
-                kept: Some(Past::default()),
-                ..Trained::model(parameters.to_vec())
-            };
-        }
+        let (views, before) = (self.looks(task), self.before(task));
         let (is_dense, n_features) = (self.noise.is_some(), self.network.n_features());
         let spare = SPARE
             .take()
@@ -152,7 +140,36 @@ impl Fgcl {
         }
     }
 
-    /// Charges for all views that a training uses, as a dry run does, which draws none of them.
+    /// The model as it came, charged as for a training.
+    pub(super) fn charged(&self, task: &Task<'_, '_, Self>) -> Trained<(), Past> {
+        let mut views = self.looks(task);
+        self.charge_all(task.shard, self.before(task).is_none(), &mut views);
+        Trained {
+            receipt: views.receipt(),
+            kept: Some(Past::default()),
+            ..Trained::model(task.parameters.to_vec())
+        }
+    }
+
+    /// What a training costs before it draws a view.
+    fn looks<'a>(&self, task: &Task<'_, 'a, Self>) -> Releases<'a> {
+        let (own, mut views) = (task.shard, task.releases());
+        if let Some(table) = self.noise.as_ref().and_then(|noise| noise.tables.first()) {
+            let law = table.law();
+            own.seen().iter().for_each(|id| views.charge(LOOKS, *id, law));
+        }
+        if self.tells_edges {
+            (0..own.len() as u32).for_each(|at| views.charge(BARE, own.id(at), Law::UNPROTECTED));
+        }
+        views
+    }
+
+    /// What the client has kept, where its queue goes on.
+    fn before<'a>(&self, task: &Task<'_, 'a, Self>) -> Option<&'a Past> {
+        task.kept.filter(|_| !self.params.contrast.refill)
+    }
+
+    /// Charges for all views that a training uses and draws none of them.
     fn charge_all(&self, own: &Own, begins: bool, views: &mut Releases<'_>) {
         let Some(noise) = &self.noise else { return };
         let mut charge = |view: usize, at: u32| {

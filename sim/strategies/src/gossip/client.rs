@@ -327,16 +327,12 @@ impl Client {
             if !is_awaited {
                 return cx.count(counter::LATE, 1);
             }
-            if !cx.dry_run() {
-                self.model = moved(&self.model, theirs, &self.said, share);
-            }
+            self.model = moved(&self.model, theirs, &self.said, share);
             return self.end(gossip, shard, cx);
         }
         if let Some(said) = self.say(gossip, 1, cx) {
             cx.send_peer(from, Peer::answer(said.sent));
-            if !cx.dry_run() {
-                self.model = moved(&self.model, theirs, &said.heard, share);
-            }
+            self.model = moved(&self.model, theirs, &said.heard, share);
         }
     }
 
@@ -382,22 +378,20 @@ impl Client {
         let n_came = self.inbox.partition_point(|parcel| parcel.round <= self.round);
         let parcels: Vec<Parcel> = self.inbox.drain(..n_came).collect();
         cx.count(counter::MISSING, self.peers.len().saturating_sub(parcels.len()) as u64);
-        if !cx.dry_run() {
-            let mut came: Vec<(u32, f64, &[f32])> = Vec::with_capacity(parcels.len());
-            for Parcel { from, model, .. } in &parcels {
-                if let Ok(at) = self.peers.binary_search_by_key(from, |(id, _)| *id) {
-                    came.push((*from, self.peers[at].1, model));
-                }
+        let mut came: Vec<(u32, f64, &[f32])> = Vec::with_capacity(parcels.len());
+        for Parcel { from, model, .. } in &parcels {
+            if let Ok(at) = self.peers.binary_search_by_key(from, |(id, _)| *id) {
+                came.push((*from, self.peers[at].1, model));
             }
-            let mean: Arc<[f32]> = match gossip.is_direct() {
-                true => mixed(cx.me().0, &self.model, &came).into(),
-                false => drawn_near(&self.model, &self.said, &came, gossip.params().mixing).into(),
-            };
-            self.model = match gossip.method() {
-                Method::Dpsgd => moved(&mean, &self.trained, &self.start, 1.0),
-                _ => mean,
-            };
         }
+        let mean: Arc<[f32]> = match gossip.is_direct() {
+            true => mixed(cx.me().0, &self.model, &came).into(),
+            false => drawn_near(&self.model, &self.said, &came, gossip.params().mixing).into(),
+        };
+        self.model = match gossip.method() {
+            Method::Dpsgd => moved(&mean, &self.trained, &self.start, 1.0),
+            _ => mean,
+        };
         self.end(gossip, shard, cx);
     }
 

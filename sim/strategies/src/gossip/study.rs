@@ -105,7 +105,7 @@ fn compression(end: &End<'_, Gossip>, sheet: &mut Sheet) {
 impl Study<Gossip> for Watch {
     fn after_round(&self, ended: &Ended<'_, Gossip>, sheet: &mut Sheet) {
         let gossip = ended.strategy;
-        if ended.setup.dry_run || !gossip.is_evaluated(ended.round.0) {
+        if !gossip.is_evaluated(ended.round.0) {
             return;
         }
         let models = ended.server.models();
@@ -164,9 +164,10 @@ impl Study<Gossip> for Watch {
                 "{n_unfinished} of {n} clients had not come to the end of their last round when the run was over"
             ));
         }
-        if end.setup.dry_run {
-            return;
-        }
+    }
+
+    fn scores(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
+        let gossip = end.strategy;
         let starts = gossip.starts(end.clients.len());
         let models = last_models(end, &starts);
         for worth in self.worth(gossip, &models) {

@@ -79,17 +79,15 @@ impl RoundStudy<GwLdp> for Comparison {
         Score::write(&task.classifier.evaluate(&self.held, parameters), sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
-        if !end.is_dry() {
-            let view = View {
-                task: end.task,
-                subjects: &self.subjects,
-                held: &self.held,
-                whole: self.whole.as_ref(),
-                streams: self.streams,
-            };
-            view.conclude(end, sheet);
-        }
+    fn scores(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
+        let view = View {
+            task: end.task,
+            subjects: &self.subjects,
+            held: &self.held,
+            whole: self.whole.as_ref(),
+            streams: self.streams,
+        };
+        view.conclude(end, sheet);
     }
 }
 

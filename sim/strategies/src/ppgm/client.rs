@@ -213,7 +213,6 @@ impl Client {
             timer: self.n_timers,
             begun_at: cx.now(),
         });
-        let model = (!cx.dry_run()).then_some(model);
         let cost = system.cost(own.graph(graph), 0);
         cx.compute(Work::Begin { id, graph, model }, cost);
         true
@@ -289,7 +288,7 @@ impl Client {
             step,
             graph,
             parts: Box::new((held, theirs)),
-            model: (!cx.dry_run()).then_some(model),
+            model,
         };
         cx.compute(work, system.cost(own.graph(graph), step + 1));
         Ok(())

@@ -1,7 +1,7 @@
 //! The graphs of a data set as the models read them, who trains, validates and tests, and what an attacker wants to know.
 
 use super::edits::{self, Edits};
-use super::learned::View;
+use super::learned::{Learned, View};
 use super::matcher::Input;
 use super::options::Task;
 use super::params::Split;
@@ -283,14 +283,17 @@ impl Shards<Ppgm> for Graphs {
         Some("trains the model on raw pairs of all graphs, before deployment")
     }
 
-    fn prepare(&self, ppgm: &Ppgm, server: &mut Server, setup: &Setup<'_>) {
-        if !setup.dry_run {
-            let view = View {
-                ppgm,
-                data: &self.data,
-                streams: self.streams,
-            };
-            server.learned = Some(Arc::new(view.learn()));
-        }
+    fn prepare(&self, ppgm: &Ppgm, server: &mut Server, _: &Setup<'_>) {
+        let view = View {
+            ppgm,
+            data: &self.data,
+            streams: self.streams,
+        };
+        server.learned = Some(Arc::new(view.learn()));
+    }
+
+    /// The model before training.
+    fn placeholder(&self, _: &Ppgm, server: &mut Server, _: &Setup<'_>) {
+        server.learned = Some(Arc::new(Learned::chosen(server.model.to_vec())));
     }
 }

@@ -241,8 +241,8 @@ impl RoundStrategy for Federated {
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
         let sampler = match &task.shard.sampler {
-            Some(sampler) if !task.dry_run() => sampler,
-            _ => return Trained::model(task.parameters.to_vec()),
+            Some(sampler) => sampler,
+            None => return Trained::model(task.parameters.to_vec()),
         };
         let (params, mut rng) = (&self.ppgm.params, task.rng());
         let mut trainer = Trainer::new(
@@ -280,10 +280,7 @@ impl RoundStudy<Federated> for Leak {
         false
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
-        if end.is_dry() {
-            return;
-        }
+    fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         let view = View {
             ppgm: &end.task.ppgm,
             data: &self.data,

@@ -33,6 +33,20 @@ pub struct Learned {
     pub teacher: Option<Measured>,
 }
 
+impl Learned {
+    /// A model without a history.
+    pub(super) fn chosen(parameters: Vec<f32>) -> Learned {
+        Learned {
+            parameters,
+            chosen_epoch: 0,
+            epochs: Vec::new(),
+            diverged_in: None,
+            measured: Vec::new(),
+            teacher: None,
+        }
+    }
+}
+
 /// One epoch of training.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
@@ -96,12 +110,8 @@ impl View<'_> {
         if let Some(trained) = &data.trained {
             let initial = self.ppgm.initial(|purpose| self.streams.global(purpose));
             return Learned {
-                parameters: trained.clone(),
-                chosen_epoch: 0,
-                epochs: Vec::new(),
-                diverged_in: None,
                 measured: vec![self.measure(0, &initial), self.measure(0, trained)],
-                teacher: None,
+                ..Learned::chosen(trained.clone())
             };
         }
         let taught = self.ppgm.teacher.as_ref().map(|ppgm| {

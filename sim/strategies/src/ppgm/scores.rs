@@ -27,13 +27,17 @@ impl Watch {
 
 impl Study<Ppgm> for Watch {
     fn at_end(&self, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
+        deployment(end, sheet);
+    }
+
+    fn scores(&self, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         let view = View {
             ppgm: end.strategy,
             data: &self.data,
             streams: self.streams,
         };
-        deployment(&view, end, sheet);
         training(&view, end, sheet);
+        unlike(&view, end, sheet);
     }
 }
 
@@ -137,7 +141,7 @@ pub(super) fn measures(system: &Ppgm, measured: &Measured) -> Vec<(String, Optio
     values
 }
 
-fn deployment(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
+fn deployment(end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     let counted = |at: usize| end.counters[at] as f64;
     let begun = counted(counter::BEGUN);
     if begun == 0.0 {
@@ -159,15 +163,16 @@ fn deployment(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         sheet.number("score_latency_median_s", at(0.5));
         sheet.number("score_latency_p99_s", at(0.99));
     }
-    // Noise, and where a codec rounds at random, are drawn anew for every message.
-    let is_drawn = view.ppgm.noise.is_some() || view.ppgm.params.codec.is_random();
-    if let (Some(model), false, false) = (end.server.installed(), is_drawn, end.setup.dry_run) {
-        sheet.number("scores_unlike_in_memory", unlike(view, end, model) as f64);
-    }
 }
 
 /// How many of the first scores of devices differ in any bit from those of the same pairs computed in memory.
-fn unlike(view: &View<'_>, end: &End<'_, Ppgm>, model: &[f32]) -> usize {
+fn unlike(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
+    // Noise, and where a codec rounds at random, are drawn anew for every message.
+    let is_drawn = view.ppgm.noise.is_some() || view.ppgm.params.codec.is_random();
+    let Some(model) = end.server.installed() else { return };
+    if is_drawn || end.counters[counter::BEGUN] == 0 {
+        return;
+    }
     let graph = |client: u32, id| {
         let played = &end.clients.get(ClientId(client))?.played;
         played.iter().find(|(played, _)| *played == id).map(|(_, graph)| *graph)
@@ -190,5 +195,6 @@ fn unlike(view: &View<'_>, end: &End<'_, Ppgm>, model: &[f32]) -> usize {
     deployed.padding.0 = super::options::Padding::Masked;
     let again = deployed.observe(&view.data.inputs, &pairs, |_, seen| seen.score);
     let differ = |(a, b): &(&f32, &f32)| a.to_bits() != b.to_bits();
-    scored.iter().zip(&again).filter(differ).count()
+    let n_unlike = scored.iter().zip(&again).filter(differ).count();
+    sheet.number("scores_unlike_in_memory", n_unlike as f64);
 }

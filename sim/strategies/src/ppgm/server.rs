@@ -62,8 +62,7 @@ impl Server {
         cx: &mut ServerContext<'_, Ppgm>,
     ) -> Result<(), StrategyError> {
         match event {
-            ServerEvent::Start if self.learned.is_some() => cx.timer(SimSpan::ZERO, TRAINED),
-            ServerEvent::Start => self.install(cx),
+            ServerEvent::Start => cx.timer(SimSpan::ZERO, TRAINED),
             ServerEvent::Timer(TRAINED) => {
                 let Some(learned) = &self.learned else { return Ok(()) };
                 if let Some(epoch) = learned.diverged_in {
@@ -145,7 +144,7 @@ impl Server {
             id,
             invited,
             sent: Box::new([first, second]),
-            model: (!cx.dry_run()).then(|| Arc::clone(&self.model)),
+            model: Arc::clone(&self.model),
         };
         cx.compute(work);
         Ok(())

@@ -51,11 +51,6 @@ impl<'s, 'a, R: RoundStrategy> Preparation<'s, 'a, R> {
         Preparation { shard, kept, heard, cx }
     }
 
-    /// Every message is wanted, of the right size, and nothing that it holds.
-    pub fn dry_run(&self) -> bool {
-        self.cx.dry_run()
-    }
-
     /// The stream of this client in an exchange for `purpose`, whatever it has heard before.
     pub fn rng(&self, purpose: Purpose) -> SimRng {
         self.cx.round_rng(purpose)

@@ -90,6 +90,26 @@ impl Memory {
     }
 }
 
+type Train<R> = fn(&R, Task<'_, '_, R>) -> super::Trained<<R as RoundStrategy>::Extra, <R as RoundStrategy>::Kept>;
+type Prepare<R> = fn(&R, Preparation<'_, '_, R>) -> Says<<R as RoundStrategy>::Told, <R as RoundStrategy>::Kept>;
+
+/// What a task does in work: the real functions, or their placeholders.
+pub(super) struct Duties<R: RoundStrategy> {
+    train: Train<R>,
+    prepare: Prepare<R>,
+}
+
+impl<R: RoundStrategy> Duties<R> {
+    pub(super) const REAL: Self = Duties {
+        train: R::train,
+        prepare: R::prepare,
+    };
+    pub(super) const PLACEHOLDERS: Self = Duties {
+        train: R::placeholder,
+        prepare: R::prepare_placeholder,
+    };
+}
+
 impl<R: RoundStrategy> Rounds<R> {
     /// A client's work.
     pub(super) fn work(
@@ -97,11 +117,13 @@ impl<R: RoundStrategy> Rounds<R> {
         shard: R::Shard<'_>,
         work: &Work<R::Order, R::Kept, R::Told>,
         cx: &JobContext,
+        duties: Duties<R>,
     ) -> Done<R::Extra, R::Kept, R::Told> {
         match work {
-            Work::Training(training) => Done::Trained(Box::new(self.train(shard, training, cx))),
+            Work::Training(training) => Done::Trained(Box::new(self.train(shard, training, cx, duties.train))),
             Work::Preparation { heard, kept } => {
-                Done::Prepared(self.task.prepare(Preparation::new(shard, kept.as_deref(), heard, cx)))
+                let preparation = Preparation::new(shard, kept.as_deref(), heard, cx);
+                Done::Prepared((duties.prepare)(&self.task, preparation))
             }
         }
     }
@@ -111,15 +133,17 @@ impl<R: RoundStrategy> Rounds<R> {
         shard: R::Shard<'_>,
         training: &Training<R::Order, R::Kept>,
         cx: &JobContext,
+        train: Train<R>,
     ) -> Trained<R::Extra, R::Kept> {
         let model = self.open_model(&training.model);
         let order = self.open_order(&training.order);
-        let mut trained = self.task.train(Task {
+        let task = Task {
             kept: training.kept.as_deref(),
             passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
             hidden_items: self.protocol.private.items(),
             ..Task::new(shard, &*order, &model, cx)
-        });
+        };
+        let mut trained = train(&self.task, task);
         let n_update = self.task.n_update();
         assert!(
             trained.parameters.len() == n_update || trained.parameters.len() == model.len(),

@@ -12,7 +12,7 @@ pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
     /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No message is sent for it.
     fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet);
 
-    /// Whether [`at_end`](Self::at_end) looks at what clients have kept, as [`Study::reads_clients`]. Default: yes.
+    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at what clients have kept, as [`Study::reads_clients`]. Default: yes.
     fn reads_clients(&self, _task: &R) -> bool {
         true
     }
@@ -20,8 +20,11 @@ pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
     /// The scores of controls that need no training, as [`Study::controls`]. Default: none.
     fn controls(&self, _task: &R, _sheet: &mut Sheet) {}
 
-    /// The run has ended. Default: nothing more is written down.
+    /// The run has ended: counts, as [`Study::at_end`]. Default: nothing more is written down.
     fn at_end(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+
+    /// The run has ended: scores, as [`Study::scores`]. Default: nothing more is written down.
+    fn scores(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
 }
 
 /// How training ended.
@@ -67,11 +70,6 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
     /// The model before the first round.
     pub fn first_model(&self) -> Vec<f32> {
         self.task.initial(&mut self.run.setup.rng(INITIAL))
-    }
-
-    /// Whether nothing was learned.
-    pub fn is_dry(&self) -> bool {
-        self.run.setup.dry_run
     }
 
     /// What the task's own releases have cost, a row for each of [`RoundStrategy::mechanisms`].
@@ -164,7 +162,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             ));
         }
         let is_due = n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every);
-        if is_due && !ended.setup.dry_run {
+        if is_due {
             self.0
                 .after_round(ended.strategy.task(), ended.round, ended.server.parameters(), sheet);
         }
@@ -189,6 +187,10 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         if let Some(table) = end.server.refusals() {
             sheet.artifact(REFUSED_UPDATES.file, table.into_bytes());
         }
+    }
+
+    fn scores(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+        self.0.scores(&RoundEnd::of(end), sheet);
     }
 
     /// In synchronous rounds, so many as are asked on average, if nobody is away.

@@ -40,11 +40,6 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
         self.cx.round()
     }
 
-    /// Every message is wanted, and no learning: return the model as it came and an extra of the right size.
-    pub fn dry_run(&self) -> bool {
-        self.cx.dry_run()
-    }
-
     /// The stream of this client's training in this round.
     pub fn rng(&self) -> SimRng {
         self.cx.round_rng(LOCAL)
@@ -61,7 +56,7 @@ impl<'s, 'a, R: RoundStrategy> Task<'s, 'a, R> {
     }
 
     /// Releases by the task's own mechanisms.
-    pub fn releases(&self) -> Releases<'_> {
+    pub fn releases(&self) -> Releases<'a> {
         self.cx.releases(WEIGHTS + 1)
     }
 }

@@ -64,10 +64,7 @@ impl RoundStudy<Federated> for Second {
         self.held.controls(task.as_ref().network().n_classes(), true, sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
-        if end.is_dry() {
-            return;
-        }
+    fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         let (classifier, round) = (end.task.as_ref(), Round(end.n_rounds()));
         let held: &Held = &self.held;
         classifier.conclude(held, end.parameters, sheet);

@@ -149,7 +149,8 @@ pub(super) fn effort(task: &FedSage, piece: &Piece, heard: &Heard<Told>) -> f64 
     6.0 * rows
 }
 
-pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>) -> Says<Told, Kept> {
+/// What a client says; where nothing `is_made`, its generators are only counted.
+pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>, is_made: bool) -> Says<Told, Kept> {
     let (Some(makers), Some(nodes)) = (&task.makers, preparation.shard.shard.nodes()) else {
         return Says::ready();
     };
@@ -157,6 +158,7 @@ pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>
         makers,
         nodes,
         preparation,
+        is_made,
     };
     match (preparation.heard, preparation.kept) {
         (Heard::Opening, _) => at_client.begin(),
@@ -175,6 +177,7 @@ struct AtClient<'a, 's, 'p> {
     makers: &'a Makers,
     nodes: Nodes<'a>,
     preparation: &'a Preparation<'s, 'p, FedSage>,
+    is_made: bool,
 }
 
 impl AtClient<'_, '_, '_> {
@@ -202,7 +205,7 @@ impl AtClient<'_, '_, '_> {
         if n_training(&self.nodes) == 0 {
             return Says::ready();
         }
-        if self.preparation.dry_run() {
+        if !self.is_made {
             return self.go_on(Learning::dry());
         }
         let impaired = self.impaired();
@@ -230,9 +233,9 @@ impl AtClient<'_, '_, '_> {
                 ..Says::ready()
             };
         }
-        let told = match self.preparation.dry_run() {
-            true => self.makers.dry((self.me(), learning.step), n_training(&self.nodes)),
-            false => self.generator(&learning, &self.impaired()),
+        let told = match self.is_made {
+            true => self.generator(&learning, &self.impaired()),
+            false => self.makers.dry((self.me(), learning.step), n_training(&self.nodes)),
         };
         Says {
             kept: Some(Kept::Learning(learning)),
@@ -289,7 +292,7 @@ impl AtClient<'_, '_, '_> {
         }
         let mut next = learning.clone();
         next.step += 1;
-        if !self.preparation.dry_run() {
+        if self.is_made {
             let impaired = self.impaired();
             let sent = self.generator(learning, &impaired);
             let read = self.makers.open(&sent).expect("what a client has packed can be read");
@@ -321,7 +324,7 @@ impl AtClient<'_, '_, '_> {
     }
 
     fn fill(&self, learning: &Learning) -> Filled {
-        if self.preparation.dry_run() {
+        if !self.is_made {
             return Filled {
                 places: Vec::new(),
                 features: Arc::default(),

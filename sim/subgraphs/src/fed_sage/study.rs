@@ -104,6 +104,12 @@ impl Worth {
         let shards = self.pieces.iter().map(known).collect();
         Accuracy(Held::new(shards, self.sizes.clone()))
     }
+
+    /// What the generators of clients have made.
+    fn filled<'a>(&'a self, end: &'a RoundEnd<'_, FedSage>) -> impl Iterator<Item = &'a Filled> {
+        let made = |piece: &Piece| end.kept(piece.client).and_then(|kept| kept.filled());
+        self.pieces.iter().filter_map(made)
+    }
 }
 
 impl RoundStudy<FedSage> for Worth {
@@ -128,13 +134,6 @@ impl RoundStudy<FedSage> for Worth {
 
     fn at_end(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
         let task = end.task;
-        let made = |piece: &Piece| end.kept(piece.client).and_then(|kept| kept.filled());
-        let known = |piece: &Piece| task.known(piece, end.kept(piece.client)).clone();
-        if !end.is_dry() {
-            self.accuracy(known).at_end(end, sheet);
-            let whole = self.whole.accuracy(&task.classifier, end.parameters);
-            sheet.number_if("test_whole_accuracy", whole.map(|(accuracy, _)| accuracy));
-        }
         sheet.number("cut_edges", self.cut_edges as f64);
         let Some(makers) = &task.makers else { return };
         let n_shared = makers.networks.n_shared();
@@ -149,8 +148,8 @@ impl RoundStudy<FedSage> for Worth {
         if let Some(bytes) = bytes(&makers.plan, |n_nodes| makers.n_bytes(n_nodes), &clients) {
             sheet.reference("generator_bytes", "theory", bytes as f64);
         }
-        let filled: Vec<&Filled> = self.pieces.iter().filter_map(made).collect();
-        let unanswered = clients.iter().filter(|(n_training, _)| *n_training > 0).count() - filled.len();
+        let n_filled = self.filled(end).count();
+        let unanswered = clients.iter().filter(|(n_training, _)| *n_training > 0).count() - n_filled;
         sheet.number("unanswered_clients", unanswered as f64);
         if unanswered > 0 {
             sheet.warn(format!(
@@ -158,8 +157,16 @@ impl RoundStudy<FedSage> for Worth {
                 clients.len()
             ));
         }
-        if !end.is_dry() {
-            made_neighbours(&filled, sheet);
+    }
+
+    fn scores(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
+        let task = end.task;
+        let known = |piece: &Piece| task.known(piece, end.kept(piece.client)).clone();
+        self.accuracy(known).scores(end, sheet);
+        let whole = self.whole.accuracy(&task.classifier, end.parameters);
+        sheet.number_if("test_whole_accuracy", whole.map(|(accuracy, _)| accuracy));
+        if task.makers.is_some() {
+            made_neighbours(&self.filled(end).collect::<Vec<_>>(), sheet);
         }
     }
 }

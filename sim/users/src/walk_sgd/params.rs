@@ -49,6 +49,9 @@ pub struct Params {
     /// How long a sender waits until it takes a client for away and draws another way.
     #[part(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
+    /// So many hand-overs of a token in a row may fail at one client; one more, and the walk is stuck: the run ends with an error.
+    #[part(default = 1_000_000, in = 0..=4_000_000_000)]
+    pub tries: u32,
     /// Models are looked at after every so many steps, and after the last.
     #[part(default = 100, in = 1..=100_000_000)]
     pub report_every: u32,

@@ -1,7 +1,7 @@
 //! What walking models are worth, where walks have been, and what theory says they tell clients of each other.
 
 use super::theory::{communicability, epsilon, pairwise_loss};
-use super::{Chain, WalkSgd};
+use super::{Chain, WalkSgd, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::VISITS;
 use folkmoot_strategies::classifier::{Held, Part, Score};
@@ -134,9 +134,6 @@ fn compression(end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
 
 impl Study<WalkSgd> for Watch {
     fn after_round(&self, ended: &Ended<'_, WalkSgd>, sheet: &mut Sheet) {
-        if ended.setup.dry_run {
-            return;
-        }
         let mean = ended.server.mean();
         if mean.iter().any(|x| !x.is_finite()) {
             return sheet.diverged("a walking model has numbers that are not finite");
@@ -149,7 +146,7 @@ impl Study<WalkSgd> for Watch {
     }
 
     fn at_end(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
-        let (walk, world) = (end.strategy, end.setup.world);
+        let world = end.setup.world;
         if world.deadline.is_some() {
             sheet.warn(
                 "deadline_ms means nothing without a server that waits; strategy.timeout_s is how long senders wait",
@@ -161,12 +158,21 @@ impl Study<WalkSgd> for Watch {
         for (name, count) in WalkSgd::COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
         }
+        let lost = end.counters[counter::LOST];
+        if lost > 0 {
+            sheet.warn(format!(
+                "{lost} of {} walks came to no end: the client that holds the token is away for good, or a report was lost; {}",
+                end.strategy.params.tokens,
+                world.remedy()
+            ));
+        }
         self.visits(end, sheet);
         self.theory(end, sheet);
         compression(end, sheet);
-        if end.setup.dry_run {
-            return;
-        }
+    }
+
+    fn scores(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
+        let walk = end.strategy;
         Score::conclude(&walk.classifier.evaluate(&self.0, &end.server.mean()), sheet);
         let n_classes = walk.classifier.network().n_classes();
         if let Some(majority) = self.0.majority_accuracy(Part::Test, n_classes) {

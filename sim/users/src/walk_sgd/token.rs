@@ -1,7 +1,7 @@
 //! A model on its way: how it is packed where it is handed on, and read where a step is made.
 
 use super::message::Peer;
-use super::{WalkSgd, counter};
+use super::{NEXT, WalkSgd, any_neighbour, counter};
 use folkmoot_engine::prelude::*;
 use folkmoot_strategies::packed::{Packed, Packing, Sent, first_not_finite};
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,8 @@ impl WalkSgd {
         }
     }
 
-    /// Hands a token on; a model that came packed goes on as it came.
-    pub(super) fn pass(&self, to: u32, token: Token, cx: &mut ClientContext<'_, Self>) {
+    /// Hands a token on, after so many tries that have failed here; a model that came packed goes on as it came.
+    pub(super) fn pass(&self, to: u32, token: Token, failed: u32, cx: &mut ClientContext<'_, Self>) {
         let walk_and_jump = token.id << 16 | token.jump;
         let message = match token.model {
             Sent::Packed(bytes) => Peer::PackedToken(token.step, walk_and_jump, Packed(bytes)),
@@ -65,6 +65,39 @@ impl WalkSgd {
                 Peer::PackedToken(token.step, walk_and_jump, packed)
             }
         };
-        cx.send_peer(ClientId(to), message);
+        cx.send_peer_noted(ClientId(to), message, failed);
+    }
+
+    /// The receiver is away, and so many hand-overs in a row have failed: another way is drawn, and a jump goes on from here.
+    ///
+    /// # Errors
+    ///
+    /// When that is more often than `tries`.
+    pub(super) fn pass_again(
+        &self,
+        message: Peer,
+        failed: u32,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        let token = Token::of(message);
+        if failed > self.params.tries {
+            return Err(self.stuck(&token, failed, cx));
+        }
+        cx.count(counter::REDIRECTED, 1);
+        let to = any_neighbour(&self.graph, cx.me().0, &mut cx.rng(NEXT));
+        self.pass(to, token, failed, cx);
+        Ok(())
+    }
+
+    /// That a walk comes no further.
+    fn stuck(&self, token: &Token, failed: u32, cx: &ClientContext<'_, Self>) -> StrategyError {
+        StrategyError(format!(
+            "the run stalls: walk {} has made {} of {} steps, and {failed} hand-overs of its token in a row have failed, which is more \
+             than strategy.tries; {}, or raise strategy.tries or strategy.timeout_s",
+            token.id,
+            token.step,
+            self.params.steps,
+            cx.remedy()
+        ))
     }
 }

@@ -2,7 +2,7 @@
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{DropoutSpec, availability, devices};
+use folkmoot_engine::world::{DropoutSpec, LinkClass, Links, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_strategies::settings::{Settings, Source};
@@ -313,6 +313,35 @@ fn nodes_that_leave_hold_nobody_up() {
         Options::default(),
     );
     assert_eq!(number(&outcome, "lost_tokens"), 3.0, "{:?}", outcome.summary);
+}
+
+/// A token that nobody can be handed ends the run after `tries`, with the walk, the client and the settings that say so.
+#[test]
+fn a_walk_that_cannot_move_ends_the_run() {
+    let lossy = World {
+        network: Box::new(Links {
+            peer: LinkClass {
+                loss_prob: 1.0,
+                ..LinkClass::default()
+            },
+            ..Links::default()
+        }),
+        ..World::ideal()
+    };
+    let (dataset, partition) = data(1);
+    let prepared = params("steps: 300, topology: Complete(), tries: 20, timeout_s: 0.1")
+        .prepare(&Source::new(&dataset, &partition, Streams::new(7)))
+        .unwrap();
+    let stuck = run(prepared.system(), &lossy, 7, Options::default(), &mut Unobserved);
+    let error = stuck.err().unwrap().to_string();
+    for words in [
+        "s of virtual time, client ",
+        "the run stalls: walk 0 has made",
+        "of 300 steps, and 21 hand-overs of its token in a row have failed",
+        "lower network.peer.loss_prob, or raise strategy.tries or strategy.timeout_s",
+    ] {
+        assert!(error.contains(words), "no {words:?} in {error}");
+    }
 }
 
 #[test]

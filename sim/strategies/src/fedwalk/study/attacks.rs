@@ -69,7 +69,7 @@ fn rows(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         let found = Tally::new(graph.n_nodes(), guesses.into_iter()).seen(graph);
         found.write("row_matching", sheet);
     }
-    if system.params.asks_for_rows() && !end.setup.dry_run {
+    if system.params.asks_for_rows() {
         // On request, a neighbour's row is asked for from both ends of the edge, a predicted vertex' mostly from one.
         let found = Tally::new(graph.n_nodes(), server.requests.iter().copied());
         found.most_seen(graph, |_| true).write("row_requests", sheet);
@@ -85,7 +85,7 @@ fn walks(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         by_round: &server.by_round,
     };
     let share = true_pair_share(&server.corpus, graph);
-    // None where no entry has another beside it, or in a dry run.
+    // None where no entry has another beside it.
     if share.is_some() {
         let mut all = None;
         for (n_walks, [pairs, lasts]) in finished.tallies(graph.n_nodes()) {

@@ -335,8 +335,10 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// Ends an exchange that has left so many clients ready to train.
     pub(super) fn end_exchange(&mut self, n_ready: u64) -> Result<(), StrategyError> {
         if n_ready == 0 {
-            let why = "no client got what the first round exchanges before training; raise the deadline";
-            return Err(StrategyError(why.to_owned()));
+            return Err(StrategyError(format!(
+                "no client got what the first round exchanges before training; {}",
+                self.cx.remedy()
+            )));
         }
         let asked = u64::from(self.cx.n_clients());
         let report = RoundReport {
@@ -351,8 +353,10 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// Ends the opening with the sums of what clients told.
     pub(super) fn fix(&mut self, sums: Option<&[f64]>) -> Result<(), StrategyError> {
         let Some(sums) = sums else {
-            let why = "no client gave the statistics that the first round asks for; raise the deadline, or ask more clients with cohort";
-            return Err(StrategyError(why.to_owned()));
+            return Err(StrategyError(format!(
+                "no client gave the statistics that the first round asks for; {}, or ask more clients with cohort",
+                self.cx.remedy()
+            )));
         };
         let (fixed, n_sent) = (self.rounds.task.fixed(sums), self.rounds.n_sent());
         let mut model = self.global.parameters.to_vec();

@@ -67,7 +67,7 @@ fn an_owner_steps_from_its_generator_by_the_gradient_of_what_others_read() {
         |task, makers, pieces, _| {
             let cx = JobContext::of_test(3, ClientId(0), Round(0));
             let say = |kept: Option<&Kept>, heard: Heard<Told>| {
-                prepare(task, &Preparation::new(&pieces[0], kept, &heard, &cx))
+                prepare(task, &Preparation::new(&pieces[0], kept, &heard, &cx), true)
             };
             let first = say(None, Heard::Opening);
             let told = first.to_server.unwrap();
