@@ -10,7 +10,7 @@ mod layout;
 use std::path::{Path, PathBuf};
 
 use super::classes::{self, Class};
-use super::text::{Text, fields, whole};
+use super::text::{Text, fields, shown, whole};
 use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 
@@ -53,7 +53,8 @@ pub(crate) fn read_edge_list(name: &str, path: &Path, options: &EdgeListOptions)
     let nodes = Nodes::new(path, &listed.pairs, &labelled, options, &mut dataset)?;
     let pairs: Vec<(u32, u32)> = listed.pairs.iter().map(|&(u, v)| (nodes.of(u), nodes.of(v))).collect();
     let builder = GraphBuilder::new(nodes.n_nodes).directed(options.directed);
-    let built = if options.weighted {
+    // Weights that are all 1 say nothing, as in matrices.
+    let built = if options.weighted && listed.weights.iter().any(|&weight| weight != 1.0) {
         builder.build_weighted(&pairs, &listed.weights)
     } else {
         builder.build(&pairs)
@@ -171,7 +172,15 @@ fn node_id(text: &Text, line: usize, field: &str, options: &EdgeListOptions) -> 
             let rule = format!("node id {id} must lie in {first}..={most} (`first_id` states where ids start)");
             Err(text.error(line, rule))
         }
-        None => text.whole(line, field, "a node id (an integer from 0)"),
+        None if field.parse::<f64>().is_ok() => text.whole(line, field, "a node id (an integer from 0)"),
+        None => {
+            let rule = format!(
+                "expected a node id (an integer from 0), got {}; if nodes have names, write numbers for them in all files, as \
+                 networkx.convert_node_labels_to_integers does",
+                shown(field)
+            );
+            Err(text.error(line, rule))
+        }
     }
 }
 

@@ -60,7 +60,8 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
         return Some(DataError::format(&text.path, rule));
     }
     if least != most || head.len() != least {
-        if most <= 3 && least >= 2 && head.len() <= 3 {
+        let widest = most.max(head.len());
+        if widest <= 2 || (widest == 3 && least.min(head.len()) >= 2) {
             return None;
         }
         let rule = format!(
