@@ -116,16 +116,16 @@ fn a_damaged_edge_list_is_refused_by_its_line() {
 }
 
 #[test]
-fn a_label_for_a_node_that_does_not_exist_is_refused_by_its_line() {
+fn labels_that_cannot_be_those_of_the_nodes_are_refused() {
     let refuses_labels = |labels: &[u8], words: &[&str]| {
         let files: &[(&str, &[u8])] = &[("edges.txt", b"0 1\n1 2\n"), ("labels.txt", labels)];
         refuses("EdgeList(edges: \"edges.txt\", labels: \"labels.txt\")", files, words);
     };
     refuses_labels(
-        b"0 1\n3 0\n",
-        &["labels.txt:2: a label for node 3, which the edge list does not have"],
+        b"1 1\n2 0\n3 0\n",
+        &["labels.txt: labels name nodes 1 to 3, edges 0 to 2"],
     );
-    refuses_labels(b"0 1\n1 -1\n", &["labels.txt:2", "-1"]);
+    refuses_labels(b"0 1\n1 0.5\n", &["labels.txt:2: 0.5 is a number to predict"]);
     refuses_labels(b"0 1\n1\n", &["labels.txt:2"]);
     refuses(
         "EdgeList(edges: \"edges.txt\", labels: \"none.txt\")",

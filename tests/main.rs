@@ -20,6 +20,7 @@ mod federated;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod golden;
+mod inputs;
 mod journey;
 mod kept_models;
 mod ledger;

@@ -26,6 +26,8 @@ pub enum Values {
     Floats(Vec<f32>),
     /// `f8`.
     Doubles(Vec<f64>),
+    /// `U` and `S` of any length.
+    Texts(Vec<String>),
 }
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -37,27 +39,24 @@ impl Array {
     /// # Errors
     /// A message for what is no such file, is cut short, holds too many values or values of other types, or has columns first.
     pub fn parse(content: &[u8], most: usize) -> Result<Array, String> {
-        let rest = content.strip_prefix(MAGIC).ok_or("not an .npy array")?;
-        let (header_len, rest) = match rest {
-            [1, _, low, high, rest @ ..] => (usize::from(u16::from_le_bytes([*low, *high])), rest),
-            [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-            _ => return Err("an .npy array of unknown version, or cut short".to_string()),
-        };
-        let (header, data) = rest.split_at_checked(header_len).ok_or("the header is cut short")?;
-        let header = std::str::from_utf8(header).map_err(|_| "the header is not text")?;
-        let shape = shape(header)?;
+        let (header, data) = split(content)?;
+        let (descr, shape) = described(header)?;
         if field(header, "fortran_order")?.starts_with("True") && shape.len() > 1 {
-            return Err("the values must be stored row by row".to_string());
+            return Err("the values must be stored row by row; save numpy.ascontiguousarray(…) of it".to_string());
         }
         let count = shape.iter().try_fold(1_usize, |count, &side| count.checked_mul(side));
         let count = count.ok_or("the shape is too large")?;
-        let descr = field(header, "descr")?;
-        let descr = descr
-            .get(1..)
-            .and_then(|rest| rest.split(['\'', '"']).next())
-            .unwrap_or_default();
         let values = decode(descr, data, (count, most))?;
         Ok(Array { shape, values })
+    }
+
+    /// The type, such as `<f4`, and the shape that the beginning of a `.npy` file announces.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), for the header.
+    pub fn announced(beginning: &[u8]) -> Result<(String, Vec<usize>), String> {
+        let (descr, shape) = described(split(beginning)?.0)?;
+        Ok((descr.to_string(), shape))
     }
 
     /// How many values there are.
@@ -83,8 +82,32 @@ impl Array {
             Values::Integers(values) => values.iter().map(|&value| value as f32).collect(),
             Values::Floats(values) => values.clone(),
             Values::Doubles(values) => values.iter().map(|&value| value as f32).collect(),
+            Values::Texts(values) => vec![f32::NAN; values.len()],
         }
     }
+}
+
+/// The header of a `.npy` file, and the bytes of its values.
+fn split(content: &[u8]) -> Result<(&str, &[u8]), String> {
+    let rest = content.strip_prefix(MAGIC).ok_or("not an .npy array")?;
+    let (header_len, rest) = match rest {
+        [1, _, low, high, rest @ ..] => (usize::from(u16::from_le_bytes([*low, *high])), rest),
+        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
+        _ => return Err("an .npy array of unknown version, or cut short".to_string()),
+    };
+    let (header, data) = rest.split_at_checked(header_len).ok_or("the header is cut short")?;
+    let header = std::str::from_utf8(header).map_err(|_| "the header is not text")?;
+    Ok((header, data))
+}
+
+/// The type and the shape in a header.
+fn described(header: &str) -> Result<(&str, Vec<usize>), String> {
+    let descr = field(header, "descr")?;
+    let descr = descr
+        .get(1..)
+        .and_then(|rest| rest.split(['\'', '"']).next())
+        .unwrap_or_default();
+    Ok((descr, shape(header)?))
 }
 
 /// What follows `'name':` in the header.
@@ -147,11 +170,15 @@ pub fn npy(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
 fn decode(descr: &str, data: &[u8], (count, most): (usize, usize)) -> Result<Values, String> {
     let big = descr.starts_with('>');
     let kind = descr.trim_start_matches(['<', '>', '=', '|']);
+    if let Some(length) = kind.strip_prefix(['U', 'S']).and_then(|length| length.parse().ok()) {
+        return texts(kind.starts_with('U'), length, data, (count, most), big).map(Values::Texts);
+    }
     let width = match kind.as_bytes() {
         [b'b' | b'i' | b'u' | b'f', width @ (b'1' | b'2' | b'4' | b'8')] => usize::from(width - b'0'),
         _ => {
             return Err(format!(
-                "values of type \"{}\" are not read; use integers, floats or bools",
+                "values of type \"{}\" are not read; use integers, floats, bools or texts of one length (numpy's `U`), as \
+                 astype(str) makes them",
                 descr.escape_debug()
             ));
         }
@@ -196,9 +223,78 @@ fn decode(descr: &str, data: &[u8], (count, most): (usize, usize)) -> Result<Val
     }
 }
 
+/// Texts of `length` characters, or bytes, each; zeros fill the shorter ones.
+fn texts(
+    is_unicode: bool,
+    length: usize,
+    data: &[u8],
+    (count, most): (usize, usize),
+    big: bool,
+) -> Result<Vec<String>, String> {
+    let width = if is_unicode {
+        length.checked_mul(4)
+    } else {
+        Some(length)
+    };
+    let width = width.ok_or("the texts are too long")?;
+    if count.checked_mul(width) != Some(data.len()) {
+        return Err(format!(
+            "{count} texts of {width} bytes are announced, but {} bytes are stored",
+            data.len()
+        ));
+    }
+    if count > most {
+        return Err(format!(
+            "{count} values are stored, and no more than {most} can be taken"
+        ));
+    }
+    if width == 0 {
+        return Ok(vec![String::new(); count]);
+    }
+    let word = |chunk: &[u8]| {
+        let bytes = [chunk[0], chunk[1], chunk[2], chunk[3]];
+        if big {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    };
+    let text = |chunk: &[u8]| {
+        if !is_unicode {
+            return String::from_utf8_lossy(chunk).trim_end_matches('\0').to_owned();
+        }
+        let chars = chunk
+            .chunks_exact(4)
+            .map(|chunk| char::from_u32(word(chunk)).unwrap_or(char::REPLACEMENT_CHARACTER));
+        chars.collect::<String>().trim_end_matches('\0').to_owned()
+    };
+    Ok(data.chunks_exact(width).map(text).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_one_length_are_read_without_what_fills_them() {
+        let unicode: Vec<u8> = ['a', '\0', 'é', 'b']
+            .into_iter()
+            .flat_map(|c| u32::from(c).to_le_bytes())
+            .collect();
+        let expected = Values::Texts(vec!["a".to_string(), "éb".to_string()]);
+        assert_eq!(parse(&npy("<U2", &[2], &unicode)).unwrap().values, expected);
+        let bytes = parse(&npy("|S3", &[2], b"abcd\0\0")).unwrap().values;
+        assert_eq!(bytes, Values::Texts(vec!["abc".to_string(), "d".to_string()]));
+        assert!(
+            parse(&npy("<U2", &[3], &unicode))
+                .unwrap_err()
+                .contains("3 texts of 8 bytes")
+        );
+        assert_eq!(
+            parse(&npy("<U0", &[2], &[])).unwrap().values,
+            Values::Texts(vec![String::new(); 2])
+        );
+    }
 
     fn parse(content: &[u8]) -> Result<Array, String> {
         Array::parse(content, usize::MAX)

@@ -73,6 +73,9 @@ pub trait Watcher: Send {
         Pause::GoOn
     }
 
+    /// Something that a reader of data dropped, changed or did not read. Default: nothing is printed.
+    fn note(&mut self, _note: &str) {}
+
     /// Something has gone wrong that costs the run nothing so far. Default: nobody is told.
     fn warn(&mut self, _warning: &str) {}
 

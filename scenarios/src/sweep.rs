@@ -189,7 +189,7 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let is_read = !scenario.dataset().is_generated();
         let strategy = scenario.strategy();
         if is_read || !strategy.edge_lists().is_empty() || !strategy.models().is_empty() {
-            let loaded = load(&scenario, making.dirs, &cache, &mut ())?;
+            let loaded = load(&scenario, making.dirs, &cache, (making.watcher)().as_mut())?;
             let prints = &mut manifest.data_fingerprints;
             if is_read {
                 let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();

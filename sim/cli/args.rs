@@ -269,6 +269,8 @@ pub(crate) struct CheckArgs {
     /// Change a field of every card; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 }
 
 #[derive(Args)]

@@ -125,7 +125,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
             identity: &identity,
             only_missing: args.only_missing,
             shard,
-            watcher: &|| Box::new(Stopwatch::start(None, "rounds", true)) as Box<_>,
+            watcher: &|| Box::new(Stopwatch::start(None, "rounds", true).noting(!quiet)) as Box<_>,
             done: &done,
             stop: &stop_flag(),
             stopped: &stopped,

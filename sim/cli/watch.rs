@@ -32,6 +32,8 @@ pub(crate) struct Stopwatch {
     saved: Instant,
     rows: Vec<TimingRow>,
     bar: ProgressBar,
+    /// Whether notes about data are printed.
+    notes: bool,
     pauses: Option<Pauses>,
 }
 
@@ -48,6 +50,7 @@ impl Stopwatch {
             saved: Instant::now(),
             rows: Vec::new(),
             bar: bar(total, unit, quiet),
+            notes: !quiet,
             pauses: None,
         }
     }
@@ -63,6 +66,12 @@ impl Stopwatch {
     /// The same for a run whose state may be saved.
     pub(crate) fn pausing(mut self, pauses: Pauses) -> Self {
         self.pauses = Some(pauses);
+        self
+    }
+
+    /// The same with or without notes about data.
+    pub(crate) fn noting(mut self, notes: bool) -> Self {
+        self.notes = notes;
         self
     }
 
@@ -112,6 +121,12 @@ impl Watcher for Stopwatch {
     fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
         let pauses = self.pauses.as_mut();
         pauses.map_or(Pause::GoOn, |pauses| pauses.ask(at, rounds))
+    }
+
+    fn note(&mut self, note: &str) {
+        if self.notes {
+            self.bar.suspend(|| warn(&format!("note: {note}")));
+        }
     }
 
     /// Also to who wants to hear of errors alone: one who counts on a state that is not there would learn of it too late.

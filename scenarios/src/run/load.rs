@@ -8,7 +8,7 @@ use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Isolated, Parti
 use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_strategies::settings::Files;
 use folkmoot_traces::{Shelf, TraceError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,7 +52,24 @@ impl Loaded {
 /// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share
 /// them.
 #[derive(Default)]
-pub struct Cache(Mutex<BTreeMap<String, Arc<Dataset>>>);
+pub struct Cache {
+    datasets: Mutex<BTreeMap<String, Arc<Dataset>>>,
+    /// Notes that a watcher has had, without their numbers, which differ between seeds.
+    noted: Mutex<BTreeSet<String>>,
+}
+
+impl Cache {
+    /// Hands notes about `what` to the watcher, each kind once for a data set.
+    fn note(&self, dataset: &str, what: &str, notes: &[String], watcher: &mut dyn Watcher) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes {
+            let kind: String = note.chars().filter(|c| !c.is_ascii_digit()).collect();
+            if noted.insert(format!("{dataset} {what} {kind}")) {
+                watcher.note(&format!("{what}: {note}"));
+            }
+        }
+    }
+}
 
 /// Loads a scenario's data.
 ///
@@ -77,7 +94,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         0
     };
     let key = format!("{} {seed}", scenario.dataset_text());
-    let known = || cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || cache.datasets.lock().unwrap_or_else(PoisonError::into_inner);
     let cached = known().get(&key).cloned();
     let dataset = match cached {
         Some(dataset) => dataset,
@@ -87,12 +104,18 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
             dataset
         }
     };
+    let text = scenario.dataset_text();
+    // A generator's notes say what the card itself asks for.
+    if !scenario.dataset().is_generated() {
+        cache.note(text, &dataset.name, &dataset.notes, watcher);
+    }
     watcher.lap("load");
     let rng = &mut streams.global(Purpose(*b"partitn "));
     let partition = scenario
         .partition()
         .partition(&dataset, dirs, rng)
         .map_err(Failure::Partition)?;
+    cache.note(text, "partition", partition.notes(), watcher);
     let dataset = match partition.added_edges() {
         [] => dataset,
         added => Arc::new(dataset.with_edges(added).map_err(|error| Failure::Data(error.into()))?),
@@ -128,6 +151,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         files.models.insert(path, model);
     }
     loaded.files = Arc::new(files);
+    cache.note(text, "files", &loaded.notes, watcher);
     Ok(loaded)
 }
 

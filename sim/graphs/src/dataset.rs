@@ -120,6 +120,31 @@ impl Dataset {
         self.graph_labels.is_some() || self.graph_tasks.is_some() || self.graphs.len() != 1
     }
 
+    /// Why there is no class to learn per item, and the way out.
+    pub fn no_classes(&self) -> String {
+        match &self.graph_tasks {
+            Some(tasks) if tasks.n_tasks() > 1 => {
+                let names: Vec<&str> = tasks.names().iter().take(12).map(String::as_str).collect();
+                let more = if tasks.n_tasks() > 12 { ", …" } else { "" };
+                format!(
+                    "the data set has {} tasks ({}{more}), and one is learned here; name it in `MoleculeTable(path: …, tasks: [\"{}\"])`, \
+                     or choose Fgcl, which learns all",
+                    tasks.n_tasks(),
+                    names.join(", ").escape_debug(),
+                    names[0].escape_debug()
+                )
+            }
+            Some(tasks) if tasks.n_missing() > 0 => format!(
+                "{} of {} labels of the task {} are missing; leave those rows out of the file, name another task in `tasks: […]`, \
+                 or choose Fgcl, which takes missing labels",
+                tasks.n_missing(),
+                tasks.n_graphs(),
+                tasks.names()[0].escape_debug()
+            ),
+            _ => "the data set has no classes to learn; choose one with labels".to_owned(),
+        }
+    }
+
     /// How many items there are to divide: graphs of a graph-level set, nodes of a node-level one.
     pub fn n_items(&self) -> usize {
         if self.is_graph_level() {

@@ -105,7 +105,7 @@ pub enum DatasetSpec {
         /// ClinTox; the other sets have none.
         cleaned: bool,
     },
-    /// A CSV file with a header, one molecule a row as SMILES, and columns of labels that are 0, 1 or empty.
+    /// A CSV file with a header, one molecule a row as SMILES, and columns of labels: 0 and 1 or two other values, or empty.
     MoleculeTable {
         /// The file, relative to a data folder or absolute.
         #[part(required)]
@@ -113,17 +113,17 @@ pub enum DatasetSpec {
         /// The column with the SMILES texts.
         #[part(default = "smiles")]
         smiles: String,
-        /// The columns with labels; all but that one where none is named.
+        /// The columns with labels; where none is named, all but that one and those without a name.
         tasks: Vec<String>,
         /// What happens to rows whose SMILES text is no molecule.
         invalid: Invalid,
     },
-    /// Two text files: one edge a line, and optionally one label a line.
+    /// Two text files: one edge a line, and optionally one label a line. Blanks, commas or semicolons separate fields, and a first line may name the columns.
     EdgeList {
         /// The edges, relative to a data folder or absolute.
         #[part(required)]
         edges: String,
-        /// The labels (`node class`); none where it is left out.
+        /// The labels (`node class`, numbers or words); none where it is left out. Nodes that only they name have no edge.
         labels: Option<String>,
         /// Whether `u v` is an arc only.
         directed: bool,
@@ -131,7 +131,7 @@ pub enum DatasetSpec {
         weighted: bool,
         /// Where node ids start.
         first_id: u32,
-        /// Number the ids that occur through from 0, in ascending order.
+        /// Number the ids that occur from 0, in ascending order; ids may then have up to 64 bits.
         renumber: bool,
         /// Keep only the largest component.
         largest_component: bool,
@@ -146,7 +146,7 @@ pub enum DatasetSpec {
         /// The variable with the square matrix of edges.
         #[part(default = "network")]
         network: String,
-        /// The variable with one row per node and one column per class, if the file has it.
+        /// The variable with one row per node and one column per class, or one column of class numbers, if the file has it.
         #[part(default = "group")]
         group: String,
         /// Whether entry (i, j) is an arc only.
@@ -154,13 +154,15 @@ pub enum DatasetSpec {
         /// Keep only the largest component.
         largest_component: bool,
     },
-    /// A gnn-benchmark archive, or a zip file with one in it.
+    /// A NumPy archive of one graph, or a zip file with one in it. Members as `numpy.savez` names them, in one of three layouts: PyTorch Geometric's
+    /// (`edge_index`, `x`, `y`, `edge_weight`, `num_nodes`), gnn-benchmark's (`adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a dense
+    /// `attr_matrix`; classes `labels` or `labels_*`), or that of the heterophilous sets (`edges`, `node_features`, `node_labels`). All may have `train_mask`,
+    /// `val_mask` and `test_mask`, which `split: Published` uses.
     Npz {
         /// The file, relative to a data folder or absolute.
         #[part(required)]
         path: String,
         /// Keep only the largest component.
-        #[part(default = true)]
         largest_component: bool,
     },
     /// A data set that `folkmoot data` has written as one file, which is mapped into memory: of arcs, features and labels, of one graph

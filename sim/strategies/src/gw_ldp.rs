@@ -57,7 +57,7 @@ pub use release::{Embedding, Release, Sent, Table};
 use crate::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
 use crate::packed;
 use crate::rounds::{self, Extra, RoundStrategy, Rounds, Task, Trained, Watched};
-use crate::settings::{Settings, Shared, Source, split_of};
+use crate::settings::{Settings, Shared, Source, split_of, without_weights};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
@@ -130,6 +130,8 @@ impl Settings for Params {
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         let (dataset, partition) = (source.dataset, source.partition);
+        // Hops, which distances are made of, know no weights.
+        without_weights(dataset)?;
         let first = match dataset.is_graph_level() {
             false => (partition.n_clients() > 0).then(|| partition.shard(0).len()),
             true => {

@@ -6,7 +6,7 @@ mod terms;
 pub use recovery::{Recovery, Tally, rank, rank_all, sample_pairs};
 pub use terms::TERMS;
 
-use crate::settings::Source;
+use crate::settings::{Source, without_weights};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
@@ -307,7 +307,8 @@ impl Facts {
     ///
     /// # Errors
     ///
-    /// When there are several graphs, or the graph is directed or has no vertex: walks need neighbours who know each other. When
+    /// When there are several graphs, or the graph is directed, weighted or has no vertex: walks need neighbours who know each other,
+    /// and choose among them alike. When
     /// there is not one client for each vertex.
     pub fn new(source: &Source<'_>) -> Result<Facts, StrategyError> {
         let refuse = |why: String| Err(StrategyError(why));
@@ -320,6 +321,7 @@ impl Facts {
         if graph.is_directed() {
             return refuse("needs an undirected graph; read the data set as undirected".to_owned());
         }
+        without_weights(source.dataset)?;
         if graph.n_nodes() == 0 {
             return refuse("needs at least one vertex".to_owned());
         }

@@ -11,6 +11,22 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Refuses a data set with edge weights, for what does not read them.
+///
+/// # Errors
+///
+/// When a graph of it has weights.
+pub fn without_weights(dataset: &Dataset) -> Result<(), StrategyError> {
+    if !dataset.graphs.iter().any(Graph::is_weighted) {
+        return Ok(());
+    }
+    Err(StrategyError(format!(
+        "the edges of {} have weights, which would be ignored; write the edges without them (awk '{{print $1, $2}}' of an edge list, \
+         A != 0 of a matrix), or choose an algorithm that reads them, such as FedAvg with Gcn",
+        dataset.name
+    )))
+}
+
 /// A strategy's parameters as a card writes them: `strategy: Name(field: value)`.
 ///
 /// Every field has a default, so that `Name()` is a whole strategy.

@@ -32,7 +32,7 @@ use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, split_of};
+use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, split_of, without_weights};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -93,6 +93,7 @@ impl Settings for Params {
                 dataset.name
             ));
         }
+        without_weights(dataset)?;
         let Some(features) = &dataset.features else {
             return refuse(format!(
                 "{} has no features; choose a set with some, such as ContextualSbm() or Planetoid",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::spec::Cover;
 use super::{Partition, PartitionError};
-use crate::readers::Text;
+use crate::readers::{Text, fields};
 use crate::{DataDirs, DataError, Dataset};
 
 /// Reads the shards that a file names; see [`PartitionSpec::File`](super::PartitionSpec::File).
@@ -29,14 +29,14 @@ pub(super) fn read(path: &str, cover: Cover, dataset: &Dataset, dirs: &DataDirs)
 /// The shards, and how many lines repeat another.
 fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>, usize), DataError> {
     let item_name = if dataset.is_graph_level() { "graph" } else { "node" };
-    let mut lines = text.lines();
-    let header = lines.next().transpose()?.map_or("", |(_, line)| line);
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let mut lines = text.data_lines();
+    let (first, header) = lines.next().transpose()?.unwrap_or((1, ""));
+    let columns = fields(header);
     let column = |name: &str| columns.iter().position(|column| *column == name);
     let (Some(item_column), Some(client_column)) = (column(item_name), column("client")) else {
         let message =
             format!("the first line must name the columns `{item_name}` and `client`, as in `{item_name},client`");
-        return Err(text.error(1, message));
+        return Err(text.error(first, message));
     };
     // The first line of each item with each of its clients.
     let mut lines_of: BTreeMap<(u32, u32), usize> = BTreeMap::new();
@@ -45,10 +45,7 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
     let n_items = dataset.n_items();
     for line in lines {
         let (number, line) = line?;
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let fields = fields(line);
         if fields.len() != columns.len() {
             let message = format!(
                 "expected {} fields as in the first line, got {}",
@@ -57,8 +54,8 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
             );
             return Err(text.error(number, message));
         }
-        let id: u32 = text.number(number, fields[item_column], &format!("the id of a {item_name}"))?;
-        let client: u32 = text.number(number, fields[client_column], "a client, counted from 0")?;
+        let id: u32 = text.whole(number, fields[item_column], &format!("the id of a {item_name}"))?;
+        let client: u32 = text.whole(number, fields[client_column], "a client, counted from 0")?;
         // Every client has an item, so there are no more clients than items in a cover, and the file is to blame for gaps.
         if client as usize >= n_items.max(1) {
             let message = format!("client {client} must be below the number of {item_name}s, {n_items}");

@@ -97,6 +97,18 @@ fn a_file_that_is_no_partition_is_refused_with_line_and_rule() {
     )
     .unwrap();
     assert_eq!(shards(&exact), [vec![1, 2], vec![0]]);
+    for text in [
+        "\u{feff}# by hand\n% too\n\nnode,client\n1,0\n2,0\n0,1\n",
+        "node;client\r1;0\r2;0\r0;1\r",
+        "node client\n1 0\n2 0\n0 1\n",
+        ",\"node\",\"client\"\r\n0,1.0,0\r\n1,2.0,0\r\n2,0.0,1\r\n",
+    ] {
+        assert_eq!(
+            shards(&read(text, Cover::Exact).unwrap()),
+            [vec![1, 2], vec![0]],
+            "{text:?}"
+        );
+    }
     let any = read("node,client\n0,0\n0,1\n0,0\n", Cover::Any).unwrap();
     assert_eq!((shards(&any), any.notes().len()), (vec![vec![0], vec![0]], 1));
     let bad = [

@@ -243,6 +243,23 @@ impl Partitioner for PartitionSpec {
         if !problems.is_empty() {
             return Err(PartitionError::Spec(problems));
         }
+        let partition = self.divide(dataset, dirs, rng)?;
+        let of_edges = matches!(
+            self,
+            PartitionSpec::Louvain { .. }
+                | PartitionSpec::Multilevel { .. }
+                | PartitionSpec::Overlapping { .. }
+                | PartitionSpec::StructureSkew { .. }
+        );
+        Ok(match of_edges && dataset.graph().is_weighted() {
+            true => partition.with_note("the graph is divided as if all its edges had the same weight".to_owned()),
+            false => partition,
+        })
+    }
+}
+
+impl PartitionSpec {
+    fn divide(&self, dataset: &Dataset, dirs: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
         let n_items = dataset.n_items();
         match *self {
             PartitionSpec::NodePerClient => Ok(Partition::one_item_each(n_items as u32)),

@@ -1,12 +1,17 @@
 //! Edge lists (`u v`, or `u v weight` if the card says so) with an optional list of labels (`node class`).
 //!
-//! Fields are separated by blanks; blank lines and lines that begin with `#` or `%` are skipped, as in the SNAP collection.
-//! Ids start at `first_id`. A label list may name a node on several lines (several classes).
+//! Fields are separated by blanks, commas or semicolons, as the line has them. Blank lines, comments that begin with `#` or `%` and a
+//! first line that names the columns are skipped; a third field `{}`, as NetworkX writes it, is no field. Ids are whole numbers that
+//! start at `first_id`, or any with `renumber`. A label list may name a node on several lines (several classes) and nodes without an edge.
+//! Other layouts, such as adjacency lists, are refused with their name and a command that converts them.
+
+mod layout;
 
 use std::path::{Path, PathBuf};
 
-use super::text::{Text, compact};
-use super::{MAX_NODES, note_cleaned};
+use super::classes::{self, Class};
+use super::text::{Text, fields, shown, whole};
+use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 
 /// How the two files are to be understood.
@@ -24,93 +29,80 @@ const MAX_NODES_PER_LINE: u64 = 64;
 
 /// Reads an edge list and, if the options name one, its labels.
 ///
-/// Nodes are all ids from `first_id` to the largest one in the edge list, self loops included; ids that no line names are
+/// Nodes are all ids from `first_id` to the largest one in both files, self loops included; ids that no edge names are
 /// isolated nodes and noted as such.
 pub(crate) fn read_edge_list(name: &str, path: &Path, options: &EdgeListOptions) -> Result<Dataset, DataError> {
-    let text = Text::open(path)?;
-    let Listed { mut pairs, weights } = parse_edges(&text, options)?;
+    let text = Text::of_edges(path)?;
     let mut dataset = Dataset {
         name: name.to_string(),
         ..Dataset::default()
     };
-    let n_nodes = if options.renumber {
-        let flat: Vec<u32> = pairs.iter().flat_map(|&(u, v)| [u, v]).collect();
-        let (codes, ids) = compact(&flat);
-        pairs = codes.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        let n_nodes = ids.len() as u32;
-        dataset.node_ids = Some(ids);
-        n_nodes
-    } else {
-        let largest = pairs.iter().map(|&(u, v)| u.max(v)).max().map_or(0, u64::from);
-        if largest - u64::from(options.first_id) >= MAX_NODES_PER_LINE * pairs.len() as u64 + 1024 {
-            let rule =
-                "ids reach far beyond the number of lines; number the nodes without gaps, or state `renumber: true`";
-            return Err(DataError::format(
-                path,
-                format!("{rule} (largest id {largest}, {} edges)", pairs.len()),
-            ));
-        }
-        for (u, v) in &mut pairs {
-            (*u, *v) = (*u - options.first_id, *v - options.first_id);
-        }
-        let n_nodes = largest - u64::from(options.first_id) + 1;
-        if n_nodes > MAX_NODES {
-            return Err(DataError::format(
-                path,
-                format!("{n_nodes} nodes are too many: at most {MAX_NODES} are read"),
-            ));
-        }
-        if options.first_id > 0 {
-            dataset.node_ids = Some((0..n_nodes as u32).map(|node| node + options.first_id).collect());
-        }
-        n_nodes as u32
+    let listed = match parse_edges(&text, options, &mut dataset) {
+        Ok(listed) => listed,
+        Err(error) => return Err(layout::named(&text, options.weighted).unwrap_or(error)),
     };
-    let builder = GraphBuilder::new(n_nodes).directed(options.directed);
-    let built = if options.weighted {
-        builder.build_weighted(&pairs, &weights)
+    layout::refuse_counts(&text, (&listed.pairs, &listed.weights), &mut dataset)?;
+    let labels_text = options.labels.as_deref().map(Text::open).transpose()?;
+    let labelled = match &labels_text {
+        Some(text) => parse_labels(text, options, &mut dataset)?,
+        None => Vec::new(),
+    };
+    if let Some(text) = &labels_text {
+        refuse_shifted(text, &listed.pairs, &labelled)?;
+    }
+    let nodes = Nodes::new(path, &listed.pairs, &labelled, options, &mut dataset)?;
+    let pairs: Vec<(u32, u32)> = listed.pairs.iter().map(|&(u, v)| (nodes.of(u), nodes.of(v))).collect();
+    let builder = GraphBuilder::new(nodes.n_nodes).directed(options.directed);
+    // Weights that are all 1 say nothing, as in matrices.
+    let built = if options.weighted && listed.weights.iter().any(|&weight| weight != 1.0) {
+        builder.build_weighted(&pairs, &listed.weights)
     } else {
         builder.build(&pairs)
     };
     let (graph, cleaned) = built.map_err(|error| DataError::graph(path, error))?;
     note_cleaned(&mut dataset, cleaned);
-    let isolated = crate::measures::isolated_nodes(&graph).len();
-    if isolated > 0 {
-        dataset.notes.push(format!("{isolated} nodes have no edge"));
-    }
     dataset.graphs.push(graph);
-    if let Some(labels) = &options.labels {
-        read_labels(&mut dataset, labels, options, n_nodes)?;
+    note_graph(&mut dataset);
+    if let Some(text) = &labels_text {
+        add_labels(&mut dataset, &text.path, &nodes, labelled)?;
     }
     Ok(dataset)
 }
 
 /// The pairs as written, and their weights if the list is weighted.
 struct Listed {
-    pairs: Vec<(u32, u32)>,
+    pairs: Vec<(u64, u64)>,
     weights: Vec<f32>,
 }
 
-fn parse_edges(text: &Text, options: &EdgeListOptions) -> Result<Listed, DataError> {
+fn parse_edges(text: &Text, options: &EdgeListOptions, dataset: &mut Dataset) -> Result<Listed, DataError> {
     let mut pairs = Vec::new();
     let mut weights = Vec::new();
-    for line in text.lines() {
+    for (at, line) in text.data_lines().enumerate() {
         let (number, line) = line?;
-        if line.is_empty() || line.starts_with(['#', '%']) {
+        let fields = fields(line);
+        if at == 0 && is_header(&fields) {
+            edge_columns(text, number, &fields)?;
+            dataset.notes.push(header_note(line));
             continue;
         }
-        let mut fields = line.split_ascii_whitespace();
-        let (from, to, third, rest) = (fields.next(), fields.next(), fields.next(), fields.next());
-        let (Some(from), Some(to)) = (from, to) else {
-            return Err(text.error(number, "expected two node ids, got one field"));
-        };
-        match (options.weighted, third, rest) {
-            (false, Some(_), _) => {
+        let (&[from, to], rest) = fields.split_first_chunk().ok_or_else(|| {
+            let got = fields.first().map_or("", |field| field);
+            text.error(
+                number,
+                format!("expected two node ids, got one field, \"{}\"", got.escape_debug()),
+            )
+        })?;
+        // What NetworkX writes for an edge without data.
+        let rest = if rest == ["{}"] { &[] } else { rest };
+        match (options.weighted, rest) {
+            (true, [weight]) => weights.push(text.number(number, weight, "a weight")?),
+            (true, _) => return Err(text.error(number, "expected two node ids and a weight")),
+            (false, []) => {}
+            (false, _) => {
                 let rule = "expected two node ids, got more; state `weighted: true` if the third column is a weight";
                 return Err(text.error(number, rule));
             }
-            (true, Some(weight), None) => weights.push(text.number(number, weight, "a weight")?),
-            (true, _, _) => return Err(text.error(number, "expected two node ids and a weight")),
-            (false, None, _) => {}
         }
         pairs.push((
             node_id(text, number, from, options)?,
@@ -123,66 +115,251 @@ fn parse_edges(text: &Text, options: &EdgeListOptions) -> Result<Listed, DataErr
     Ok(Listed { pairs, weights })
 }
 
-fn node_id(text: &Text, line: usize, field: &str, options: &EdgeListOptions) -> Result<u32, DataError> {
-    let id: u32 = text.number(line, field, "a node id (an integer from 0 to 4294967294)")?;
-    if id == u32::MAX || id < options.first_id {
-        let rule = format!("node id {id} must lie in {}..={}", options.first_id, u32::MAX - 1);
-        return Err(text.error(line, rule + " (`first_id` states where ids start)"));
-    }
-    Ok(id)
+/// Whether the first line names columns: none of its fields is a number, and there are two at least.
+fn is_header(fields: &[&str]) -> bool {
+    let is_name = |field: &&str| field.parse::<f64>().is_err() && !field.starts_with(['{', '-']);
+    fields.len() >= 2 && fields.iter().all(is_name)
 }
 
-fn read_labels(dataset: &mut Dataset, path: &Path, options: &EdgeListOptions, n_nodes: u32) -> Result<(), DataError> {
-    let text = Text::open(path)?;
-    let mut nodes = Vec::new();
-    let mut classes: Vec<u32> = Vec::new();
-    for line in text.lines() {
+fn header_note(line: &str) -> String {
+    let short: String = line.chars().take(60).collect();
+    format!(
+        "the first line, \"{}\", names columns and is not data",
+        short.escape_debug()
+    )
+}
+
+/// Ends lie in the first two columns: a header that names them elsewhere would be read wrongly.
+fn edge_columns(text: &Text, number: usize, header: &[&str]) -> Result<(), DataError> {
+    const SOURCES: &[&str] = &["source", "src", "from", "u", "node1", "id1", "head"];
+    const TARGETS: &[&str] = &["target", "dst", "to", "v", "node2", "id2", "tail"];
+    let at = |names: &[&str]| {
+        header
+            .iter()
+            .position(|column| names.contains(&column.to_ascii_lowercase().as_str()))
+    };
+    match (at(SOURCES), at(TARGETS)) {
+        (Some(source), Some(target)) if source > 1 || target > 1 => {
+            let rule = format!(
+                "the ends of edges must be the first two columns, but `{}` is column {} and `{}` column {}; reorder the columns",
+                header[source].escape_debug(),
+                source + 1,
+                header[target].escape_debug(),
+                target + 1
+            );
+            Err(text.error(number, rule))
+        }
+        _ if header[0].is_empty() => {
+            let rule = "the first column has no name: an index, as pandas writes it; write the file with index=False";
+            Err(text.error(number, rule))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn node_id(text: &Text, line: usize, field: &str, options: &EdgeListOptions) -> Result<u64, DataError> {
+    let most = u64::from(u32::MAX - 1);
+    let first = u64::from(options.first_id);
+    match whole(field) {
+        Some(id) if options.renumber || (first..=most).contains(&id) => Ok(id),
+        Some(id) if id > most => {
+            let rule = format!(
+                "node id {id} must lie in {first}..={most}; `renumber: true` numbers the ids that occur from 0"
+            );
+            Err(text.error(line, rule))
+        }
+        Some(id) => {
+            let rule = format!("node id {id} must lie in {first}..={most} (`first_id` states where ids start)");
+            Err(text.error(line, rule))
+        }
+        None if field.parse::<f64>().is_ok() => text.whole(line, field, "a node id (an integer from 0)"),
+        None => {
+            let rule = format!(
+                "expected a node id (an integer from 0), got {}; if nodes have names, write numbers for them in all files, as \
+                 networkx.convert_node_labels_to_integers does",
+                shown(field)
+            );
+            Err(text.error(line, rule))
+        }
+    }
+}
+
+/// The node of each label and its class as written.
+fn parse_labels<'a>(
+    text: &'a Text,
+    options: &EdgeListOptions,
+    dataset: &mut Dataset,
+) -> Result<Vec<(u64, &'a str, usize)>, DataError> {
+    let mut labelled = Vec::new();
+    for (at, line) in text.data_lines().enumerate() {
         let (number, line) = line?;
-        if line.is_empty() || line.starts_with(['#', '%']) {
+        let fields = fields(line);
+        if at == 0 && is_header(&fields) {
+            dataset.notes.push(header_note(line));
             continue;
         }
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [node, class] = fields[..] else {
-            return Err(text.error(
-                number,
-                format!("expected a node id and a class, got {} fields", fields.len()),
-            ));
+            let rule = format!(
+                "expected a node id and a class, got {} fields; a node with several classes has a line for each",
+                fields.len()
+            );
+            return Err(text.error(number, rule));
         };
-        let id = node_id(&text, number, node, options)?;
-        let node = match (&dataset.node_ids, options.renumber) {
-            (Some(ids), true) => ids.binary_search(&id).ok().map(|node| node as u32),
-            _ => Some(id - options.first_id).filter(|node| *node < n_nodes),
-        };
-        let missing = || {
-            text.error(
-                number,
-                format!("a label for node {id}, which the edge list does not have"),
-            )
-        };
-        nodes.push(node.ok_or_else(missing)?);
-        classes.push(text.number(number, class, "a class (an integer from 0)")?);
+        labelled.push((node_id(text, number, node, options)?, class, number));
     }
-    let (codes, values) = compact(&classes);
-    let pairs: Vec<(u32, u32)> = nodes.into_iter().zip(codes).collect();
-    let labels =
-        Labels::from_pairs(n_nodes, values.len() as u32, &pairs).map_err(|error| DataError::labels(path, error))?;
+    Ok(labelled)
+}
+
+/// Refuses labels whose ids are those of the edges moved by one: the two files count from different numbers.
+fn refuse_shifted(text: &Text, pairs: &[(u64, u64)], labelled: &[(u64, &str, usize)]) -> Result<(), DataError> {
+    let ends = || pairs.iter().flat_map(|&(u, v)| [u, v]);
+    let ids = || labelled.iter().map(|&(node, ..)| node);
+    let (Some(least), Some(most)) = (ends().min(), ends().max()) else {
+        return Ok(());
+    };
+    match (ids().min(), ids().max()) {
+        (Some(first), Some(last))
+            if first.abs_diff(least) == 1 && last.abs_diff(most) == 1 && (first > least) == (last > most) =>
+        {
+            let rule = format!(
+                "labels name nodes {first} to {last}, edges {least} to {most}: one file counts from another number; \
+                 number the nodes of both alike"
+            );
+            Err(DataError::format(&text.path, rule))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How ids of the files become nodes from 0.
+struct Nodes {
+    /// The ids in ascending order, where they are numbered through.
+    ids: Option<Vec<u64>>,
+    first_id: u64,
+    n_nodes: u32,
+}
+
+impl Nodes {
+    fn new(
+        path: &Path,
+        pairs: &[(u64, u64)],
+        labelled: &[(u64, &str, usize)],
+        options: &EdgeListOptions,
+        dataset: &mut Dataset,
+    ) -> Result<Nodes, DataError> {
+        let ends = || pairs.iter().flat_map(|&(u, v)| [u, v]);
+        let all = || ends().chain(labelled.iter().map(|&(node, ..)| node));
+        let (least, largest) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+        let first_id = u64::from(options.first_id);
+        let n_lines = (pairs.len() + labelled.len()) as u64;
+        let ids = options.renumber.then(|| {
+            let mut ids: Vec<u64> = all().collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ids
+        });
+        let n_nodes = match &ids {
+            Some(ids) => ids.len() as u64,
+            None => largest - first_id + 1,
+        };
+        if ids.is_none() && largest - first_id >= MAX_NODES_PER_LINE * n_lines + 1024 {
+            let rule = format!(
+                "ids reach far beyond the number of lines; number the nodes without gaps, or state `renumber: true` \
+                 (largest id {largest}, {n_lines} lines)"
+            );
+            return Err(DataError::format(path, rule));
+        }
+        if n_nodes > MAX_NODES {
+            return Err(DataError::format(
+                path,
+                format!("{n_nodes} nodes are too many: at most {MAX_NODES} are read"),
+            ));
+        }
+        if let Some(ids) = &ids {
+            let small: Result<Vec<u32>, _> = ids.iter().map(|&id| u32::try_from(id)).collect();
+            match small {
+                Ok(small) => dataset.node_ids = Some(small),
+                Err(_) => dataset.notes.push(
+                    "ids beyond 4294967295 are not kept: nodes have numbers from 0 in ascending order of their ids"
+                        .to_string(),
+                ),
+            }
+        } else if options.first_id > 0 {
+            dataset.node_ids = Some((0..n_nodes as u32).map(|node| node + options.first_id).collect());
+        }
+        let nodes = Nodes {
+            ids,
+            first_id,
+            n_nodes: n_nodes as u32,
+        };
+        let (mut has_edge, mut occurs) = (vec![false; n_nodes as usize], vec![false; n_nodes as usize]);
+        ends().for_each(|id| has_edge[nodes.of(id) as usize] = true);
+        all().for_each(|id| occurs[nodes.of(id) as usize] = true);
+        let count = |set: &[bool]| set.iter().filter(|is| **is).count();
+        if count(&occurs) > count(&has_edge) {
+            let only = count(&occurs) - count(&has_edge);
+            dataset
+                .notes
+                .push(format!("{only} nodes are named by the labels alone"));
+        }
+        if nodes.ids.is_none() {
+            note_gaps(dataset, (first_id, least, largest), count(&occurs) as u64);
+        }
+        Ok(nodes)
+    }
+
+    fn of(&self, id: u64) -> u32 {
+        match &self.ids {
+            Some(ids) => ids.binary_search(&id).map_or(0, |node| node as u32),
+            None => (id - self.first_id) as u32,
+        }
+    }
+}
+
+/// Notes ids that never occur and became nodes all the same.
+fn note_gaps(dataset: &mut Dataset, (first_id, least, largest): (u64, u64, u64), n_ids: u64) {
+    if least > first_id {
+        let n = least - first_id;
+        dataset.notes.push(format!(
+            "ids start at {least}, so {n} nodes below it have no edge; set `first_id: {least}` if nodes are counted from {least}"
+        ));
+    }
+    let gaps = largest - least + 1 - n_ids;
+    if gaps > 0 {
+        dataset.notes.push(format!(
+            "{gaps} ids between {least} and {largest} do not occur and became nodes without an edge; \
+             `renumber: true` leaves them out"
+        ));
+    }
+}
+
+fn add_labels(
+    dataset: &mut Dataset,
+    path: &Path,
+    nodes: &Nodes,
+    labelled: Vec<(u64, &str, usize)>,
+) -> Result<(), DataError> {
+    let mut parsed: Vec<Option<Class>> = Vec::with_capacity(labelled.len());
+    for &(_, field, line) in &labelled {
+        parsed.push(Class::parse(field).map_err(|rule| DataError::line(path, line, rule))?);
+    }
+    classes::negative_is_unlabelled(&mut parsed);
+    let (ranks, names) = classes::ranked(&parsed);
+    if names.is_empty() {
+        return Err(DataError::format(path, "the file holds no class"));
+    }
+    let of = labelled.iter().zip(ranks);
+    let pairs: Vec<(u32, u32)> = of.filter_map(|(&(id, ..), rank)| Some((nodes.of(id), rank?))).collect();
+    let labels = Labels::from_pairs(nodes.n_nodes, names.len() as u32, &pairs);
+    let labels = labels.map_err(|error| DataError::labels(path, error))?;
     if labels.n_labels() < pairs.len() {
         dataset.notes.push(format!(
             "{} repeated labels were dropped",
             pairs.len() - labels.n_labels()
         ));
     }
-    if labels.n_unlabelled() > 0 {
-        dataset
-            .notes
-            .push(format!("{} nodes have no label", labels.n_unlabelled()));
-    }
-    if values.iter().enumerate().any(|(code, &value)| code as u32 != value) {
-        dataset.notes.push(format!(
-            "{} distinct classes were numbered through from 0",
-            values.len()
-        ));
-    }
+    note_unlabelled(dataset, &labels);
+    classes::note_ranks(dataset, "node", &names);
     dataset.n_classes = labels.n_classes();
     dataset.node_labels = Some(labels);
     Ok(())

@@ -1,15 +1,17 @@
 //! MATLAB 5 `.mat` files in the layout of BlogCatalog: a square matrix of edges and a matrix of node × class labels.
 //!
 //! Handles little- and big-endian files, compressed and plain elements, small elements, and sparse or full matrices of any
-//! stored number type. Variables other than the two named are ignored. Stored zeros are not edges. Format: "MAT-File Format",
-//! The MathWorks, level 5. Not read: complex values (ignored), cell arrays, structures, level 7.3 (HDF5) files.
+//! stored number type. Labels may also be one column or row of class numbers. Variables other than the two named are noted. Stored
+//! zeros are not edges. Format: "MAT-File Format", The MathWorks, level 5. Not read: complex values (ignored), text, cell arrays,
+//! structures, files of level 4 and 7.3 (HDF5).
 
 mod element;
 mod matrix;
 
 use std::path::Path;
 
-use super::{MAX_NODES, note_cleaned, read_bytes};
+use super::classes::{self, Class};
+use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled, read_bytes};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 use matrix::Matrix;
 
@@ -17,7 +19,7 @@ use matrix::Matrix;
 pub(crate) struct MatOptions<'a> {
     /// The square matrix; entry (i, j) is the weight of the edge from i to j.
     pub(crate) network: &'a str,
-    /// The matrix of shape (n_nodes, n_classes); a non-zero entry is a label. May be absent from the file.
+    /// The matrix of zeros and ones of shape (n_nodes, n_classes), or the class numbers of all nodes. May be absent from the file.
     pub(crate) group: &'a str,
     pub(crate) directed: bool,
 }
@@ -55,8 +57,18 @@ fn parse(name: &str, bytes: &[u8], options: &MatOptions<'_>) -> Result<Dataset, 
         ));
     };
     let mut dataset = dataset_of(name, &network, options)?;
-    if let Some(group) = group {
-        add_labels(&mut dataset, &group, options.group)?;
+    match group {
+        Some(group) => add_labels(&mut dataset, &group, options.group)?,
+        None => dataset.notes.push(format!(
+            "there is no variable `{}`, so nodes have no labels; `group` names the variable with them",
+            options.group
+        )),
+    }
+    if !others.is_empty() {
+        dataset.notes.push(format!(
+            "other variables of the file are not read: {}",
+            others.join(", ")
+        ));
     }
     Ok(dataset)
 }
@@ -114,29 +126,64 @@ fn dataset_of(name: &str, network: &Matrix, options: &MatOptions<'_>) -> Result<
         dataset.notes.push(format!("{zeros} stored zeros are not edges"));
     }
     note_cleaned(&mut dataset, cleaned);
-    let isolated = crate::measures::isolated_nodes(&graph).len();
-    if isolated > 0 {
-        dataset.notes.push(format!("{isolated} nodes have no edge"));
-    }
     dataset.graphs.push(graph);
+    note_graph(&mut dataset);
     Ok(dataset)
 }
 
 fn add_labels(dataset: &mut Dataset, group: &Matrix, variable: &str) -> Result<(), String> {
     let n_nodes = dataset.graph().n_nodes() as u32;
-    if group.n_rows != n_nodes {
+    let n_classes = match (group.n_rows, group.n_columns) {
+        (rows, 1) if rows == n_nodes => return add_numbers(dataset, group, variable),
+        (1, columns) if columns == n_nodes => return add_numbers(dataset, group, variable),
+        (rows, columns) if rows == n_nodes => columns,
+        (rows, columns) => {
+            let hint = if columns == n_nodes { "; transpose it" } else { "" };
+            return Err(format!(
+                "variable `{variable}` must have one row per node ({n_nodes}), got {rows}{hint}"
+            ));
+        }
+    };
+    if let Some((row, column, value)) = group
+        .entries
+        .iter()
+        .find(|(_, _, value)| *value != 0.0 && *value != 1.0)
+    {
         return Err(format!(
-            "variable `{variable}` must have one row per node ({n_nodes}), got {}",
-            group.n_rows
+            "variable `{variable}` has {n_classes} columns, so that it must hold 0 and 1, got {value} in row {}, column {}; \
+             class numbers stand in one column",
+            row + 1,
+            column + 1
         ));
     }
     let set = group.entries.iter().filter(|(_, _, value)| *value != 0.0);
     let pairs: Vec<(u32, u32)> = set.map(|&(row, column, _)| (row, column)).collect();
-    let labels = Labels::from_pairs(n_nodes, group.n_columns, &pairs).map_err(|error| error.to_string())?;
-    if labels.n_unlabelled() > 0 {
-        dataset
-            .notes
-            .push(format!("{} nodes have no label", labels.n_unlabelled()));
+    let labels = Labels::from_pairs(n_nodes, n_classes, &pairs).map_err(|error| error.to_string())?;
+    note_unlabelled(dataset, &labels);
+    dataset.n_classes = labels.n_classes();
+    dataset.node_labels = Some(labels);
+    Ok(())
+}
+
+/// Classes as numbers, one for each node; what a sparse vector does not store is 0, a class as any other.
+fn add_numbers(dataset: &mut Dataset, group: &Matrix, variable: &str) -> Result<(), String> {
+    let n_nodes = dataset.graph().n_nodes();
+    let mut numbers = vec![0.0; n_nodes];
+    for &(row, column, value) in &group.entries {
+        numbers[row.max(column) as usize] = value;
+    }
+    let parsed: Result<Vec<Option<Class>>, String> = numbers.into_iter().map(Class::of_number).collect();
+    let mut parsed = parsed.map_err(|rule| format!("variable `{variable}`: {rule}"))?;
+    classes::negative_is_unlabelled(&mut parsed);
+    let (ranks, names) = classes::ranked(&parsed);
+    let labels = Labels::from_single(names.len() as u32, &ranks).map_err(|error| error.to_string())?;
+    let n = names.len();
+    dataset.notes.push(format!(
+        "variable `{variable}` is one column of {n} class numbers, not a matrix of labels"
+    ));
+    note_unlabelled(dataset, &labels);
+    if n > 0 {
+        classes::note_ranks(dataset, "node", &names);
     }
     dataset.n_classes = labels.n_classes();
     dataset.node_labels = Some(labels);

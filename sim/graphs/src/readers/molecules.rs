@@ -1,7 +1,8 @@
 //! Tables of molecules: CSV with a header, one molecule a row as a SMILES text, and a column for each binary task.
 //!
-//! Fields may be quoted, lines may end in LF or CRLF. A label is `0`, `1`, `0.0` or `1.0`; an empty field is a missing label.
-//! Rows whose text is no molecule are left out, with a note that names their lines, or refused, as the card says.
+//! Fields may be quoted. A task's labels are 0 and 1 or two other values, of which the greater is 1, with a note; an empty field is a
+//! missing label. A name or an extension after a SMILES text is not read, and neither is a column without a name, as an index of pandas
+//! is, unless it is named as a task. Rows whose text is no molecule are left out, with a note that names their lines, or refused, as the card says.
 
 mod features;
 
@@ -9,7 +10,9 @@ use std::path::Path;
 
 use folkmoot_molecules::Molecule;
 
+use super::classes::Class;
 use super::rows::Table;
+use super::text::shown;
 use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
 
 use features::{N_FEATURES, STRUCTURAL};
@@ -42,10 +45,24 @@ pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<
     let tasks = task_columns(&table, smiles, &options.tasks)?;
     let split = options.split.map(|column| table.column(column, "split")).transpose()?;
     let mut read = Read::default();
+    let values = binary(&table, &tasks, &mut read.dataset)?;
+    if matches!(options.tasks, Tasks::AllBut(_)) {
+        let unnamed = (0..table.n_columns()).filter(|&column| column != smiles && table.header(column).is_empty());
+        for column in unnamed {
+            let note = format!(
+                "column {} has no name, as an index of pandas, and is no task",
+                column + 1
+            );
+            read.dataset.notes.push(note);
+        }
+    }
     for row in table.rows() {
         let row = row?;
-        let text = row.field(smiles)?.trim();
-        let labels: Vec<Option<bool>> = tasks.iter().map(|&task| row.label(task)).collect::<Result<_, _>>()?;
+        let mut words = row.field(smiles)?.split_whitespace();
+        let text = words.next().unwrap_or_default();
+        read.n_named += usize::from(words.next().is_some());
+        let label = |(&task, [_, one]): (&usize, &[Class; 2])| Ok(row.class(task)?.map(|class| class == *one));
+        let labels: Vec<Option<bool>> = tasks.iter().zip(&values).map(label).collect::<Result<_, DataError>>()?;
         let part = split.map(|column| row.part(column)).transpose()?;
         match Molecule::from_smiles(text) {
             Ok(molecule) => {
@@ -76,13 +93,61 @@ fn task_columns(table: &Table, smiles: usize, tasks: &Tasks<'_>) -> Result<Vec<u
             .map(|task| table.column(task, "tasks"))
             .collect::<Result<_, _>>()?,
         Tasks::AllBut(others) => (0..table.n_columns())
-            .filter(|&column| column != smiles && !others.contains(&table.header(column)))
+            .filter(|&column| {
+                let name = table.header(column);
+                column != smiles && !name.is_empty() && !others.contains(&name)
+            })
             .collect(),
     };
     if columns.is_empty() {
-        return Err(table.error("there is no column of labels beside the SMILES column"));
+        return Err(table.error("there is no column of labels in addition to the SMILES column"));
     }
     Ok(columns)
+}
+
+/// What stands for 0 and for 1 in each column of labels; a note says so where it is something else.
+fn binary(table: &Table, tasks: &[usize], dataset: &mut Dataset) -> Result<Vec<[Class; 2]>, DataError> {
+    const WAY: &str = "if the column is no task, name those that are: `tasks: [\"…\"]`";
+    let plain = [Class::Number(0), Class::Number(1)];
+    let mut values: Vec<Vec<Class>> = vec![Vec::new(); tasks.len()];
+    for row in table.rows() {
+        let row = row?;
+        for (&column, known) in tasks.iter().zip(&mut values) {
+            let found = match row.class(column) {
+                Ok(Some(class)) if !known.contains(&class) => {
+                    known.push(class);
+                    let listed: Vec<String> = known.iter().map(|value| format!("\"{value}\"")).collect();
+                    (known.len() > 2).then(|| listed.join(", "))
+                }
+                Ok(_) => None,
+                Err(_) => Some(shown(row.field(column)?.trim())),
+            };
+            if let Some(found) = found {
+                let rule = format!("expected 0, 1 or nothing, or two other values, got {found}; {WAY}");
+                return Err(row.error(column, &rule));
+            }
+        }
+    }
+    let mut both = Vec::new();
+    for (&column, mut known) in tasks.iter().zip(values) {
+        known.sort();
+        let name = table.header(column).escape_debug();
+        both.push(match &known[..] {
+            _ if known.iter().all(|value| plain.contains(value)) => plain.clone(),
+            [zero, one] => {
+                dataset
+                    .notes
+                    .push(format!("labels {zero}, {one} of the task {name} became 0 and 1"));
+                [zero.clone(), one.clone()]
+            }
+            _ => {
+                let only = known.first().map_or(String::new(), Class::to_string);
+                let rule = format!("column `{name}` has one value, \"{only}\", and a task needs two; {WAY}");
+                return Err(table.error(&rule));
+            }
+        });
+    }
+    Ok(both)
 }
 
 /// What has been read so far.
@@ -98,6 +163,8 @@ struct Read {
     /// The lines of invalid rows.
     skipped: Vec<usize>,
     n_isolated: usize,
+    /// Rows with something after the SMILES text.
+    n_named: usize,
 }
 
 impl Read {
@@ -148,6 +215,13 @@ impl Read {
         }
         if tasks.n_missing() > 0 {
             dataset.notes.push(format!("{} labels are missing", tasks.n_missing()));
+        }
+        if self.n_named > 0 {
+            let note = format!(
+                "{} SMILES have a name or an extension after them, which is not read",
+                self.n_named
+            );
+            dataset.notes.push(note);
         }
         if self.n_isolated > 0 {
             dataset.notes.push(format!("{} atoms have no bond", self.n_isolated));

@@ -1,100 +1,53 @@
-//! gnn-benchmark `.npz` archives: adjacency and attributes in compressed sparse rows, labels and masks.
+//! `.npz` archives of one graph: edges, what nodes bring, labels and masks.
 //!
-//! Members `adj_indices`, `adj_indptr`, `adj_shape` are required; `adj_data` (absent: all weights 1), `attr_*`, `labels`
-//! (negative: unlabelled) and `train_mask`, `val_mask`, `test_mask` are optional, all others ignored. Numbers may be of any
-//! integer or float type, bool for masks; pickled objects are not read. A zip file with one such archive in it and nothing else is read as that.
+//! gnn-benchmark's layout: `adj_indices`, `adj_indptr`, `adj_shape` are required, `adj_data` (absent: all weights 1) is not; features are
+//! `attr_*` in sparse rows or a dense `attr_matrix`, classes `labels` or, several per node, `labels_*` in sparse rows. The layouts of PyTorch
+//! Geometric (`edge_index`, `edge_weight`, `x`, `y`, `num_nodes`) and of the heterophilous sets (`edges`, `node_features`, `node_labels`) are
+//! read by these names. `train_mask`, `val_mask`, `test_mask` are optional. Other members are an error if they look like data of nodes, else a
+//! note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read. A zip file with one such archive in
+//! it and nothing else is read as that.
 
-use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+mod members;
+
 use std::path::Path;
 
 use folkmoot_metrics::npy::{Array, Values};
-use zip::ZipArchive;
+use ndarray::Array2;
 
-use super::{MAX_NODES, MAX_UNPACKED, note_cleaned, read_bytes};
+use super::classes::{self, Class};
+use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled, read_bytes};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
-
-/// The members that are read, if they are there.
-const MEMBERS: &[&str] = &[
-    "adj_data",
-    "adj_indices",
-    "adj_indptr",
-    "adj_shape",
-    "attr_data",
-    "attr_indices",
-    "attr_indptr",
-    "attr_shape",
-    "labels",
-    "test_mask",
-    "train_mask",
-    "val_mask",
-];
-
-/// The most that an archive may hold, all of its members together.
-#[derive(Clone, Copy)]
-struct Limits {
-    /// Bytes as they lie in the archive, unpacked.
-    bytes: u64,
-    /// Numbers: each takes eight bytes in memory, however few in the archive.
-    numbers: usize,
-}
-
-const LIMITS: Limits = Limits {
-    bytes: MAX_UNPACKED,
-    numbers: 1 << 27,
-};
+use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, unwrapped};
 
 /// Reads the whole graph; the caller cuts out its largest component.
 pub(crate) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
     parse(name, read_bytes(path)?).map_err(|message| DataError::format(path, message))
 }
 
-/// The arrays of an archive by name.
-struct Members {
-    arrays: BTreeMap<&'static str, Array>,
-    /// What the archive holds, for messages.
-    found: String,
-}
-
 fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
     let members = open(unwrapped(bytes, LIMITS)?, LIMITS)?;
-    let adjacency = members.sparse("adj")?.ok_or_else(|| members.missing("adj_indptr"))?;
-    let n_nodes = adjacency.n_rows;
-    if n_nodes != adjacency.n_columns {
-        return Err(format!(
-            "the adjacency must be square, got {n_nodes} x {}",
-            adjacency.n_columns
-        ));
-    }
+    let (n_nodes, pairs, weights) = edges(&members)?;
     if n_nodes == 0 {
-        return Err("`adj_shape` is 0 x 0, so the graph has no nodes".to_string());
+        return Err("the graph has no nodes".to_string());
     }
     let mut dataset = Dataset {
         name: name.to_string(),
         ..Dataset::default()
     };
-    add_graph(&mut dataset, n_nodes, &adjacency.rows)?;
-    if let Some(Sparse {
-        n_rows,
-        n_columns,
-        rows,
-    }) = members.sparse("attr")?
-    {
-        if n_rows != n_nodes {
+    others(&mut dataset, &members, n_nodes)?;
+    add_graph(&mut dataset, n_nodes, &pairs, &weights)?;
+    add_features(&mut dataset, &members, n_nodes)?;
+    if let Some(labels) = members.sparse("labels")? {
+        if let Some(also) = members.first(&["labels", "y", "node_labels"]) {
             return Err(format!(
-                "`attr_shape` must have one row per node ({n_nodes}), got {n_rows}"
+                "the archive holds `labels_indptr` and `{}`; keep one of them",
+                also.0
             ));
         }
-        let features = SparseRows::from_rows(n_columns, &sorted(rows)?);
-        let features = features.ok_or("the attributes hold a column twice in one row")?;
-        let empty = (0..n_nodes).filter(|&node| features.row(node).0.is_empty()).count();
-        if empty > 0 {
-            dataset.notes.push(format!("{empty} nodes have no features"));
-        }
-        dataset.features = Some(Features::Sparse(features));
+        add_memberships(&mut dataset, &labels, n_nodes)?;
     }
-    if let Some(labels) = members.arrays.get("labels") {
-        add_labels(&mut dataset, &labels.integers("labels")?, n_nodes)?;
+    if let Some((member, labels)) = members.only(&["labels", "y", "node_labels"])? {
+        add_labels(&mut dataset, member, labels, n_nodes)?;
     }
     let mask = |name: &str| match members.arrays.get(name) {
         Some(array) => node_mask(array, name, n_nodes).map(Some),
@@ -117,38 +70,197 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
     Ok(dataset)
 }
 
-/// Entries `(column, value)` by row.
-type EntryRows = Vec<Vec<(u32, f32)>>;
+/// The number of nodes, and the edges with their weights.
+type Edges = (u32, Vec<(u32, u32)>, Vec<f32>);
 
-/// A sparse matrix as the archive holds it: columns within a row in any order.
-struct Sparse {
-    n_rows: u32,
-    n_columns: u32,
-    rows: EntryRows,
+fn edges(members: &Members) -> Result<Edges, String> {
+    let listed = members.only(&["edge_index", "edges"])?;
+    let Some((member, array)) = listed else {
+        let adjacency = members.sparse("adj")?.ok_or_else(|| {
+            members.missing("adj_indptr")
+                + "; write numpy.savez(\"graph.npz\", edge_index=…, x=…, y=…) with two rows of node ids, a row of features and a class per node"
+        })?;
+        let (n_nodes, n_columns) = (adjacency.n_rows, adjacency.n_columns);
+        if n_nodes != n_columns {
+            return Err(format!("the adjacency must be square, got {n_nodes} x {n_columns}"));
+        }
+        let rows = (0_u32..).zip(&adjacency.rows);
+        let entries = rows.flat_map(|(row, entries)| entries.iter().map(move |&(column, w)| ((row, column), w)));
+        let (pairs, weights) = entries.unzip();
+        return Ok((n_nodes, pairs, weights));
+    };
+    if members.arrays.contains_key("adj_indptr") {
+        return Err(format!(
+            "the archive holds `adj_indptr` and `{member}`; keep one of them"
+        ));
+    }
+    let ids = array.integers(member)?;
+    let pairs: Vec<(i64, i64)> = match array.shape[..] {
+        // Two rows of ids, unless two pairs are written one a line, as only the heterophilous sets do.
+        [2, n] if member == "edge_index" || n != 2 => (0..n).map(|at| (ids[at], ids[n + at])).collect(),
+        [_, 2] => ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+        _ => {
+            return Err(format!(
+                "`{member}` must have two rows or two columns of node ids, got {:?}",
+                array.shape
+            ));
+        }
+    };
+    let n_nodes = n_nodes(members)?;
+    let node = |id: i64| {
+        let node = u32::try_from(id).ok().filter(|&node| node < n_nodes);
+        node.ok_or_else(|| format!("`{member}` must lie in 0..{n_nodes}, got {id}"))
+    };
+    let pairs = pairs
+        .into_iter()
+        .map(|(u, v)| Ok((node(u)?, node(v)?)))
+        .collect::<Result<Vec<_>, String>>()?;
+    let weights = match members.arrays.get("edge_weight") {
+        Some(weights) if weights.n_values() != pairs.len() => {
+            return Err(format!(
+                "`edge_weight` must have one entry per edge ({}), got {}",
+                pairs.len(),
+                weights.n_values()
+            ));
+        }
+        Some(weights) => weights.floats(),
+        None => vec![1.0; pairs.len()],
+    };
+    Ok((n_nodes, pairs, weights))
+}
+
+/// As many nodes as there are rows of features or labels, or as stated.
+fn n_nodes(members: &Members) -> Result<u32, String> {
+    let stated = members
+        .arrays
+        .get("num_nodes")
+        .map(|array| array.integers("num_nodes"))
+        .transpose()?;
+    let stated = stated.and_then(|values| usize::try_from(*values.first()?).ok());
+    let rows = || members.first(&["x", "node_features", "attr_matrix", "y", "node_labels", "labels"]);
+    let n = stated.or_else(|| rows()?.1.shape.first().copied());
+    let n = n.ok_or("the number of nodes is unknown; add the member `num_nodes`, features or labels")?;
+    u32::try_from(n)
+        .ok()
+        .filter(|&n| u64::from(n) <= MAX_NODES)
+        .ok_or_else(|| format!("{n} nodes are too many: at most {MAX_NODES} are read"))
+}
+
+/// Refuses members that look like data of nodes and are not read; notes the rest.
+fn others(dataset: &mut Dataset, members: &Members, n_nodes: u32) -> Result<(), String> {
+    const NAMES: &[&str] = &["node_names", "attr_names", "class_names", "metadata"];
+    const SPLITS: &[&str] = &["train_masks", "val_masks", "test_masks"];
+    let is_data = |(name, descr, shape): &&(String, String, Vec<usize>)| {
+        let is_number = !descr.is_empty() && !descr.contains(['O', 'U', 'S', 'V']);
+        let is_known = NAMES.contains(&name.as_str()) || SPLITS.contains(&name.as_str());
+        is_number && !is_known && shape.contains(&(n_nodes as usize))
+    };
+    let shown = |name: &str| name.chars().take(40).collect::<String>().escape_debug().to_string();
+    if let Some((name, _, shape)) = members.others.iter().find(is_data) {
+        let name = shown(name);
+        return Err(format!(
+            "member `{name}` of shape {shape:?} looks like data of the {n_nodes} nodes and is not read; name features `attr_matrix`, \
+             classes `labels`, edges `edge_index`, or leave the member out"
+        ));
+    }
+    if !members.others.is_empty() {
+        let names: Vec<String> = members
+            .others
+            .iter()
+            .take(12)
+            .map(|(name, ..)| format!("`{}`", shown(name)))
+            .collect();
+        let more = if members.others.len() > 12 { ", …" } else { "" };
+        let verb = if names.len() == 1 { "member is" } else { "members are" };
+        dataset
+            .notes
+            .push(format!("the archive's {verb} not read: {}{more}", names.join(", ")));
+    }
+    Ok(())
+}
+
+fn add_features(dataset: &mut Dataset, members: &Members, n_nodes: u32) -> Result<(), String> {
+    let dense = members.only(&["attr_matrix", "x", "node_features"])?;
+    let features = match (members.sparse("attr")?, dense) {
+        (Some(_), Some((member, _))) => {
+            return Err(format!(
+                "the archive holds `attr_indptr` and `{member}`; keep one of them"
+            ));
+        }
+        (
+            Some(Sparse {
+                n_rows,
+                n_columns,
+                rows,
+            }),
+            None,
+        ) => {
+            if n_rows != n_nodes {
+                return Err(format!(
+                    "`attr_shape` must have one row per node ({n_nodes}), got {n_rows}"
+                ));
+            }
+            let features = SparseRows::from_rows(n_columns, &sorted(rows)?);
+            Features::Sparse(features.ok_or("the attributes hold a column twice in one row")?)
+        }
+        (None, Some((member, array))) => Features::Dense(matrix(member, array, n_nodes)?.into()),
+        (None, None) => return Ok(()),
+    };
+    let is_empty = |node: u32| match &features {
+        Features::Sparse(rows) => rows.row(node).0.is_empty(),
+        dense => dense.to_dense(&[node]).iter().all(|&value| value == 0.0),
+    };
+    let empty = (0..n_nodes).filter(|&node| is_empty(node)).count();
+    if empty > 0 {
+        dataset.notes.push(format!("{empty} nodes have no features"));
+    }
+    dataset.features = Some(features);
+    Ok(())
+}
+
+/// A dense matrix with a row for each node.
+fn matrix(member: &str, array: &Array, n_nodes: u32) -> Result<Array2<f32>, String> {
+    let n_columns = match array.shape[..] {
+        [n_rows, n_columns] if n_rows == n_nodes as usize && n_columns > 0 => n_columns,
+        [n_rows] if n_rows == n_nodes as usize => 1,
+        _ => {
+            return Err(format!(
+                "`{member}` must have one row per node ({n_nodes}) and a column or more, got {:?}",
+                array.shape
+            ));
+        }
+    };
+    if matches!(array.values, Values::Texts(_)) {
+        return Err(format!("`{member}` must hold numbers, got texts"));
+    }
+    let values = array.floats();
+    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        let (row, column) = (at / n_columns, at % n_columns);
+        return Err(format!(
+            "a feature must be finite, got {} in row {row}, column {column}",
+            values[at]
+        ));
+    }
+    Array2::from_shape_vec((n_nodes as usize, n_columns), values).map_err(|error| format!("`{member}`: {error}"))
 }
 
 fn sorted(mut rows: EntryRows) -> Result<EntryRows, String> {
-    for row in &mut rows {
+    for (at, row) in rows.iter_mut().enumerate() {
         row.sort_by_key(|&(column, _)| column);
         if let Some((column, value)) = row.iter().find(|(_, value)| !value.is_finite()) {
-            return Err(format!("a feature must be finite, got {value} in column {column}"));
+            return Err(format!(
+                "a feature must be finite, got {value} in row {at}, column {column}"
+            ));
         }
     }
     Ok(rows)
 }
 
-fn add_graph(dataset: &mut Dataset, n_nodes: u32, rows: &EntryRows) -> Result<(), String> {
-    let entries = || {
-        (0_u32..)
-            .zip(rows)
-            .flat_map(|(row, entries)| entries.iter().map(move |&(column, w)| (row, column, w)))
-    };
-    let zeros = entries().filter(|(_, _, weight)| *weight == 0.0).count();
-    let pairs: Vec<(u32, u32)> = entries()
-        .filter(|entry| entry.2 != 0.0)
-        .map(|(u, v, _)| (u, v))
-        .collect();
-    let weights: Vec<f32> = entries().map(|entry| entry.2).filter(|weight| *weight != 0.0).collect();
+fn add_graph(dataset: &mut Dataset, n_nodes: u32, listed: &[(u32, u32)], weights: &[f32]) -> Result<(), String> {
+    let zeros = weights.iter().filter(|weight| **weight == 0.0).count();
+    let entries = || listed.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+    let pairs: Vec<(u32, u32)> = entries().map(|(&pair, _)| pair).collect();
+    let weights: Vec<f32> = entries().map(|(_, &weight)| weight).collect();
     let builder = GraphBuilder::new(n_nodes);
     let unweighted = weights.iter().all(|&weight| weight == 1.0);
     let built = if unweighted {
@@ -168,195 +280,92 @@ fn add_graph(dataset: &mut Dataset, n_nodes: u32, rows: &EntryRows) -> Result<()
         dataset.notes.push(format!("{zeros} stored zeros are not edges"));
     }
     note_cleaned(dataset, cleaned);
-    let isolated = crate::measures::isolated_nodes(&graph).len();
-    if isolated > 0 {
-        dataset.notes.push(format!("{isolated} nodes have no edge"));
-    }
     dataset.graphs.push(graph);
+    note_graph(dataset);
     Ok(())
 }
 
-fn add_labels(dataset: &mut Dataset, classes: &[i64], n_nodes: u32) -> Result<(), String> {
-    if classes.len() != n_nodes as usize {
+fn add_labels(dataset: &mut Dataset, member: &str, array: &Array, n_nodes: u32) -> Result<(), String> {
+    let n = n_nodes as usize;
+    if let [n_rows, n_columns] = array.shape[..]
+        && n_rows == n
+        && n_columns > 1
+    {
+        let rows = array.floats();
+        let row = |values: &[f32]| {
+            (0..)
+                .zip(values)
+                .filter(|(_, v)| **v != 0.0)
+                .map(|(c, &v)| (c, v))
+                .collect()
+        };
+        let labels = Sparse {
+            n_rows: n_nodes,
+            n_columns: n_columns as u32,
+            rows: rows.chunks_exact(n_columns).map(row).collect(),
+        };
+        return add_memberships(dataset, &labels, n_nodes);
+    }
+    if array.n_values() != n {
         return Err(format!(
-            "`labels` must have one entry per node ({n_nodes}), got {}",
-            classes.len()
+            "`{member}` must have one entry per node ({n_nodes}), got {}",
+            array.n_values()
         ));
     }
-    let most = classes.iter().copied().max().unwrap_or(-1);
-    // More classes than nodes means that the numbers are not class numbers; it would also let a file ask for any memory.
-    if most >= i64::from(n_nodes) {
-        return Err(format!(
-            "`labels` holds class {most}, but classes must be below the number of nodes ({n_nodes})"
-        ));
-    }
-    let single: Vec<Option<u32>> = classes.iter().map(|&class| u32::try_from(class).ok()).collect();
-    let labels = Labels::from_single((most + 1).max(0) as u32, &single).map_err(|error| error.to_string())?;
-    if labels.n_unlabelled() > 0 {
-        dataset
-            .notes
-            .push(format!("{} nodes have no label", labels.n_unlabelled()));
+    let wrong = |rule: String| format!("`{member}`: {rule}");
+    let mut parsed: Vec<Option<Class>> = match &array.values {
+        Values::Bools(values) => values.iter().map(|&set| Some(Class::Number(i64::from(set)))).collect(),
+        Values::Integers(values) => values.iter().map(|&value| Some(Class::Number(value))).collect(),
+        Values::Texts(values) => values
+            .iter()
+            .map(|text| Class::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?,
+        Values::Floats(values) => {
+            let classes = values.iter().map(|&value| Class::of_number(f64::from(value)));
+            classes.collect::<Result<_, _>>().map_err(wrong)?
+        }
+        Values::Doubles(values) => {
+            let classes = values.iter().map(|&value| Class::of_number(value));
+            classes.collect::<Result<_, _>>().map_err(wrong)?
+        }
+    };
+    classes::negative_is_unlabelled(&mut parsed);
+    let (ranks, names) = classes::ranked(&parsed);
+    let labels = Labels::from_single(names.len() as u32, &ranks).map_err(|error| error.to_string())?;
+    note_unlabelled(dataset, &labels);
+    if !names.is_empty() {
+        classes::note_ranks(dataset, "node", &names);
     }
     dataset.n_classes = labels.n_classes();
     dataset.node_labels = Some(labels);
     Ok(())
 }
 
-/// The one `.npz` archive that a zip file has in it, or the file as it is.
-fn unwrapped(bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, String> {
-    let mut archive = archive_of(&bytes[..])?;
-    let inner = match archive.len() {
-        1 => archive.by_index(0).ok(),
-        _ => None,
-    };
-    let Some(inner) = inner.filter(|file| file.name_raw().ends_with(b".npz")) else {
-        drop(archive);
-        return Ok(bytes);
-    };
-    let mut content = Vec::new();
-    let read = inner.take(limits.bytes + 1).read_to_end(&mut content);
-    read.map_err(|error| format!("the .npz archive in it is damaged or cut short ({error})"))?;
-    match content.len() as u64 > limits.bytes {
-        true => Err(format!(
-            "the .npz archive in it unpacks to more than {} bytes",
-            limits.bytes
-        )),
-        false => Ok(content),
+/// Labels as a matrix with a row for each node and a column for each class.
+fn add_memberships(dataset: &mut Dataset, labels: &Sparse, n_nodes: u32) -> Result<(), String> {
+    if labels.n_rows != n_nodes {
+        return Err(format!(
+            "labels in a matrix must have one row per node ({n_nodes}), got {}",
+            labels.n_rows
+        ));
     }
-}
-
-fn archive_of<B: AsRef<[u8]>>(bytes: B) -> Result<ZipArchive<Cursor<B>>, String> {
-    ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a .npz archive ({error})"))
-}
-
-fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
-    let mut left = limits;
-    let mut archive = archive_of(bytes)?;
-    let mut members = Members {
-        arrays: BTreeMap::new(),
-        found: String::new(),
-    };
-    for at in 0..archive.len() {
-        let file = archive
-            .by_index(at)
-            .map_err(|error| format!("member {at} of the archive is damaged ({error})"))?;
-        let file_name = String::from_utf8_lossy(file.name_raw()).into_owned();
-        let short = file_name.strip_suffix(".npy").unwrap_or(&file_name);
-        if !members.found.is_empty() {
-            members.found.push_str(", ");
-        }
-        members
-            .found
-            .extend(short.chars().take(40).flat_map(char::escape_debug));
-        let Some(&known) = MEMBERS.iter().find(|&&member| member == short) else {
-            continue;
-        };
-        let mut content = Vec::new();
-        let read = file.take(left.bytes + 1).read_to_end(&mut content);
-        read.map_err(|error| format!("member `{known}` is damaged or cut short ({error})"))?;
-        let Some(bytes) = left.bytes.checked_sub(content.len() as u64) else {
-            let most = limits.bytes;
-            return Err(format!("the members up to `{known}` unpack to more than {most} bytes"));
-        };
-        left.bytes = bytes;
-        let array = Array::parse(&content, left.numbers).map_err(|message| format!("member `{known}`: {message}"))?;
-        left.numbers -= array.n_values();
-        if members.arrays.insert(known, array).is_some() {
-            return Err(format!("member `{known}` occurs twice"));
+    let mut pairs = Vec::new();
+    for (row, entries) in (0..).zip(&labels.rows) {
+        for &(column, value) in entries.iter().filter(|(_, value)| *value != 0.0) {
+            if value != 1.0 {
+                return Err(format!(
+                    "labels in a matrix must be 0 and 1, got {value} in row {row}, column {column}"
+                ));
+            }
+            pairs.push((row, column));
         }
     }
-    Ok(members)
-}
-
-/// The values of an array as a mask over the nodes.
-fn node_mask(array: &Array, name: &str, n_nodes: u32) -> Result<Vec<bool>, String> {
-    match &array.values {
-        Values::Bools(values) if values.len() == n_nodes as usize => Ok(values.clone()),
-        Values::Bools(values) => Err(format!(
-            "`{name}` must have one entry per node ({n_nodes}), got {}",
-            values.len()
-        )),
-        _ => Err(format!("`{name}` must hold bools")),
-    }
-}
-
-impl Members {
-    fn missing(&self, member: &str) -> String {
-        let found = if self.found.is_empty() { "nothing" } else { &self.found };
-        format!("member `{member}` is missing (found {found})")
-    }
-
-    fn require(&self, member: &str) -> Result<&Array, String> {
-        self.arrays.get(member).ok_or_else(|| self.missing(member))
-    }
-
-    /// The sparse matrix `prefix_*`: `None` if none of its members is there.
-    fn sparse(&self, prefix: &str) -> Result<Option<Sparse>, String> {
-        let member = |part: &str| format!("{prefix}_{part}");
-        let parts = ["indptr", "indices", "shape", "data"];
-        if parts
-            .iter()
-            .all(|part| !self.arrays.contains_key(member(part).as_str()))
-        {
-            return Ok(None);
-        }
-        let shape = self.require(&member("shape"))?.integers(&member("shape"))?;
-        let bounds = self.require(&member("indptr"))?.integers(&member("indptr"))?;
-        let indices = self.require(&member("indices"))?.integers(&member("indices"))?;
-        let values = match self.arrays.get(member("data").as_str()) {
-            Some(data) => data.floats(),
-            None => vec![1.0; indices.len()],
-        };
-        let size = |number: i64| u32::try_from(number).ok().filter(|&size| u64::from(size) <= MAX_NODES);
-        let &[n_rows, n_columns] = &shape[..] else {
-            return Err(format!("`{prefix}_shape` must hold 2 numbers, got {}", shape.len()));
-        };
-        let (Some(n_rows), Some(n_columns)) = (size(n_rows), size(n_columns)) else {
-            return Err(format!(
-                "`{prefix}_shape` must lie in 0..={MAX_NODES}, got {n_rows} x {n_columns}"
-            ));
-        };
-        if bounds.len() != n_rows as usize + 1 {
-            return Err(format!(
-                "`{prefix}_indptr` must have {} entries, got {}",
-                u64::from(n_rows) + 1,
-                bounds.len()
-            ));
-        }
-        if indices.len() != values.len() {
-            return Err(format!(
-                "`{prefix}_indices` has {} entries, `{prefix}_data` {}",
-                indices.len(),
-                values.len()
-            ));
-        }
-        let rising = bounds[0] == 0 && bounds.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !rising || bounds[n_rows as usize] != indices.len() as i64 {
-            return Err(format!(
-                "`{prefix}_indptr` must rise from 0 to the number of entries ({})",
-                indices.len()
-            ));
-        }
-        if let Some(index) = indices
-            .iter()
-            .find(|&&index| index < 0 || index >= i64::from(n_columns))
-        {
-            return Err(format!("`{prefix}_indices` must lie in 0..{n_columns}, got {index}"));
-        }
-        let row = |pair: &[i64]| {
-            let range = pair[0] as usize..pair[1] as usize;
-            indices[range.clone()]
-                .iter()
-                .zip(&values[range])
-                .map(|(&index, &value)| (index as u32, value))
-                .collect()
-        };
-        Ok(Some(Sparse {
-            n_rows,
-            n_columns,
-            rows: bounds.windows(2).map(row).collect(),
-        }))
-    }
+    let labels = Labels::from_pairs(n_nodes, labels.n_columns, &pairs).map_err(|error| error.to_string())?;
+    note_unlabelled(dataset, &labels);
+    dataset.n_classes = labels.n_classes();
+    dataset.node_labels = Some(labels);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,26 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
+use super::classes::Class;
+use super::format::{self, Wanted};
 use super::read_bytes;
+use super::text::shown;
 use crate::DataError;
 
 /// A whole file, cut into records.
 pub(super) struct Table {
     path: PathBuf,
     bytes: Vec<u8>,
+    /// What separates fields: a comma, or what the header has where it has no comma.
+    separator: u8,
     header: Vec<String>,
 }
 
 impl Table {
     /// Reads a file and its header.
     pub(super) fn open(path: &Path) -> Result<Table, DataError> {
-        let mut bytes = read_bytes(path)?;
-        // A byte order mark would become part of the first column's name.
-        if bytes.starts_with(b"\xef\xbb\xbf") {
-            bytes.drain(..3);
-        }
+        let bytes = format::text(path, read_bytes(path)?, Wanted::Text)?;
+        let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let separator = [b',', b'\t', b';']
+            .into_iter()
+            .find(|separator| first.contains(separator));
         let mut table = Table {
             path: path.to_path_buf(),
+            separator: separator.unwrap_or(b','),
             bytes,
             header: Vec::new(),
         };
@@ -32,7 +38,7 @@ impl Table {
         let mut names: Vec<String> = Vec::new();
         for column in 0..header.fields.len() {
             let name = header.field(column)?.trim().to_string();
-            if names.contains(&name) {
+            if !name.is_empty() && names.contains(&name) {
                 let rule = format!("two columns have the name \"{}\"", name.escape_debug());
                 return Err(header.error(column, &rule));
             }
@@ -85,6 +91,7 @@ impl Table {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(self.separator)
             .from_reader(self.bytes.as_slice());
         // The reader's own count of lines runs behind after CRLF and blank lines.
         let (mut at, mut line) = (0, 1);
@@ -140,14 +147,9 @@ impl Row<'_> {
         std::str::from_utf8(field).map_err(|_| self.error(column, "not a text (invalid UTF-8)"))
     }
 
-    /// A binary label; `None` if the field is empty.
-    pub(super) fn label(&self, column: usize) -> Result<Option<bool>, DataError> {
-        match self.field(column)?.trim() {
-            "" => Ok(None),
-            "0" | "0.0" => Ok(Some(false)),
-            "1" | "1.0" => Ok(Some(true)),
-            other => Err(self.error(column, &format!("expected 0, 1 or nothing, got {}", shown(other)))),
-        }
+    /// The class that a field names; `None` for a missing label.
+    pub(super) fn class(&self, column: usize) -> Result<Option<Class>, DataError> {
+        Class::parse(self.field(column)?).map_err(|rule| self.error(column, &rule))
     }
 
     /// The part of a published split: 0 train, 1 validate, 2 test.
@@ -159,9 +161,4 @@ impl Row<'_> {
             other => Err(self.error(column, &format!("expected Train, Valid or Test, got {}", shown(other)))),
         }
     }
-}
-
-fn shown(field: &str) -> String {
-    let short: String = field.chars().take(40).collect();
-    format!("\"{}\"", short.escape_debug())
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::format::{self, Wanted};
 use super::read_bytes;
 use crate::DataError;
 
@@ -13,11 +14,20 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Reads a file; an empty one is an error.
+    /// Reads a file, decoded; an empty one and one in a foreign format are errors.
     pub(crate) fn open(path: &Path) -> Result<Text, DataError> {
+        Text::wanted(path, Wanted::Text)
+    }
+
+    /// As [`open`](Self::open); the message about a foreign format says how to write an edge list from it.
+    pub(super) fn of_edges(path: &Path) -> Result<Text, DataError> {
+        Text::wanted(path, Wanted::Edges)
+    }
+
+    fn wanted(path: &Path, wanted: Wanted) -> Result<Text, DataError> {
         Ok(Text {
             path: path.to_path_buf(),
-            bytes: read_bytes(path)?,
+            bytes: format::text(path, read_bytes(path)?, wanted)?,
         })
     }
 
@@ -46,7 +56,13 @@ impl Text {
             })
     }
 
-    /// A BLAKE3 hash of the bytes, in hexadecimal.
+    /// The lines that hold data, with their numbers: blank lines and comments are left out.
+    pub(crate) fn data_lines(&self) -> impl Iterator<Item = Result<(usize, &str), DataError>> {
+        self.lines()
+            .filter(|line| !matches!(line, Ok((_, line)) if line.is_empty() || line.starts_with(['#', '%'])))
+    }
+
+    /// A BLAKE3 hash of the decoded bytes, in hexadecimal.
     pub(crate) fn fingerprint(&self) -> String {
         blake3::hash(&self.bytes).to_hex().to_string()
     }
@@ -57,18 +73,53 @@ impl Text {
 
     /// Parses one field as a number; `what` says what the number is, such as `a node id`.
     pub(crate) fn number<T: FromStr>(&self, line: usize, field: &str, what: &str) -> Result<T, DataError> {
-        field.parse().map_err(|_| {
-            let shown: String = field.chars().take(40).collect();
-            self.error(line, format!("expected {what}, got \"{}\"", shown.escape_debug()))
-        })
+        field
+            .parse()
+            .map_err(|_| self.error(line, format!("expected {what}, got {}", shown(field))))
+    }
+
+    /// Parses one field as a count or an id, which numpy and pandas may write as `3.0`.
+    pub(crate) fn whole<T: TryFrom<u64>>(&self, line: usize, field: &str, what: &str) -> Result<T, DataError> {
+        whole(field)
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| self.error(line, format!("expected {what}, got {}", shown(field))))
     }
 }
 
-/// Renumbers the distinct `values` to `0..n` in ascending order; returns the codes and the values they stand for.
-pub(super) fn compact<T: Ord + Copy>(values: &[T]) -> (Vec<u32>, Vec<T>) {
-    let mut distinct = values.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let code = |value: &T| distinct.binary_search(value).map_or(0, |at| at as u32);
-    (values.iter().map(code).collect(), distinct)
+/// A number that is whole and not negative, in any notation.
+pub(super) fn whole(field: &str) -> Option<u64> {
+    if let Ok(number) = field.parse() {
+        return Some(number);
+    }
+    let number: f64 = field.parse().ok()?;
+    // Above this not every whole number is a float, so that two ids could become one.
+    let is_whole = number.fract() == 0.0 && (0.0..2_f64.powi(53)).contains(&number);
+    is_whole.then_some(number as u64)
+}
+
+/// A field in quotes, cut short.
+pub(super) fn shown(field: &str) -> String {
+    let short: String = field.chars().take(40).collect();
+    format!("\"{}\"", short.escape_debug())
+}
+
+/// The fields of a line: separated by commas or semicolons where it has one, else by blanks; without quotes around them and
+/// without a comment that begins a field.
+pub(crate) fn fields(line: &str) -> Vec<&str> {
+    let comment = line
+        .char_indices()
+        .find(|&(at, c)| matches!(c, '#' | '%') && line[..at].ends_with(|before: char| before.is_whitespace()));
+    let line = comment.map_or(line, |(at, _)| line[..at].trim_end());
+    match [',', ';'].into_iter().find(|&separator| line.contains(separator)) {
+        Some(separator) => line.split(separator).map(unquoted).collect(),
+        None => line.split_ascii_whitespace().map(unquoted).collect(),
+    }
+}
+
+fn unquoted(field: &str) -> &str {
+    let field = field.trim();
+    let inner = ['"', '\'']
+        .into_iter()
+        .find_map(|quote| field.strip_prefix(quote)?.strip_suffix(quote));
+    inner.unwrap_or(field)
 }

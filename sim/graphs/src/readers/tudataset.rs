@@ -3,14 +3,15 @@
 //! `NAME_A.txt` (`i, j`, node ids from 1 over all graphs), `NAME_graph_indicator.txt` and `NAME_graph_labels.txt` are required;
 //! `NAME_node_labels.txt`, `NAME_edge_labels.txt` and `NAME_node_attributes.txt` are read where they exist. The collection
 //! stores every edge in both directions; graphs are undirected. Class numbers are the ranks of the values in the files, so any
-//! integer is a class. A graph without a node cannot be written in this form and is refused.
+//! integer and any word is a class; several labels of one node are not read. A graph without a node cannot be written in this form and is refused.
 
 use std::path::Path;
 
 use ndarray::Array2;
 
+use super::classes::{self, Class};
 use super::note_cleaned;
-use super::text::{Text, compact};
+use super::text::{Text, shown};
 use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 
 /// What becomes a node's features.
@@ -28,10 +29,17 @@ pub(crate) struct Brought {
 pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result<Dataset, DataError> {
     let file = |part: &str| dir.join(format!("{name}_{part}.txt"));
     let optional = |part: &str| Some(file(part)).filter(|path| path.exists());
-    if let Some(part) = ["A", "graph_indicator", "graph_labels"]
+    let missing = ["A", "graph_indicator", "graph_labels"]
         .into_iter()
-        .find(|part| !file(part).exists())
-    {
+        .find(|part| !file(part).exists());
+    if missing == Some("graph_labels") && file("graph_attributes").exists() {
+        let rule = format!(
+            "a set for regression: `{name}_graph_attributes.txt` holds numbers to predict, and there is no \
+             `{name}_graph_labels.txt` with classes; only classes are learned, so write a class for each graph into that file"
+        );
+        return Err(DataError::format(dir, rule));
+    }
+    if let Some(part) = missing {
         let rule = format!("the folder has no `{name}_{part}.txt`; unpack the whole zip file of the set into it");
         return Err(DataError::format(dir, rule));
     }
@@ -39,28 +47,30 @@ pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result
         name: name.to_string(),
         ..Dataset::default()
     };
-    let graph_values: Vec<i64> = column(&file("graph_labels"), "a graph label (an integer)")?;
+    let graph_values = classes_of(&file("graph_labels"), "graph")?;
     let starts = graph_starts(&file("graph_indicator"), graph_values.len())?;
-    let (classes, values) = compact(&graph_values);
-    note_classes(&mut dataset, "graph", &values);
-    dataset.n_classes = values.len();
+    let (classes, values) = numbered(&mut dataset, "graph", graph_values);
+    dataset.n_classes = values;
     dataset.graph_labels = Some(classes);
+    for part in ["graph_attributes", "edge_attributes"] {
+        if file(part).exists() {
+            dataset.notes.push(format!("{name}_{part}.txt is not read"));
+        }
+    }
     let edges = read_edges(&file("A"), &starts)?;
-    let edge_values: Option<Vec<i64>> = optional("edge_labels")
-        .map(|path| parallel(&path, "an edge label (an integer)", edges.pairs.len()))
+    let edge_values = optional("edge_labels")
+        .map(|path| parallel(&path, "edge", edges.pairs.len()))
         .transpose()?;
     build_graphs(&mut dataset, &file("A"), &starts, &edges)?;
     if let Some(values) = edge_values {
-        let (classes, values) = compact(&values);
-        note_classes(&mut dataset, "edge", &values);
+        let (classes, _) = numbered(&mut dataset, "edge", values);
         dataset.edge_labels = Some(edge_labels(&dataset, &file("edge_labels"), &starts, &edges, &classes)?);
     }
     let n_nodes = starts.n_nodes();
     if let Some(path) = optional("node_labels") {
-        let (classes, values) = compact(&parallel::<i64>(&path, "a node label (an integer)", n_nodes)?);
-        note_classes(&mut dataset, "node", &values);
+        let (classes, n_classes) = numbered(&mut dataset, "node", parallel(&path, "node", n_nodes)?);
         let pairs: Vec<(u32, u32)> = (0..).zip(classes).collect();
-        let labels = Labels::from_pairs(n_nodes as u32, values.len() as u32, &pairs);
+        let labels = Labels::from_pairs(n_nodes as u32, n_classes as u32, &pairs);
         dataset.node_labels = Some(labels.map_err(|error| DataError::labels(&path, error))?);
     }
     let attributes = optional("node_attributes")
@@ -96,18 +106,43 @@ struct Edges {
     by_graph: Vec<u32>,
 }
 
-fn column<T: std::str::FromStr>(path: &Path, what: &str) -> Result<Vec<T>, DataError> {
+/// The classes of graphs, nodes or edges, one a line.
+fn classes_of(path: &Path, what: &str) -> Result<Vec<Class>, DataError> {
     let text = Text::open(path)?;
-    let parse =
-        |line: Result<(usize, &str), DataError>| line.and_then(|(number, line)| text.number(number, line, what));
+    let parse = |line: Result<(usize, &str), DataError>| {
+        let (number, line) = line?;
+        if line.contains(',') {
+            let rule = format!(
+                "expected one label per {what}, got several ({}); keep the column with the classes, and write others of nodes into \
+                 the set's `_node_attributes.txt`",
+                shown(line)
+            );
+            return Err(text.error(number, rule));
+        }
+        let class = Class::parse(line).map_err(|rule| text.error(number, rule))?;
+        class.ok_or_else(|| {
+            text.error(
+                number,
+                format!("the label of the {what} is missing; each {what} needs one"),
+            )
+        })
+    };
     text.lines().map(parse).collect()
 }
 
-/// A column that must be as long as what it describes.
-fn parallel<T: std::str::FromStr>(path: &Path, what: &str, expected: usize) -> Result<Vec<T>, DataError> {
-    let values = column(path, what)?;
+/// Classes that must be as many as what they describe.
+fn parallel(path: &Path, what: &str, expected: usize) -> Result<Vec<Class>, DataError> {
+    let values = classes_of(path, what)?;
     check_len(path, values.len(), expected)?;
     Ok(values)
+}
+
+/// The numbers of classes, and how many there are; a note says which is which.
+fn numbered(dataset: &mut Dataset, what: &str, classes: Vec<Class>) -> (Vec<u32>, usize) {
+    let classes: Vec<Option<Class>> = classes.into_iter().map(Some).collect();
+    let (ranks, names) = classes::ranked(&classes);
+    classes::note_ranks(dataset, what, &names);
+    (ranks.into_iter().flatten().collect(), names.len())
 }
 
 fn check_len(path: &Path, got: usize, expected: usize) -> Result<(), DataError> {
@@ -121,7 +156,12 @@ fn check_len(path: &Path, got: usize, expected: usize) -> Result<(), DataError> 
 }
 
 fn graph_starts(path: &Path, n_graphs: usize) -> Result<Starts, DataError> {
-    let graph_ids: Vec<u32> = column(path, "a graph id (an integer from 1)")?;
+    let text = Text::open(path)?;
+    let parse = |line: Result<(usize, &str), DataError>| {
+        let (number, line) = line?;
+        text.whole(number, line, "a graph id (an integer from 1)")
+    };
+    let graph_ids: Vec<u32> = text.lines().map(parse).collect::<Result<_, _>>()?;
     let without_node = |missing: usize| {
         format!(
             "graph {missing} has a label and no node; list its nodes, or take it out of the set and number the rest anew"
@@ -169,7 +209,7 @@ fn read_edges(path: &Path, starts: &Starts) -> Result<Edges, DataError> {
             return Err(text.error(number, "expected two node ids with a comma between them"));
         };
         let id = |field: &str| {
-            let id: u32 = text.number(number, field.trim(), "a node id (an integer from 1)")?;
+            let id: u32 = text.whole(number, field.trim(), "a node id (an integer from 1)")?;
             if id == 0 || id as usize > n_nodes {
                 return Err(text.error(
                     number,
@@ -332,18 +372,6 @@ fn features(attributes: Option<Array2<f32>>, labels: Option<&Labels>, n_nodes: u
         }
     }
     Some(Features::Dense(joined.into()))
-}
-
-fn note_classes(dataset: &mut Dataset, what: &str, values: &[i64]) {
-    if (0..).zip(values).any(|(code, &value)| code != value) {
-        let listed: Vec<String> = values.iter().take(12).map(i64::to_string).collect();
-        let more = if values.len() > 12 { ", …" } else { "" };
-        dataset.notes.push(format!(
-            "{what} labels {}{more} became classes 0 to {}",
-            listed.join(", "),
-            values.len() - 1
-        ));
-    }
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             None,
             GET_OWN,
         ),
-        entry("Npz(path: PATH)", "an archive in gnn-benchmark layout", None, GET_OWN),
+        entry("Npz(path: PATH)", "a NumPy archive of one graph", None, GET_OWN),
         entry(
             "Mapped(path: PATH)",
             "a file of `folkmoot data`, read where a run looks; for millions of nodes",

@@ -94,7 +94,14 @@ impl DatasetSpec {
                 path,
                 largest_component,
             } => {
-                let dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
+                let mut dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
+                if let Some(splits) = &dataset.splits {
+                    let (train, val, test) = splits.sizes();
+                    dataset.notes.push(format!(
+                        "the archive has masks for training, validation and test ({train}, {val}, {test} nodes), which only \
+                         `split: Published` uses"
+                    ));
+                }
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
             _ => generate::generate(self, rng),

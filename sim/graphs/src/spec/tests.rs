@@ -16,6 +16,14 @@ fn card(text: &str) -> Result<DatasetSpec, ron::error::SpannedError> {
 }
 
 #[test]
+fn a_file_of_ones_own_is_read_whole_unless_the_card_says_otherwise() {
+    for text in ["Npz(path: \"a\")", "Mat(path: \"a\")", "EdgeList(edges: \"a\")"] {
+        let spec = format!("{:?}", card(text).unwrap());
+        assert!(spec.contains("largest_component: false"), "{spec}");
+    }
+}
+
+#[test]
 fn cards_are_written_as_the_catalogue_says() {
     for entry in DatasetSpec::catalogue() {
         let spec = card(&entry.name.replace("PATH", "\"some/file.txt\"")).unwrap();

@@ -381,7 +381,7 @@ fn classes(dataset: &Dataset) -> Result<Vec<Option<u32>>, StrategyError> {
             }
             (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
         }
-        _ => return refuse("the data set has no classes to learn; choose one with labels"),
+        _ => return refuse(dataset.no_classes()),
     };
     if classes.len() != dataset.n_items() {
         let (got, items) = (classes.len(), dataset.n_items());
@@ -428,6 +428,9 @@ impl<'a> Source<'a> {
     pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
         if reading.split == Split::Published && dataset.splits.is_none() {
             return refuse("the data set was published without a split; set split: Shares()");
+        }
+        if matches!(reading.encoder, Encoder::Gat { .. }) {
+            settings::without_weights(dataset)?;
         }
         Ok(Source {
             reading,

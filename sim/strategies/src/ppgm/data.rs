@@ -6,7 +6,7 @@ use super::matcher::Input;
 use super::options::Task;
 use super::params::Split;
 use super::{Params, Ppgm, Server};
-use crate::settings::Source;
+use crate::settings::{Source, without_weights};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Properties, Splits};
 use std::sync::Arc;
@@ -202,6 +202,7 @@ fn features(dataset: &Dataset) -> Result<&Features, StrategyError> {
 /// When there are none, or no classes of graphs.
 pub(super) fn n_features(dataset: &Dataset, task: Task) -> Result<usize, StrategyError> {
     labels(dataset)?;
+    without_weights(dataset)?;
     match task {
         Task::Classes => features(dataset).map(Features::n_columns),
         Task::EditDistance { .. } => Ok(edits::n_degrees(dataset)),

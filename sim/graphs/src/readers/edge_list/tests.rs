@@ -30,13 +30,10 @@ fn each_kind_of_bad_line_is_named_with_its_number() {
         ("# only a remark\n", "the file holds no edge"),
         (
             "0 1\n1 -2\n",
-            "edges.txt:2: expected a node id (an integer from 0 to 4294967294), got \"-2\"",
+            "edges.txt:2: expected a node id (an integer from 0), got \"-2\"",
         ),
         ("0 1\none two\n", "edges.txt:2: expected a node id"),
-        (
-            "0 1 2\n",
-            "edges.txt:1: expected two node ids, got more; state `weighted: true`",
-        ),
+        ("0 1 2\n", "edges.txt:1: expected two node ids"),
         ("0\n", "edges.txt:1: expected two node ids, got one field"),
         (
             "0 1\n5 4294967295\n",
@@ -68,6 +65,7 @@ fn loops_repetitions_and_mirrored_edges_are_dropped_and_noted() {
     assert_eq!(
         dataset.notes,
         [
+            "1 ids between 1 and 5 do not occur and became nodes without an edge; `renumber: true` leaves them out",
             "1 self loops were dropped",
             "1 repeated edges were dropped",
             "1 edges were listed in both directions and count once",
@@ -100,17 +98,239 @@ fn labels_may_be_several_per_node_and_must_name_nodes_that_exist() {
         dataset.notes
     );
     for (content, expected) in [
-        (
-            "30 1\n",
-            "labels.txt:1: a label for node 30, which the edge list does not have",
-        ),
         ("10\n", "expected a node id and a class, got 1 fields"),
-        ("10 -1\n", "expected a class (an integer from 0), got \"-1\""),
+        ("10 1 2\n", "a node with several classes has a line for each"),
+        ("10 0.5\n", "labels.txt:1: 0.5 is a number to predict, not a class"),
+        ("10 nan\n", "the file holds no class"),
     ] {
         folder.file("labels.txt", content);
         let error = read_edge_list("test", &edges, &options).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+fn notes_of(content: &str, options: &EdgeListOptions) -> Vec<String> {
+    let folder = Folder::new(&format!("edges-notes-{:x}", blake3_prefix(content)));
+    let path = folder.file("edges.txt", content);
+    read_edge_list("test", &path, options).unwrap().notes
+}
+
+#[test]
+fn ids_that_never_occur_are_noted_with_the_way_out() {
+    let start = "ids start at 1, so 1 nodes below it have no edge; set `first_id: 1` if nodes are counted from 1";
+    let one_based = "1 2\n2 3\n3 1\n3 4\n";
+    assert_eq!(notes_of(one_based, &plain()), [start, "1 nodes have no edge"]);
+    assert_eq!(
+        notes_of(one_based, &EdgeListOptions { first_id: 1, ..plain() }),
+        [""; 0]
+    );
+    assert_eq!(
+        notes_of(
+            one_based,
+            &EdgeListOptions {
+                renumber: true,
+                ..plain()
+            }
+        ),
+        [""; 0]
+    );
+    assert!(notes_of("100 101\n101 102\n", &plain())[0].starts_with("ids start at 100, so 100 nodes"));
+    let gaps = notes_of("0 1\n1 7\n", &plain());
+    assert!(
+        gaps[0].starts_with("5 ids between 0 and 7 do not occur") && gaps[0].contains("`renumber: true`"),
+        "{gaps:?}"
+    );
+    assert!(
+        notes_of(
+            "0 1 0\n1 2 -3\n",
+            &EdgeListOptions {
+                weighted: true,
+                ..plain()
+            }
+        )
+        .join("; ")
+        .contains("1 edges have a negative weight")
+    );
+    assert_eq!(
+        notes_of(
+            "0 1 0\n1 2 3\n",
+            &EdgeListOptions {
+                weighted: true,
+                ..plain()
+            }
+        ),
+        ["1 edges have weight 0 and stay edges"]
+    );
+}
+
+#[test]
+fn ids_of_64_bits_are_numbered_in_ascending_order() {
+    let folder = Folder::new("edges-wide");
+    let path = folder.file(
+        "edges.txt",
+        "10 20\n20 4000000000\n4000000000 10\n4000000000 18446744073709551615\n",
+    );
+    let labels = folder.file("labels.txt", "18446744073709551615 x\n10 y\n");
+    let options = EdgeListOptions {
+        renumber: true,
+        labels: Some(labels),
+        ..plain()
+    };
+    let dataset = read_edge_list("test", &path, &options).unwrap();
+    assert_eq!(
+        dataset.graph().edges().collect::<Vec<_>>(),
+        [(0, 1), (0, 2), (1, 2), (2, 3)]
+    );
+    assert_eq!(dataset.node_labels.unwrap().of(3), [0]);
+    assert!(
+        dataset.notes[0].contains("ids beyond 4294967295 are not kept"),
+        "{:?}",
+        dataset.notes
+    );
+    let error = read_edge_list("test", &path, &plain()).unwrap_err().to_string();
+    assert!(
+        error.contains("edges.txt:4: node id 18446744073709551615") && error.contains("`renumber: true`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn labels_may_be_words_have_gaps_and_name_nodes_without_an_edge() {
+    let folder = Folder::new("edges-words");
+    let edges = folder.file("edges.txt", "0 1\n1 2\n2 0\n2 3\n");
+    let read = |labels: &str, renumber| {
+        let labels = Some(folder.file("labels.txt", labels));
+        read_edge_list(
+            "test",
+            &edges,
+            &EdgeListOptions {
+                labels,
+                renumber,
+                ..plain()
+            },
+        )
+    };
+    let words = read("id,field\n0,machine learning\n1,Zürich\n2,machine learning\n", false).unwrap();
+    let classes = |dataset: &Dataset| {
+        let labels = dataset.node_labels.as_ref().unwrap();
+        (0..labels.n_nodes() as u32)
+            .map(|node| labels.single(node))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(classes(&words), [Some(1), Some(0), Some(1), None]);
+    let expected = [
+        "the first line, \"id,field\", names columns and is not data",
+        "1 nodes have no label",
+        "node labels Zürich, machine learning became classes 0 to 1",
+    ];
+    assert_eq!(words.notes, expected);
+    for renumber in [false, true] {
+        let isolated = read("0 0\n1 0\n2 1\n3 1\n9 1\n", renumber).unwrap();
+        let n = if renumber { 5 } else { 10 };
+        assert_eq!((isolated.graph().n_nodes(), classes(&isolated)[n - 1]), (n, Some(1)));
+        assert!(
+            isolated
+                .notes
+                .contains(&"1 nodes are named by the labels alone".to_string()),
+            "{:?}",
+            isolated.notes
+        );
+    }
+    let marked = read("0 -1\n1 4\n2 7\n3 4\n", false).unwrap();
+    assert_eq!(classes(&marked), [None, Some(0), Some(1), Some(0)]);
+    assert_eq!(
+        classes(&read("0 -1\n1 1\n2 1\n3 -1\n", false).unwrap()),
+        [Some(0), Some(1), Some(1), Some(0)]
+    );
+    let shifted = read("1 0\n2 0\n3 1\n4 1\n", false).unwrap_err().to_string();
+    assert!(shifted.contains("labels name nodes 1 to 4, edges 0 to 3"), "{shifted}");
+}
+
+#[test]
+fn other_layouts_of_numbers_are_named_with_a_command() {
+    let weighted = EdgeListOptions {
+        weighted: true,
+        ..plain()
+    };
+    let metis = "a METIS graph";
+    for (content, words) in [
+        (
+            "1 2 3 4\n2 3\n3 4\n",
+            ["an adjacency list", "read_adjlist('edges.txt')"],
+        ),
+        ("0 1 2\n1 2\n2\n", ["an adjacency list", "convert it: python3"]),
+        ("4 4\n2 3\n1 3\n1 2 4\n3\n", [metis, "convert it: python3"]),
+        (
+            "% made by hand\n4 4\n2 4\n1 3\n2 4\n1 3\n",
+            [metis, "convert it: python3"],
+        ),
+        ("5 2\n2\n1\n4\n3\n\n", [metis, "convert it: python3"]),
+        ("3 2 1\n2 7\n1 7 3 5\n2 5\n", [metis, "convert it: python3"]),
+        ("0 1 1\n1 0 0\n1 0 0\n", ["an adjacency matrix", "argwhere"]),
+        (
+            "0 1 5 1588\n1 2 5 1589\n",
+            ["got 4 fields", "awk '{print $1, $2}' edges.txt"],
+        ),
+        (
+            "0 1 5\n1 2 7\n2 3 7\n3 4 8\n",
+            ["`weighted: true` if the third", "awk '{print $1, $2}' edges.txt"],
+        ),
+        (
+            "34\n0 1\n1 2\n",
+            ["the first line has 1 fields and the others 2", "delete it"],
+        ),
+        (
+            "4 4 4\n0 1\n1 2\n2 3\n3 0\n",
+            ["the first line has 3 fields", "delete it"],
+        ),
+        (
+            "4 5\n0 1\n1 2\n2 3\n3 0\n0 2\n",
+            ["the first line, 4 5, counts nodes and edges", "delete it"],
+        ),
+        (
+            "5 4\n0 1\n1 2\n2 3\n3 0\n0 2\n",
+            ["the first line, 5 4, counts nodes and edges", "delete it"],
+        ),
+        (
+            "4 5\n1 2\n2 3\n3 4\n4 1\n1 3\n",
+            ["the first line, 4 5, counts nodes and edges", "delete it"],
+        ),
+        (
+            "0 1 {'weight': 3}\n1 2 {}\n",
+            ["is a dictionary of edge data", "data=False"],
+        ),
+        (",source,target\n0,0,1\n1,1,2\n", ["index=False", "pandas"]),
+        (
+            "id,source,target\n0,0,1\n1,1,2\n",
+            ["the ends of edges must be the first two columns", "reorder"],
+        ),
+        (
+            "alice bob\nbob carol\n",
+            ["expected a node id (an integer from 0), got \"bob\"", ":2"],
+        ),
+    ] {
+        let error = error_of(content, &plain());
+        assert!(words.iter().all(|word| error.contains(word)), "{content:?}: {error}");
+    }
+    for (content, words) in [
+        (
+            "4 5\n0 1 2.5\n1 2 1\n2 3 1\n3 0 1\n0 2 1\n",
+            "the first line has 2 fields and the others 3",
+        ),
+        (
+            "4 4 5\n1 2 2\n2 3 1\n3 4 1\n4 1 1\n1 3 1\n",
+            "counts rows, columns and entries",
+        ),
+        ("0 1 2 3\n1 2 2 3\n", "expected two node ids"),
+    ] {
+        let error = error_of(content, &weighted);
+        assert!(error.contains(words), "{content:?}: {error}");
+    }
+    let tree = notes_of("3 2\n2 1\n1 0\n", &plain());
+    assert!(
+        tree[0].contains("3 2, counts nodes and edges of the lines below, and was read as an edge"),
+        "{tree:?}"
+    );
 }
 
 #[test]

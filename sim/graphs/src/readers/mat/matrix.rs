@@ -1,5 +1,7 @@
 //! Matrices of a MATLAB 5 file, sparse or full, as lists of entries.
 
+use crate::readers::format;
+
 use super::element::{Element, Elements, Endian, MI_COMPRESSED, MI_MATRIX, inflate};
 
 /// The descriptive text and the version that open every file.
@@ -20,6 +22,12 @@ pub(super) fn visit(
     bytes: &[u8],
     mut found: impl FnMut(&str, &dyn Fn() -> Result<Matrix, String>) -> Result<(), String>,
 ) -> Result<(), String> {
+    if let Some((name, way)) = format::binary(bytes).filter(|_| !bytes.starts_with(b"MATLAB 5")) {
+        return Err(format!("{name}, not a MATLAB 5 file; {way}"));
+    }
+    if is_level_4(bytes) {
+        return Err("a MATLAB 4 file; save it with `-v7`".to_string());
+    }
     let Some((header, body)) = bytes.split_at_checked(HEADER_LEN) else {
         return Err(format!(
             "not a MATLAB 5 file: {} bytes are less than its header of {HEADER_LEN}",
@@ -50,6 +58,29 @@ pub(super) fn visit(
     Ok(())
 }
 
+/// Whether a file begins with the header of a level 4 matrix: type, rows, columns, imaginary part, length of the name, in 20 bytes.
+fn is_level_4(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.first_chunk::<20>() else {
+        return false;
+    };
+    let holds = |word: fn([u8; 4]) -> u32, machine: u32| {
+        let field = |at: usize| word([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let (kind, imaginary, name_len) = (field(0), field(12), field(16));
+        let digits = (kind / 1000, kind / 100 % 10, kind / 10 % 10, kind % 10);
+        let named = bytes
+            .get(20..)
+            .and_then(|rest| rest.get((name_len as usize).checked_sub(1)?));
+        kind < 5_000
+            && digits.0 == machine
+            && digits.1 == 0
+            && digits.2 <= 5
+            && digits.3 <= 2
+            && imaginary <= 1
+            && named == Some(&0)
+    };
+    holds(u32::from_le_bytes, 0) || holds(u32::from_be_bytes, 1)
+}
+
 fn visit_element(
     element: &Element<'_>,
     endian: Endian,
@@ -66,13 +97,19 @@ fn visit_element(
     let Some(class) = flags.first().map(|flags| flags & 0xff) else {
         return Err("the array flags of a matrix are empty".to_string());
     };
-    if class != CLASS_SPARSE && !CLASSES_FULL.contains(&class) {
-        // Text, cells, structures and objects may be laid out otherwise; none of them is a graph.
+    const KINDS: [&str; 4] = ["a cell array", "a structure", "an object", "text"];
+    let kind = (class as usize).checked_sub(1).and_then(|at| KINDS.get(at));
+    if class != CLASS_SPARSE && !CLASSES_FULL.contains(&class) && kind.is_none() {
+        // Functions and newer objects are laid out otherwise; none of them is a graph.
         return Ok(());
     }
     let dimensions = parts.expect("dimensions")?.indices(endian, "dimensions")?;
     let name = String::from_utf8_lossy(parts.expect("name")?.data).into_owned();
     let within = |message| format!("variable `{}`: {message}", name.escape_debug());
+    if let Some(kind) = kind {
+        let rule = format!("{kind} is not read; write classes as numbers: [~, ~, labels] = unique(labels)");
+        return found(&name, &|| Err(within(rule.clone())));
+    }
     let rest = parts.bytes;
     found(&name, &|| {
         let [n_rows, n_columns] = dimensions[..] else {

@@ -72,6 +72,17 @@ impl Writer {
         self.matrix(parts.concat());
     }
 
+    /// A matrix of this class with all values, column after column.
+    fn full(&mut self, name: &str, class: u32, shape: [u32; 2], values: (u32, Vec<u8>)) {
+        let parts = [
+            self.element(6, &self.words(&[class, 0])),
+            self.element(5, &self.words(&shape)),
+            self.element(1, name.as_bytes()),
+            self.element(values.0, &values.1),
+        ];
+        self.matrix(parts.concat());
+    }
+
     fn matrix(&mut self, parts: Vec<u8>) {
         let matrix = self.element(14, &parts);
         if self.compressed {
@@ -123,7 +134,11 @@ fn both_byte_orders_both_packings_and_all_value_types_read_alike() {
         (labels.of(1), labels.of(2), labels.n_labels()),
         (&[0, 1][..], &[][..], 4)
     );
-    assert_eq!(expected.notes, ["1 nodes have no edge", "1 nodes have no label"]);
+    let remark = "other variables of the file are not read: `remark`";
+    assert_eq!(
+        expected.notes,
+        ["1 nodes have no edge", "1 nodes have no label", remark]
+    );
     for endian in [Endian::Little, Endian::Big] {
         for compressed in [false, true] {
             for value_type in [2, 4, 5, 7, 9] {
@@ -158,7 +173,8 @@ fn full_matrices_weights_zeros_loops_and_one_sided_edges_are_handled() {
         read.notes,
         [
             "1 edges stood on one side of the diagonal only and were made symmetric",
-            "1 self loops were dropped"
+            "1 self loops were dropped",
+            "there is no variable `group`, so nodes have no labels; `group` names the variable with them"
         ]
     );
     let mut zeros = Writer::new(Endian::Little, false);
@@ -220,6 +236,98 @@ fn blogcatalog_has_the_counts_of_its_source() {
     assert_eq!((0..10_312).map(|node| labels.of(node).len()).max(), Some(11));
     let sizes = labels.class_sizes();
     assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&8), Some(&1_623)));
+}
+
+/// A path of four nodes and a full matrix of labels of this shape.
+fn labelled(shape: [u32; 2], values: &[f64]) -> Result<Dataset, String> {
+    let mut writer = Writer::new(Endian::Little, false);
+    let ones: Vec<u8> = [1.0_f64; 6].iter().flat_map(|value| value.to_le_bytes()).collect();
+    writer.sparse("network", [4, 4], &[1, 0, 2, 1, 3, 2], &[0, 1, 3, 5, 6], (9, ones));
+    writer.full(
+        "group",
+        6,
+        shape,
+        (9, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+    );
+    parse("test", &writer.bytes, &OPTIONS)
+}
+
+#[test]
+fn a_column_or_row_of_class_numbers_is_one_class_per_node() {
+    let of = |shape, values: &[f64]| {
+        let read = labelled(shape, values)?;
+        let labels = read.node_labels.unwrap();
+        let classes: Vec<Option<u32>> = (0..4).map(|node| labels.single(node)).collect();
+        Ok::<_, String>((classes, read.n_classes, read.notes.join("; ")))
+    };
+    let some = |classes: [u32; 4]| classes.map(Some).to_vec();
+    for shape in [[4, 1], [1, 4]] {
+        let (classes, n, notes) = of(shape, &[1.0, 2.0, 3.0, 2.0]).unwrap();
+        assert_eq!((classes, n), (some([0, 1, 2, 1]), 3));
+        assert!(notes.contains("`group` is one column of 3 class numbers"), "{notes}");
+        assert!(notes.contains("node labels 1, 2, 3 became classes 0 to 2"), "{notes}");
+        // An anomaly is 1, and what is none is a class, too.
+        assert_eq!(of(shape, &[0.0, 0.0, 1.0, 0.0]).unwrap().0, some([0, 0, 1, 0]));
+        assert_eq!(of(shape, &[-1.0, 1.0, 1.0, -1.0]).unwrap().0, some([0, 1, 1, 0]));
+        assert_eq!(
+            of(shape, &[1.0, 2.0, -1.0, f64::NAN]).unwrap().0,
+            [Some(0), Some(1), None, None]
+        );
+        assert!(
+            of(shape, &[0.5, 1.0, 1.0, 2.0])
+                .unwrap_err()
+                .contains("0.5 is a number to predict")
+        );
+    }
+    let one_hot = of([4, 2], &[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]).unwrap();
+    assert_eq!((one_hot.0, one_hot.1), (some([0, 1, 0, 1]), 2));
+    let listed = of([4, 2], &[1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 0.0, 1.0]).unwrap_err();
+    assert!(
+        listed.contains("must hold 0 and 1, got 2 in row 2, column 1; class numbers stand in one column"),
+        "{listed}"
+    );
+    assert!(
+        of([2, 4], &[1.0; 8])
+            .unwrap_err()
+            .contains("one row per node (4), got 2; transpose it")
+    );
+}
+
+#[test]
+fn labels_that_are_text_or_cells_and_variables_that_are_not_read_are_named() {
+    for (class, kind) in [(1, "a cell array"), (2, "a structure"), (4, "text")] {
+        let mut writer = Writer::new(Endian::Little, false);
+        writer.full("network", 6, [1, 1], (9, 0.0_f64.to_le_bytes().to_vec()));
+        let plain = writer.bytes.len();
+        writer.full("group", class, [1, 1], (4, vec![b'a', 0]));
+        let error = parse("test", &writer.bytes, &OPTIONS).unwrap_err();
+        assert!(
+            error.contains(&format!("variable `group`: {kind} is not read")) && error.contains("unique"),
+            "{error}"
+        );
+        writer.bytes.truncate(plain);
+        writer.full("Attributes", class, [1, 1], (4, vec![b'a', 0]));
+        let notes = parse("test", &writer.bytes, &OPTIONS).unwrap().notes.join("; ");
+        assert!(
+            notes.contains("there is no variable `group`, so nodes have no labels"),
+            "{notes}"
+        );
+        assert!(
+            notes.contains("other variables of the file are not read: `Attributes`"),
+            "{notes}"
+        );
+    }
+}
+
+#[test]
+fn files_of_other_levels_are_named() {
+    let mut level_4: Vec<u8> = [0_u32, 1, 1, 0, 8].iter().flat_map(|word| word.to_le_bytes()).collect();
+    level_4.extend(b"network\0");
+    level_4.extend(1.0_f64.to_le_bytes());
+    let refused = |bytes: &[u8]| parse("test", bytes, &OPTIONS).unwrap_err();
+    assert_eq!(refused(&level_4), "a MATLAB 4 file; save it with `-v7`");
+    assert!(refused(b"\x89HDF\r\n\x1a\n....").contains("an HDF5 file, not a MATLAB 5 file"));
+    assert!(refused(b"\x93NUMPY....").contains("a single NumPy array"));
 }
 
 proptest! {

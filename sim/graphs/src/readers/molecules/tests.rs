@@ -118,6 +118,55 @@ fn features_are_one_hot_in_the_documented_columns() {
 }
 
 #[test]
+fn names_after_smiles_words_as_labels_and_other_separators_are_read_with_a_note() {
+    let folder = Folder::new("molecules-words");
+    let plain = read(&folder, "smiles,y\nCCO,0\nC=O,1\n").unwrap();
+    for (text, note) in [
+        (
+            "smiles,y\nCCO ethanol,0\nC=O |$_AV:1$|,1\n",
+            "2 SMILES have a name or an extension after them, which is not read",
+        ),
+        (
+            "smiles,y\nCCO,inactive\nC=O,toxic\n",
+            "labels inactive, toxic of the task y became 0 and 1",
+        ),
+        (
+            "smiles\ty\nCCO\t-1\nC=O\t1\n",
+            "labels -1, 1 of the task y became 0 and 1",
+        ),
+        (
+            "smiles;y\rCCO;False\rC=O;True\r",
+            "labels False, True of the task y became 0 and 1",
+        ),
+        (
+            ",smiles,y\n0,CCO,0\n1,C=O,1\n",
+            "column 1 has no name, as an index of pandas, and is no task",
+        ),
+    ] {
+        let dataset = read(&folder, text).unwrap();
+        assert_eq!(dataset.fingerprint(), plain.fingerprint(), "{text}");
+        assert_eq!(dataset.notes, [note]);
+    }
+    for (text, words) in [
+        (
+            "smiles,y,weight\nCCO,0,46.07\nC=O,1,30.03\n",
+            "t.csv:2: column `weight`: expected 0, 1 or nothing, or two other values, got \"46.07\"",
+        ),
+        (
+            "smiles,name\nCCO,a\nC=O,b\nCC,c\n",
+            "t.csv:4: column `name`: expected 0, 1 or nothing, or two other values, got \"a\", \"b\", \"c\"; if the column is no task",
+        ),
+        (
+            "smiles,set\nCCO,a\nC=O,a\n",
+            "column `set` has one value, \"a\", and a task needs two; if the column is no task, name those that are: `tasks:",
+        ),
+    ] {
+        let error = read(&folder, text).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
 fn invalid_rows_are_left_out_by_line_or_refused() {
     let folder = Folder::new("molecules-invalid");
     let text = "smiles,y\r\nCC,1\r\nC(C)(C)(C)(C)C,0\r\n\r\n\"C\",0\r\nC1CC,1\r\n";
@@ -152,8 +201,8 @@ fn damaged_tables_are_refused_with_line_and_column() {
         ),
         ("smiles,y,y\nC,1,1\n", "t.csv:1: two columns have the name \"y\""),
         (
-            "smiles,y\nC,1\nC,2\n",
-            "t.csv:3: column `y`: expected 0, 1 or nothing, got \"2\"",
+            "smiles,y\nC,1\nC,2\nC,3\n",
+            "t.csv:4: column `y`: expected 0, 1 or nothing, or two other values, got \"1\", \"2\", \"3\"",
         ),
         ("smiles,y\nC\n", "t.csv:2: expected 2 fields as in the header, got 1"),
         (

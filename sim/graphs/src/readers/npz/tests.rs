@@ -1,9 +1,11 @@
 use std::io::Write;
 
 use super::super::test_files::real_data;
+use super::members::{Limits, MEMBERS};
 use super::*;
 use crate::measures::components;
 use proptest::prelude::*;
+use std::io::Cursor;
 
 fn npy(descr: &str, count: usize, data: &[u8]) -> Vec<u8> {
     folkmoot_metrics::npy::npy(descr, &[count], data)
@@ -89,6 +91,7 @@ fn hand_written_archive_reads_as_it_was_meant() {
     assert_eq!(dataset.n_classes, 3);
     assert_eq!(dataset.splits.as_ref().unwrap().sizes(), (1, 1, 1));
     let notes = [
+        "the archive's member is not read: `node_names`",
         "1 self loops were dropped",
         "1 nodes have no edge",
         "2 nodes have no features",
@@ -144,7 +147,6 @@ fn missing_and_odd_members_are_named() {
     assert!(with("attr_shape", Some(i8(&[3, 5]))).contains("`attr_indptr` must have 4 entries, got 5"));
     assert!(with("attr_data", Some(f4(&[f32::NAN, 1.0, 2.0]))).contains("a feature must be finite"));
     assert!(with("labels", Some(i8(&[0, 1]))).contains("one entry per node (4), got 2"));
-    assert!(with("labels", Some(i8(&[0, 1, 2, 1 << 40]))).contains("classes must be below"));
     assert!(with("val_mask", None).contains("all or none"));
     assert!(with("val_mask", Some(npy("|b1", 4, &[1, 0, 0, 0]))).contains("node 0 is in two"));
     assert!(with("labels", Some(npy("|O", 4, b"x"))).contains("values of type \"|O\" are not read"));
@@ -225,6 +227,201 @@ fn pubmed_is_one_component_with_weighted_words() {
     };
     assert_eq!(features.n_values(), 988_031);
     assert_eq!(whole.splits.unwrap().sizes(), (60, 500, 1_000));
+}
+
+/// `values` row by row.
+fn f8(values: &[f64], shape: &[usize]) -> Vec<u8> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    folkmoot_metrics::npy::npy("<f8", shape, &bytes)
+}
+
+fn u4(texts: &[&str]) -> Vec<u8> {
+    let chars = texts
+        .iter()
+        .flat_map(|text| text.chars().chain(std::iter::repeat('\0')).take(4));
+    npy(
+        "<U4",
+        texts.len(),
+        &chars.flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<u8>>(),
+    )
+}
+
+fn edited(changes: &[(&'static str, Option<Vec<u8>>)]) -> Result<Dataset, String> {
+    let mut members = example();
+    for (name, content) in changes {
+        members.retain(|(member, _)| member != name);
+        members.extend(content.clone().map(|content| (*name, content)));
+    }
+    parse("test", archive(&members))
+}
+
+const NO_SPARSE: [(&str, Option<Vec<u8>>); 4] = [
+    ("attr_data", None),
+    ("attr_indices", None),
+    ("attr_indptr", None),
+    ("attr_shape", None),
+];
+
+#[test]
+fn dense_attributes_are_those_in_sparse_rows() {
+    let mut values = [0.0; 20];
+    (values[4], values[0], values[11]) = (0.5, 1.0, 2.0);
+    let mut changes = NO_SPARSE.to_vec();
+    changes.push(("attr_matrix", Some(f8(&values, &[4, 5]))));
+    let (dense, sparse) = (edited(&changes).unwrap(), edited(&[]).unwrap());
+    let rows = |dataset: &Dataset| dataset.features.as_ref().unwrap().to_dense(&[0, 1, 2, 3]);
+    assert_eq!((rows(&dense), dense.notes), (rows(&sparse), sparse.notes));
+    let refused = |content| {
+        let mut changes = NO_SPARSE.to_vec();
+        changes.push(("attr_matrix", Some(content)));
+        edited(&changes).unwrap_err()
+    };
+    assert!(refused(f8(&values, &[5, 4])).contains("must have one row per node (4)"));
+    assert!(refused(u4(&["a"; 4])).contains("must hold numbers"));
+    values[7] = f64::NAN;
+    assert!(refused(f8(&values, &[4, 5])).contains("got NaN in row 1, column 2"));
+    let both = edited(&[("attr_matrix", Some(f8(&[0.0; 20], &[4, 5])))]).unwrap_err();
+    assert!(both.contains("`attr_indptr` and `attr_matrix`; keep one"), "{both}");
+}
+
+#[test]
+fn labels_in_sparse_rows_are_several_per_node() {
+    let labels = [
+        ("labels", None),
+        ("labels_data", Some(f4(&[1.0, 1.0, 1.0]))),
+        ("labels_indices", Some(i4(&[0, 2, 1]))),
+        ("labels_indptr", Some(i4(&[0, 2, 3, 3, 3]))),
+        ("labels_shape", Some(i8(&[4, 3]))),
+    ];
+    let read = edited(&labels).unwrap();
+    let labels_of = |node| read.node_labels.as_ref().unwrap().of(node).to_vec();
+    assert_eq!(
+        (labels_of(0), labels_of(1), labels_of(2), read.n_classes),
+        (vec![0, 2], vec![1], vec![], 3)
+    );
+    let mut both = labels.to_vec();
+    both[0].1 = Some(i8(&[0, 1, 0, 1]));
+    assert!(edited(&both).unwrap_err().contains("keep one of them"));
+    let one_hot = edited(&[("labels", Some(f8(&[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0], &[4, 2])))]).unwrap();
+    assert_eq!((one_hot.n_classes, one_hot.node_labels.unwrap().of(1)), (2, &[1][..]));
+    let soft = edited(&[("labels", Some(f8(&[0.5; 8], &[4, 2])))]).unwrap_err();
+    assert!(soft.contains("must be 0 and 1, got 0.5 in row 0, column 0"), "{soft}");
+}
+
+#[test]
+fn classes_are_ranked_with_a_note_whatever_their_type() {
+    let of = |content: Vec<u8>| {
+        let read = edited(&[("labels", Some(content))])?;
+        let labels = read.node_labels.unwrap();
+        let classes: Vec<Option<u32>> = (0..4).map(|node| labels.single(node)).collect();
+        Ok::<_, String>((classes, read.notes.last().cloned().unwrap_or_default()))
+    };
+    let ranked = |classes: [u32; 4], note: &str| Ok((classes.map(Some).to_vec(), note.to_string()));
+    assert_eq!(
+        of(i8(&[0, 0, 3, 3])),
+        ranked([0, 0, 1, 1], "node labels 0, 3 became classes 0 to 1")
+    );
+    assert_eq!(
+        of(i8(&[1, 2, 3, 1 << 40])),
+        ranked([0, 1, 2, 3], "node labels 1, 2, 3, 1099511627776 became classes 0 to 3")
+    );
+    assert_eq!(
+        of(u4(&["ml", "db", "ml", "ai"])),
+        ranked([2, 1, 2, 0], "node labels ai, db, ml became classes 0 to 2")
+    );
+    assert_eq!(
+        of(i8(&[-1, 1, 1, -1])),
+        ranked([0, 1, 1, 0], "node labels -1, 1 became classes 0 to 1")
+    );
+    assert_eq!(
+        of(f8(&[0.0, 1.0, 1.0, 0.0], &[4])).unwrap().0,
+        [Some(0), Some(1), Some(1), Some(0)]
+    );
+    assert_eq!(
+        of(f8(&[0.0, 1.0, f64::NAN, 0.0], &[4, 1])).unwrap().0,
+        [Some(0), Some(1), None, Some(0)]
+    );
+    assert!(
+        of(f8(&[0.1, 1.0, 1.0, 0.0], &[4]))
+            .unwrap_err()
+            .contains("`labels`: 0.1 is a number to predict")
+    );
+}
+
+#[test]
+fn layouts_of_other_libraries_read_as_the_same_graph() {
+    let edges: [i64; 6] = [0, 1, 1, 1, 2, 2];
+    let edge_list = |values: &[i64], shape: &[usize]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        folkmoot_metrics::npy::npy("<i8", shape, &bytes)
+    };
+    let by_rows = || edge_list(&[0, 1, 2, 1, 2, 2], &[2, 3]);
+    let by_columns = || edge_list(&[0, 1, 1, 2, 2, 2], &[3, 2]);
+    let (x, y) = (f8(&[1.0; 8], &[4, 2]), i8(&[0, 2, 1, -1]));
+    let of = |members: &[(&str, Vec<u8>)]| parse("test", archive(members));
+    let expected = edited(&NO_SPARSE).unwrap();
+    for members in [
+        [("edge_index", by_rows()), ("x", x.clone()), ("y", y.clone())],
+        [("edge_index", by_columns()), ("x", x.clone()), ("y", y.clone())],
+        [
+            ("edges", by_columns()),
+            ("node_features", x.clone()),
+            ("node_labels", y.clone()),
+        ],
+    ] {
+        let read = of(&members).unwrap();
+        assert_eq!(
+            (read.graph(), &read.node_labels),
+            (expected.graph(), &expected.node_labels)
+        );
+        assert_eq!(read.features.unwrap().n_columns(), 2);
+    }
+    let alone = of(&[("edge_index", by_rows()), ("num_nodes", i8(&[4]))]).unwrap();
+    assert_eq!(alone.graph(), expected.graph());
+    let weighted = of(&[
+        ("edge_index", by_rows()),
+        ("y", y.clone()),
+        ("edge_weight", f4(&[2.0, 0.5, 1.0])),
+    ])
+    .unwrap();
+    assert_eq!(weighted.graph().weights(1), Some(&[2.0, 0.5][..]));
+    let refused = |members: &[(&str, Vec<u8>)]| of(members).unwrap_err();
+    assert!(
+        refused(&[("edge_index", by_rows())]).contains("the number of nodes is unknown; add the member `num_nodes`")
+    );
+    assert!(refused(&[("edge_index", edge_list(&edges, &[6])), ("y", y.clone())]).contains("two rows or two columns"));
+    assert!(
+        refused(&[("edge_index", edge_list(&[0, 4], &[2, 1])), ("y", y.clone())]).contains("must lie in 0..4, got 4")
+    );
+    let both = [("edge_index", by_rows()), ("x", x.clone()), ("node_features", x)];
+    assert!(refused(&both).contains("holds `x` and `node_features`; keep one"));
+    assert!(
+        refused(&[("train_mask", npy("|b1", 4, &[1; 4]))]).contains("write numpy.savez(\"graph.npz\", edge_index=…")
+    );
+}
+
+#[test]
+fn data_of_nodes_under_an_unknown_name_are_refused_and_the_rest_is_noted() {
+    for (name, content) in [
+        ("features", f8(&[1.0; 8], &[4, 2])),
+        ("label", i8(&[0, 1, 0, 1])),
+        ("feat", f8(&[1.0; 8], &[2, 4])),
+    ] {
+        let error = edited(&[(name, Some(content))]).unwrap_err();
+        assert!(
+            error.contains(&format!("member `{name}` of shape")) && error.contains("attr_matrix"),
+            "{error}"
+        );
+    }
+    let noted = edited(&[
+        ("edge_attr", Some(f8(&[1.0; 10], &[5, 2]))),
+        ("n_classes", Some(i8(&[2]))),
+        ("train_masks", Some(npy("|b1", 4, &[1; 4]))),
+        ("class_names", Some(u4(&["a", "b"]))),
+    ]);
+    let note =
+        "the archive's members are not read: `node_names`, `edge_attr`, `n_classes`, `train_masks`, `class_names`";
+    assert_eq!(noted.unwrap().notes[0], note);
 }
 
 proptest! {

@@ -67,6 +67,29 @@ fn hand_written_folder_reads_as_it_was_meant() {
 }
 
 #[test]
+fn classes_may_be_words_and_files_that_are_not_read_are_noted() {
+    let folder = Folder::new("tu-words");
+    write(&folder, Some(("graph_labels", "\u{feff}toxic\r\nharmless\r\n")));
+    folder.file("TINY_graph_attributes.txt", "0.5\n0.25\n");
+    folder.file("TINY_edge_attributes.txt", "1\n");
+    let dataset = read_tudataset("TINY", &folder.0, ALL).unwrap();
+    assert_eq!(dataset.graph_labels, Some(vec![1, 0]));
+    for note in [
+        "graph labels harmless, toxic became classes 0 to 1",
+        "TINY_graph_attributes.txt is not read",
+        "TINY_edge_attributes.txt is not read",
+    ] {
+        assert!(dataset.notes.contains(&note.to_string()), "{note}: {:?}", dataset.notes);
+    }
+    std::fs::remove_file(folder.0.join("TINY_graph_labels.txt")).unwrap();
+    let error = read_tudataset("TINY", &folder.0, ALL).unwrap_err().to_string();
+    assert!(
+        error.contains("a set for regression: `TINY_graph_attributes.txt` holds numbers to predict"),
+        "{error}"
+    );
+}
+
+#[test]
 fn files_that_contradict_each_other_are_refused() {
     let folder = Folder::new("tu-bad");
     for (part, content, expected) in [
@@ -125,8 +148,23 @@ fn files_that_contradict_each_other_are_refused() {
         ("node_attributes", "1, inf\n", "an attribute must be finite, got inf"),
         (
             "graph_labels",
-            "one\ntwo\n",
-            "TINY_graph_labels.txt:1: expected a graph label (an integer), got \"one\"",
+            "0.5\n1.5\n",
+            "TINY_graph_labels.txt:1: 0.5 is a number to predict, not a class",
+        ),
+        (
+            "graph_labels",
+            "1, 0\n0, 1\n",
+            "TINY_graph_labels.txt:1: expected one label per graph, got several (\"1, 0\")",
+        ),
+        (
+            "graph_labels",
+            "1\nnan\n",
+            "TINY_graph_labels.txt:2: the label of the graph is missing",
+        ),
+        (
+            "node_labels",
+            "0, 1\n5, 1\n0, 0\n0, 0\n5, 0\n",
+            "TINY_node_labels.txt:1: expected one label per node, got several (\"0, 1\"); keep the column",
         ),
     ] {
         write(&folder, Some((part, content)));

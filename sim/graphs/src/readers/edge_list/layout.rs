@@ -1,0 +1,173 @@
+//! Layouts of lines of numbers that are no edge list: counts on the first line, adjacency lists, METIS, matrices, more columns.
+
+use crate::readers::format::converts;
+use crate::readers::text::{Text, fields, whole};
+use crate::{DataError, Dataset};
+
+/// Names the layout of a file that could not be read as an edge list, with a way to convert it; `None` if it is none of these.
+pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
+    // Blank lines are nodes without neighbours in METIS' format, and comments are none.
+    let lines: Vec<(usize, &str)> = text.lines().collect::<Result<_, _>>().ok()?;
+    let lines: Vec<(usize, &str)> = lines
+        .into_iter()
+        .filter(|(_, line)| !line.starts_with(['#', '%']))
+        .collect();
+    let rows: Vec<(usize, Vec<&str>)> = lines.iter().map(|&(number, line)| (number, fields(line))).collect();
+    let first = rows.iter().position(|(_, row)| !row.is_empty())?;
+    let rows = &rows[first..];
+    let (number, head) = &rows[0];
+    let filled = || rows.iter().filter(|(_, row)| !row.is_empty());
+    if let Some((number, row)) = filled().find(|(_, row)| row.get(2).is_some_and(|field| field.starts_with('{'))) {
+        let rule = format!(
+            "the third field, {}…, is a dictionary of edge data; write the file with networkx.write_edgelist(…, data=False), \
+             or with data=[\"weight\"] and state `weighted: true`",
+            row[2].escape_debug()
+        );
+        return Some(text.error(*number, rule));
+    }
+    if !filled().all(|(_, row)| row.iter().all(|field| field.parse::<f64>().is_ok())) {
+        return None;
+    }
+    let n_fields = |row: &[&str]| row.len();
+    let widths: Vec<usize> = filled().skip(1).map(|(_, row)| n_fields(row)).collect();
+    let (least, most) = (widths.iter().min().copied()?, widths.iter().max().copied()?);
+    let of_line = if weighted { 3 } else { 2 };
+    if is_metis(rows) {
+        let name = name_of(text);
+        let rule = format!(
+            "a METIS graph (a first line of counts, then the neighbours of each node), not an edge list; convert it: python3 -c \
+             \"rows = [l.split() for l in open('{name}') if l[0] != '%'][1:]; \
+             [print(u, int(v) - 1) for u, row in enumerate(rows) for v in row]\" > edges.txt"
+        );
+        return Some(DataError::format(&text.path, rule));
+    }
+    let counts = |field: &&str| whole(field) == Some(widths.len() as u64);
+    let may_count = head.len() == 1 || head.len() <= 3 && head.iter().any(counts);
+    if least == of_line && most == of_line && head.len() != of_line && may_count {
+        let rule = format!(
+            "the first line has {} fields and the others {of_line}: if it holds counts, as of nodes and edges, delete it",
+            head.len()
+        );
+        return Some(text.error(*number, rule));
+    }
+    let n_rows = widths.len() + 1;
+    if n_rows > 2 && least == n_rows && most == n_rows && head.len() == n_rows {
+        let name = name_of(text);
+        let rule = format!(
+            "an adjacency matrix, not an edge list; convert it: python3 -c \
+             \"import numpy as np; np.savetxt('edges.txt', np.argwhere(np.loadtxt('{name}')), '%d')\""
+        );
+        return Some(DataError::format(&text.path, rule));
+    }
+    if least != most || head.len() != least {
+        let widest = most.max(head.len());
+        if widest <= 2 || (widest == 3 && least.min(head.len()) >= 2) {
+            return None;
+        }
+        let rule = format!(
+            "an adjacency list (a node and its neighbours a line), not an edge list; {}",
+            converts(&text.path, "read_adjlist")
+        );
+        return Some(DataError::format(&text.path, rule));
+    }
+    if most > 3 || (most == 3 && !weighted) {
+        let rule = format!(
+            "expected two node ids a line, got {most} fields; {}keep the first two columns: awk '{{print $1, $2}}' {} > edges.txt",
+            if most == 3 {
+                "state `weighted: true` if the third column is a weight, or "
+            } else {
+                ""
+            },
+            name_of(text)
+        );
+        return Some(text.error(*number, rule));
+    }
+    None
+}
+
+fn name_of(text: &Text) -> String {
+    text.path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Whether the first line counts nodes and edges, and each line below lists the neighbours of one node, from 1.
+fn is_metis(rows: &[(usize, Vec<&str>)]) -> bool {
+    let numbers = |row: &[&str]| -> Option<Vec<u64>> { row.iter().map(|field| whole(field)).collect() };
+    let Some(head) = numbers(&rows[0].1) else {
+        return false;
+    };
+    let Some((&[n, m], format)) = head.split_first_chunk::<2>() else {
+        return false;
+    };
+    let rest = &rows[1..];
+    // Blank lines at the end of a file are not kept.
+    let is_format = |format: &u64| format.to_string().chars().all(|digit| matches!(digit, '0' | '1'));
+    if format.len() > 2 || !format.first().is_none_or(is_format) || rest.len() as u64 > n || rest.is_empty() {
+        return false;
+    }
+    let Some(mut lists) = rest
+        .iter()
+        .map(|(_, row)| numbers(row))
+        .collect::<Option<Vec<Vec<u64>>>>()
+    else {
+        return format.iter().any(|&format| format > 0) && rest.len() as u64 == n;
+    };
+    if format.iter().any(|&format| format > 0) {
+        return rest.len() as u64 == n;
+    }
+    lists.iter_mut().for_each(|list| list.sort_unstable());
+    let mirrored = |at: usize, v: u64| {
+        let back = (v as usize).checked_sub(1).and_then(|at| lists.get(at));
+        back.is_some_and(|list| list.binary_search(&(at as u64 + 1)).is_ok())
+    };
+    let n_arcs: usize = lists.iter().map(Vec::len).sum();
+    n_arcs as u64 == 2 * m
+        && (0..)
+            .zip(&lists)
+            .all(|(at, list)| list.iter().all(|&v| mirrored(at, v)))
+}
+
+/// Refuses a file of pairs whose first line can only be counts of nodes and edges, and notes one that may be.
+pub(super) fn refuse_counts(
+    text: &Text,
+    (pairs, weights): (&[(u64, u64)], &[f32]),
+    dataset: &mut Dataset,
+) -> Result<(), DataError> {
+    let Some((&(a, b), rest)) = pairs.split_first() else {
+        return Ok(());
+    };
+    let n_rest = rest.len() as u64;
+    let ends = || rest.iter().flat_map(|&(u, v)| [u, v]);
+    let most = ends().max().unwrap_or(0);
+    let is_count = |n: u64| n == most || n == most + 1;
+    if a == b && weights.first() == Some(&(n_rest as f32)) && n_rest > 1 && a >= most {
+        let rule = "the first line counts rows, columns and entries, as in Matrix Market files; delete it, and state `first_id: 1`";
+        return Err(DataError::format(&text.path, rule));
+    }
+    let counts = match (a, b) {
+        (n, m) if m == n_rest && is_count(n) => Some((n, m)),
+        (m, n) if m == n_rest && is_count(n) => Some((n, m)),
+        _ => None,
+    };
+    let (Some((n, m)), true) = (counts, n_rest > 1) else {
+        return Ok(());
+    };
+    let rows: Vec<(usize, Vec<&str>)> = text
+        .data_lines()
+        .filter_map(|line| line.ok().map(|(number, line)| (number, fields(line))))
+        .collect();
+    if is_metis(&rows) {
+        return named(text, false).map_or(Ok(()), Err);
+    }
+    let what = format!("the first line, {a} {b}, counts nodes and edges of the lines below");
+    if m > most {
+        let number = rows.first().map_or(1, |row| row.0);
+        let rule = format!("{what}; delete it, or move it below another line if it is the edge {n} to {m}");
+        return Err(text.error(number, rule));
+    }
+    dataset
+        .notes
+        .push(format!("{what}, and was read as an edge; delete it if it is none"));
+    Ok(())
+}

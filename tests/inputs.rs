@@ -1,0 +1,106 @@
+//! Files of one's own: what their readers say on the screen, and what algorithms do not read.
+
+use crate::support::TempDir;
+
+const ONE_BASED: &str = "1 2\n2 3\n3 1\n3 4\n";
+const START: &str = "note: edges: ids start at 1, so 1 nodes below it have no edge; set `first_id: 1`";
+
+#[test]
+fn notes_of_readers_are_on_the_screen_once_for_each_data_set() {
+    let temp = TempDir::new();
+    temp.write("data/edges.txt", ONE_BASED);
+    let card = |sweep: &str| {
+        format!(
+            "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off){sweep})"
+        )
+    };
+    temp.write("c.ron", card(""));
+    let arms = ", sweep: (seeds: [1, 2], axes: {\"strategy.walk_length\": [3, 4]})";
+    temp.write("s.ron", card(arms));
+    let n_notes = |args: &[&str]| {
+        let ended = temp.run(args);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        ended.stderr.matches(START).count()
+    };
+    assert_eq!(n_notes(&["run", "c.ron", "--out", "a"]), 1);
+    assert_eq!(n_notes(&["run", "c.ron", "--out", "b", "--quiet"]), 0);
+    assert_eq!(n_notes(&["sweep", "s.ron", "--out", "c"]), 1);
+    assert_eq!(n_notes(&["sweep", "s.ron", "--out", "d", "--quiet"]), 0);
+    let checked = temp.run(&["check", "c.ron"]);
+    assert!(
+        checked.stderr.contains("note: c.ron: edges: ids start at 1"),
+        "{checked:#?}"
+    );
+    let described = temp.run(&["data", "describe", "EdgeList(edges: \"edges.txt\")"]).done();
+    assert!(described.contains("ids start at 1"), "{described}");
+    let right = temp.run(&["run", "c.ron", "--set", "dataset.first_id=1", "--out", "e"]);
+    assert!(!right.stderr.contains("note:"), "{right:#?}");
+}
+
+#[test]
+fn check_reads_the_files_of_a_card_where_they_are() {
+    let temp = TempDir::new();
+    temp.write(
+        "c.ron",
+        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk())",
+    );
+    let missing = temp.run(&["check", "c.ron"]);
+    assert_eq!(missing.code, Some(0), "{missing:#?}");
+    assert!(
+        missing
+            .stderr
+            .contains("edges.txt was not found, so the data are not checked"),
+        "{missing:#?}"
+    );
+    temp.write("elsewhere/edges.txt", "graph [\n]\n");
+    temp.run(&["check", "c.ron", "--data", "elsewhere"])
+        .refused(&["edges.txt: a GML file"]);
+}
+
+#[test]
+fn edge_weights_are_refused_by_what_does_not_read_them() {
+    let temp = TempDir::new();
+    temp.write("data/edges.txt", "0 1 1000\n1 2 0.001\n2 0 1\n2 3 1\n");
+    temp.write("data/labels.txt", "0 0\n1 0\n2 1\n3 1\n");
+    for (strategy, partition) in [
+        ("DeepWalk()", "NodePerClient"),
+        ("FedWalk()", "NodePerClient"),
+        ("FedGcn()", "Iid(n_clients: 2)"),
+        ("FedAvg(inputs: Degree(), model: (encoder: Gat()))", "Iid(n_clients: 2)"),
+    ] {
+        let dataset = "EdgeList(edges: \"edges.txt\", labels: \"labels.txt\", weighted: true)";
+        temp.write(
+            "c.ron",
+            format!("(dataset: {dataset}, partition: {partition}, strategy: {strategy})"),
+        );
+        let ended = temp.run(&["run", "c.ron", "--out", "out"]);
+        assert_eq!(ended.code, Some(2), "{strategy}: {ended:#?}");
+        assert!(ended.stderr.contains("weight"), "{strategy}: {ended:#?}");
+    }
+    temp.write("data/edges.txt", "0 1 1\n1 2 1\n2 0 1\n2 3 1\n");
+    let dataset = "EdgeList(edges: \"edges.txt\", weighted: true)";
+    temp.write(
+        "c.ron",
+        format!("(dataset: {dataset}, strategy: FedWalk(walks_per_node: 1, embedding: Off))"),
+    );
+    temp.run(&["run", "c.ron", "--out", "out"]).done();
+}
+
+#[test]
+fn a_table_with_several_tasks_or_missing_labels_is_refused_with_the_field_that_names_one() {
+    let temp = TempDir::new();
+    temp.write("data/t.csv", "smiles,a,b\nCO,0,1\nCCO,1,\nCCC,0,0\nCC,1,1\n");
+    let run = |dataset: &str| {
+        let card =
+            format!("(dataset: {dataset}, partition: Iid(n_clients: 2), strategy: FedAvg(protocol: (rounds: 1)))");
+        temp.write("c.ron", card);
+        temp.run(&["run", "c.ron", "--out", "out"])
+    };
+    run("MoleculeTable(path: \"t.csv\")").refused(&["has 2 tasks (a, b)", "tasks: [\"a\"]"]);
+    run("MoleculeTable(path: \"t.csv\", tasks: [\"b\"])").refused(&[
+        "1 of 4 labels of the task b are missing",
+        "name another task in `tasks: […]`",
+    ]);
+    let learned = run("MoleculeTable(path: \"t.csv\", tasks: [\"a\"])");
+    assert_eq!(learned.code, Some(0), "{learned:#?}");
+}
