@@ -11,6 +11,7 @@ mod book;
 mod cards;
 mod checkpoints;
 mod cli;
+mod comparisons;
 mod described;
 mod determinism;
 mod emulated;

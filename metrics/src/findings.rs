@@ -97,7 +97,8 @@ pub fn arms(sweep: &SweepDir) -> Vec<Arm<'_>> {
     arms
 }
 
-/// The numbers that answer the card's question, or those that every sweep has where it names none.
+/// The primary metrics: those of the card, else those of its strategies. A sweep without any, as recorded by earlier versions, shows what
+/// every run has.
 fn headline(sweep: &SweepDir) -> Vec<String> {
     match sweep.manifest.headline.as_slice() {
         [] => ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]

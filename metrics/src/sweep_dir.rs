@@ -76,7 +76,8 @@ pub struct SweepManifest {
     pub axes: Vec<Axis>,
     /// The seeds, the same in every arm.
     pub seeds: Vec<u64>,
-    /// The summary names that answer the card's question, drawn first, as panels of one figure.
+    /// The summary names that answer the card's question, drawn first, as panels of one figure: those that the card states, else the
+    /// primary metrics of the strategies that its arms run.
     #[serde(default)]
     pub headline: Vec<String>,
     /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.

@@ -71,7 +71,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         Some(_) => apply(scenario.source(), "sweep", "()")?,
         None => scenario.source().clone(),
     };
-    let plan = Plan {
+    let mut plan = Plan {
         points: manifest.points(),
         manifest,
         card,
@@ -80,9 +80,21 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     };
     // All seeds are legal.
     let n_seeds = plan.manifest.seeds.len().max(1);
-    (0..plan.points.len())
-        .step_by(n_seeds)
-        .try_for_each(|i| plan.scenario(i).map(drop))?;
+    let mut headline = plan.manifest.headline.clone();
+    for i in (0..plan.points.len()).step_by(n_seeds) {
+        let point = plan.scenario(i)?;
+        if scenario.headline().is_empty() {
+            // Arms may run different strategies, whose primary metrics differ.
+            headline.extend(
+                point
+                    .answers()
+                    .into_iter()
+                    .filter(|name| !headline.contains(name))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    plan.manifest.headline = headline;
     Ok(plan)
 }
 
