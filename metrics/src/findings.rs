@@ -150,7 +150,7 @@ pub fn targets(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Reached> {
     names.into_iter().filter_map(of_name).collect()
 }
 
-/// What the runs of a sweep warn of, a line for each arm and thing: numbers in it are those of the first run that says it.
+/// The warnings of a sweep, then those of its runs, a line for each arm and thing: numbers in it are those of the first run that says it.
 ///
 /// # Errors
 ///
@@ -183,5 +183,6 @@ pub fn warnings(sweep: &SweepDir) -> Result<Vec<String>, ReadError> {
         };
         format!("{arm}seed {seed}: {warning}{others}")
     };
-    Ok(order.iter().map(line).collect())
+    let of_runs = order.iter().map(line);
+    Ok(sweep.manifest.warnings.iter().cloned().chain(of_runs).collect())
 }

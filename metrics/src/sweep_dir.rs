@@ -101,6 +101,9 @@ pub struct SweepManifest {
     /// The command that makes the sweep, but for where it goes.
     #[serde(default)]
     pub command: String,
+    /// What a reader of the comparison should know: arms that differ in settings which they do not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Whether every point is finished and in `points.csv`.
     pub finished: bool,
 }

@@ -405,7 +405,7 @@ impl Scenario {
     /// Whether each value of an axis makes the same scenario of `card` as of the card that this scenario was read from.
     fn is_varied_alike(&self, card: &Source, axis: &Swept, registry: &Registry) -> bool {
         let with = |source: &Source, choice: usize| {
-            let source = apply(&axis.apply(source, choice)?, "sweep", "()")?;
+            let source = apply(&axis.apply(source, choice, registry)?, "sweep", "()")?;
             Ok::<_, Problems>(check(&self.name, &source, registry)?.resolved())
         };
         // Alone, a value may break a rule that it keeps with those of other axes.

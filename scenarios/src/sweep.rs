@@ -1,5 +1,6 @@
 //! Sweeps: every combination of the axes under every seed, points in parallel.
 
+use crate::arms;
 use crate::explain::{Found, explain};
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
@@ -24,6 +25,10 @@ pub struct Plan<'a> {
     pub manifest: SweepManifest,
     /// The points in order.
     pub points: Vec<Point>,
+    /// Arms that differ in settings which they do not name, a line each: where in the card, which, and the way out.
+    pub doubts: Vec<String>,
+    /// What strategies of arms take over from the card's own, a line each.
+    pub notes: Vec<String>,
     /// The card without its sweep, of which no point needs a copy.
     card: Source,
     axes: Vec<Swept>,
@@ -38,9 +43,9 @@ impl Plan<'_> {
     /// None that planning did not find.
     pub fn scenario(&self, i: usize) -> Result<Scenario, Problems> {
         let choices = self.axes.iter().zip(&self.points[i].choices);
-        let card = choices
-            .into_iter()
-            .try_fold(self.card.clone(), |card, (axis, choice)| axis.apply(&card, *choice));
+        let card = choices.into_iter().try_fold(self.card.clone(), |card, (axis, choice)| {
+            axis.apply(&card, *choice, self.registry)
+        });
         let source = apply(&card?, "seed", &self.points[i].seed.to_string())?;
         check(&self.manifest.name, &source, self.registry)
     }
@@ -74,6 +79,8 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     let mut plan = Plan {
         points: manifest.points(),
         manifest,
+        doubts: Vec::new(),
+        notes: Vec::new(),
         card,
         axes: scenario.axes().to_vec(),
         registry,
@@ -95,6 +102,30 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         }
     }
     plan.manifest.headline = headline;
+    for axis in scenario.axes() {
+        for (choice, unnamed) in arms::unnamed(scenario.name(), &plan.card, axis, registry) {
+            let warning = arms::warning(&unnamed);
+            plan.doubts
+                .push(format!("{}{warning}", axis.place(scenario.source(), choice)));
+            plan.manifest
+                .warnings
+                .push(format!("{}: {warning}", axis.label(choice)));
+        }
+        let names_strategy = |choice: &usize| axis.values[*choice].iter().any(|(path, _)| path == "strategy");
+        for choice in (0..axis.values.len()).filter(names_strategy) {
+            // A value may need those of other axes.
+            let applied = axis.apply_with(&plan.card, choice, registry);
+            let taken = applied.map(|(_, taken)| taken).unwrap_or_default();
+            if !taken.is_empty() {
+                let taken: Vec<String> = taken.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+                plan.notes.push(format!(
+                    "{} takes over from the card's strategy: {}",
+                    axis.label(choice),
+                    taken.join(", ")
+                ));
+            }
+        }
+    }
     Ok(plan)
 }
 

@@ -5,7 +5,7 @@ use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
-use folkmoot_scenarios::scenario;
+use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
 
 pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
@@ -30,9 +30,21 @@ fn check_one(program: &Program, card: &str, settings: &[String]) -> Result<Strin
     for doubt in scenario.doubts() {
         warn(&format!("warning: {card}: {doubt}"));
     }
-    let points = plan(&scenario, context::VERSION, &program.registry)?.points.len();
-    Ok(format!(
-        "{card}: right; its sweep has {}",
-        text::counted(points, "point")
-    ))
+    let plan = plan(&scenario, context::VERSION, &program.registry)?;
+    for doubt in &plan.doubts {
+        warn(&format!("warning: {card}: {doubt}"));
+    }
+    for note in &plan.notes {
+        warn(&format!("note: {card}: {note}"));
+    }
+    Ok(format!("{card}: right; {}", size(&scenario, plan.points.len())))
+}
+
+/// The runs of a card: one, or those of its sweep.
+fn size(scenario: &Scenario, n_points: usize) -> String {
+    let seeds = text::counted(scenario.seeds().len(), "seed");
+    match scenario.source().value("sweep") {
+        Some(_) => format!("its sweep has {}", text::counted(n_points, "point")),
+        None => format!("it runs once; a sweep of it has {seeds}"),
+    }
 }

@@ -65,7 +65,7 @@ impl RunKey {
                 let rule = format!("the axis {} has no value {name}{}", axis.path, suggest(name, &names));
                 return Err(refused(&source, rule));
             };
-            source = axis.apply(&source, at)?;
+            source = axis.apply(&source, at, registry)?;
         }
         let seeds = match axes.is_empty() && scenario.seeds().len() <= 1 {
             true => vec![scenario.seed()],
