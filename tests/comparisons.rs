@@ -195,3 +195,87 @@ fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
     let checked = temp.run(&["check", "d.ron"]).done();
     assert_eq!(checked, "d.ron: right; it runs once; a sweep of it has 3 seeds\n");
 }
+
+#[test]
+fn a_partition_that_cuts_most_edges_says_so_and_the_summary_counts_them() {
+    let temp = TempDir::new();
+    let card = |partition: &str| {
+        format!(
+            "(dataset: DcSbm(n_nodes: 200, n_classes: 4, mean_degree: 8, assortativity: 0.9), partition: {partition}, \
+             strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)))"
+        )
+    };
+    temp.write("iid.ron", card("Iid(n_clients: 10)"));
+    let said = temp.run(&["run", "iid.ron", "--out", "iid"]);
+    let run = RunDir::open(&temp.join("iid")).unwrap();
+    let division = run.manifest.division.clone().unwrap();
+    let share = 100.0 * division.cut_edges as f64 / division.edges as f64;
+    assert!(share > 80.0, "{share}");
+    let note = format!(
+        "note: {share:.0} % of the edges ({} of {})",
+        division.cut_edges, division.edges
+    );
+    assert!(said.stderr.contains(&note), "no {note:?} in {said:#?}");
+    assert!(
+        said.stderr.contains("help: partition: Louvain(n_clients: 10)"),
+        "{said:#?}"
+    );
+    assert!(
+        run.manifest.notes.iter().any(|noted| note.contains(&noted[..20])),
+        "{:?}",
+        run.manifest.notes
+    );
+    // In the file itself, and not in what the fingerprint is taken of.
+    let summary = std::fs::read_to_string(temp.join("iid/summary.json")).unwrap();
+    assert!(
+        summary.contains(&format!("\"cut_edges\": {},", division.cut_edges)),
+        "{summary}"
+    );
+    assert!(run.manifest.unhashed.contains(&"cut_edges".to_owned()));
+    assert_eq!(Some(run.fingerprint().unwrap()), run.manifest.result_fingerprint);
+    temp.run(&["verify", "iid"]).done();
+    temp.write("louvain.ron", card("Louvain(n_clients: 4)"));
+    let said = temp.run(&["run", "louvain.ron", "--out", "louvain"]);
+    assert!(!said.stderr.contains("help: partition"), "{said:#?}");
+    let axes = "sweep.axes={\"partition\": [Iid(n_clients: 10), Louvain(n_clients: 4)]}";
+    let said = temp.run(&[
+        "sweep",
+        "iid.ron",
+        "--set",
+        axes,
+        "--set",
+        "sweep.seeds=[1]",
+        "--out",
+        "s",
+    ]);
+    let noted = format!("note: partition = Iid(n_clients: 10), seed 1: {}", &note[6..]);
+    assert!(said.stderr.contains(&noted), "no {noted:?} in {said:#?}");
+}
+
+#[test]
+fn a_model_that_is_no_better_than_the_majority_class_is_warned_of_and_marked() {
+    let temp = TempDir::new();
+    let strategy = "FedAvg(training: (rate: 1e-9), inputs: Degree(), protocol: (rounds: 1))";
+    temp.write(
+        "c.ron",
+        card(
+            strategy,
+            "arms: {\"still\": {}, \"moves\": {\"strategy.training\": (epochs: 20, rate: 0.1)}}, seeds: [1]",
+        ),
+    );
+    let said = temp.run(&["run", "c.ron", "--out", "r"]);
+    let run = RunDir::open(&temp.join("r")).unwrap();
+    let warned = run
+        .manifest
+        .warnings
+        .iter()
+        .find(|warning| warning.contains("is not above the majority class"));
+    let warned = warned.unwrap_or_else(|| panic!("{:?} {:?}", run.manifest.warnings, run.summary));
+    assert!(said.stderr.contains(&format!("warning: {warned}")), "{said:#?}");
+    assert!(warned.contains("help: "), "{warned}");
+    let said = temp.run(&["sweep", "c.ron", "--out", "s"]).done();
+    assert!(
+        said.contains("\nstill !") && said.contains("still, seed 1: test_accuracy"),
+        "{said}"
+    );
+}

@@ -28,7 +28,7 @@ pub use merge::{MergeError, merge};
 pub use table::{COLUMNS as POINTS_COLUMNS, PointRow};
 pub use write::{Claim, Lock, SweepWriter};
 
-use crate::answer::complete;
+use crate::answer::{complete, lints};
 use crate::metric::Unit;
 use crate::records::ClientScoreRow;
 use crate::run_dir::{
@@ -227,6 +227,13 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
+            let n_lints = lints(&summary)
+                .iter()
+                .filter(|lint| run.warnings.contains(lint))
+                .count();
+            if n_lints > 0 {
+                *summary.entry(WARNINGS.to_owned()).or_insert(0.0) += n_lints as f64;
+            }
             let clients: Vec<ClientScoreRow> = read_table(&manifest.point_path(dir, &point), true)?;
             complete(
                 (run.division.as_ref(), &clients),

@@ -275,6 +275,11 @@ impl Scenario {
         self.partition.as_ref()
     }
 
+    /// The same, as a card writes it.
+    pub fn partition_text(&self) -> &str {
+        self.file.partition.text()
+    }
+
     /// The system.
     pub fn strategy(&self) -> &dyn Runs {
         self.strategy.as_ref()

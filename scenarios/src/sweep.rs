@@ -156,6 +156,8 @@ pub struct Done<'a> {
     pub n_done: usize,
     /// Its summary.
     pub summary: &'a BTreeMap<String, f64>,
+    /// What a reader of it may want to change.
+    pub notes: &'a [String],
 }
 
 /// A point that failed, and why.
@@ -288,8 +290,13 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let path = sweep.point_path(point);
         let report = run_into(&path, &scenario, &loaded, options, &identity, watcher.as_mut())?;
         let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
-        let summary = &report.summary;
-        (making.done)(&Done { point, n_done, summary });
+        let (summary, notes) = (&report.summary, &report.notes[..]);
+        (making.done)(&Done {
+            point,
+            n_done,
+            summary,
+            notes,
+        });
         Ok(())
     });
     let Some((at, failure)) = failure else {

@@ -114,6 +114,7 @@ pub(crate) fn say(
             .warnings
             .iter()
             .for_each(|warning| warn(&format!("warning: {warning}")));
+        report.notes.iter().for_each(|note| warn(&format!("note: {note}")));
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
             context::warn_of_unknown_figures(dir)?;
