@@ -21,6 +21,7 @@ mod federated;
 mod fetch;
 mod golden;
 mod journey;
+mod kept;
 mod kept_models;
 mod ledger;
 mod mapped;

@@ -227,6 +227,7 @@ pub fn play(
         partition: &loaded.partition,
         world: &loaded.world,
         files: &loaded.files,
+        keep: scenario.keep(),
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,

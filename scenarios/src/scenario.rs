@@ -14,6 +14,7 @@ use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Target};
 use folkmoot_parts::{Rules, Value};
+use folkmoot_strategies::keep::Keep;
 use folkmoot_strategies::settings::Runs;
 use folkmoot_traces::{Model, Shelf, TraceError};
 use ron::extensions::Extensions;
@@ -103,6 +104,14 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
                 );
             }
         }
+    }
+    if !file.keep.is_empty() && strategy.as_deref().is_some_and(|strategy| !strategy.keeps()) {
+        let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
+        let name = named.map_or_else(|| "this strategy".to_owned(), |variant| variant.name);
+        problems.push_at(
+            "keep",
+            format!("has no effect with {name}, which trains no classifier among clients; leave it out"),
+        );
     }
     let system = strategy.zip(dataset).zip(partition);
     let Some((((strategy, dataset), partition), ((network, devices), availability))) =
@@ -283,6 +292,11 @@ impl Scenario {
     /// The system.
     pub fn strategy(&self) -> &dyn Runs {
         self.strategy.as_ref()
+    }
+
+    /// What its run keeps of its models.
+    pub fn keep(&self) -> &[Keep] {
+        &self.file.keep
     }
 
     /// Counters to record by round.

@@ -1,6 +1,8 @@
 //! `manifest.json` and `summary.json`, and the fingerprint of a result.
 
+use super::ARTIFACTS;
 use super::error::ReadError;
+use crate::artifacts::KEPT;
 use crate::metric::Unit;
 use crate::table::{bare_cells, number_text, parse_number};
 use crate::term::Meaning;
@@ -192,7 +194,7 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// The fingerprint of a result: BLAKE3, in hexadecimal, over its files in the order given.
 ///
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
-/// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
+/// below `artifacts/` but those of [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
 /// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. Of the tables, cells such as `3.0` are
 /// taken as `3`, so that a fingerprint is one of numbers and not of how they are spelled. Left out are `timing.csv`, which may differ; `split.csv`
 /// and `absences.csv`, which the data and the card say already; `client_scores.csv`, which came later than many recorded prints; the figures and
@@ -201,6 +203,9 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();
     for (name, bytes) in files {
+        if is_kept(name) {
+            continue;
+        }
         let is_table = name.ends_with(".csv") && !name.contains('/');
         let bytes = if is_table {
             Cow::from(bare_cells(bytes))
@@ -213,6 +218,12 @@ pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> 
         hasher.update(&bytes);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// Whether a file of a run directory is one that a card has the run keep, whose result is the same without.
+fn is_kept(name: &str) -> bool {
+    let below = name.strip_prefix(ARTIFACTS).and_then(|name| name.strip_prefix('/'));
+    below.is_some_and(|name| KEPT.contains(&name))
 }
 
 /// The part of a `summary.json` that the fingerprint is taken of: all but the names that the manifest calls unhashed.
@@ -271,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_later_moves_no_fingerprint() {
+    fn what_came_later_or_is_kept_moves_no_fingerprint() {
         let path = Path::new("summary.json");
         let old = BTreeMap::from([("a".to_owned(), 0.5), ("z".to_owned(), f64::NAN)]);
         let mut new = old.clone();
@@ -282,6 +293,15 @@ mod tests {
         assert_eq!(
             hashed_summary(path, encode_summary(&new), &[]).unwrap(),
             encode_summary(&new)
+        );
+        let without = fingerprint([("a", b"x".as_slice())]);
+        assert_eq!(
+            without,
+            fingerprint([("a", b"x".as_slice()), ("artifacts/model.npy", b"y".as_slice())])
+        );
+        assert_ne!(
+            without,
+            fingerprint([("a", b"x".as_slice()), ("artifacts/tree.npy", b"y".as_slice())])
         );
     }
 

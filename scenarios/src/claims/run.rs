@@ -124,8 +124,8 @@ impl Resolved {
             .map(str::trim)
             .filter(|line| !line.starts_with("//"));
         let bare: String = lines.flat_map(str::split_whitespace).collect();
-        // Where a card draws nothing of its own says nothing.
-        let bare = bare.replacen("figures:[],", "", 1);
+        // Where a card draws or keeps nothing of its own says nothing.
+        let bare = bare.replacen("figures:[],", "", 1).replacen("keep:[],", "", 1);
         Ok(blake3::hash(bare.as_bytes()).to_hex()[..16].to_owned())
     }
 }
@@ -139,6 +139,7 @@ fn unasked(source: &Source) -> Result<Source, Problems> {
         ("paper", "\"\""),
         ("observe", "[]"),
         ("figures", "[]"),
+        ("keep", "[]"),
         ("sweep", "()"),
     ] {
         source = apply(&source, field, value)?;

@@ -116,6 +116,10 @@ impl Settings for Params {
         doubts
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "exchange_bytes", "payload_bytes"]
     }

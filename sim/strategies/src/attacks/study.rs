@@ -2,6 +2,7 @@
 
 use super::{Answering, Attack, Data, Models, Target};
 use crate::classifier::{Classifier, Facts, Held, Split};
+use crate::keep::{self, Keep, Left};
 use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen};
 use crate::settings::{Shared, Source};
 use folkmoot_engine::prelude::*;
@@ -37,6 +38,11 @@ pub trait Victim: Strategy {
 
     /// Whether what is asked, or known, is looked up at the clients.
     fn asks_clients(&self) -> bool;
+
+    /// The models that a run leaves, of clients that know this. Default: those that are asked.
+    fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
+        self.asked(end, known).into()
+    }
 }
 
 /// The same for a training in rounds.
@@ -73,6 +79,11 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     fn asks_clients(&self) -> bool {
         false
     }
+
+    /// The models that clients answer with where these are their own, of clients that know this. Default: there are none.
+    fn own_models(&self, _end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Vec<Vec<f32>>> {
+        None
+    }
 }
 
 impl<R: RoundVictim> Victim for Rounds<R> {
@@ -102,6 +113,14 @@ impl<R: RoundVictim> Victim for Rounds<R> {
 
     fn asks_clients(&self) -> bool {
         self.task().asks_clients()
+    }
+
+    fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
+        let end = RoundEnd::of(end);
+        Left {
+            server: self.task().model(end.parameters).map(Cow::into_owned),
+            own: self.task().own_models(&end, known),
+        }
     }
 }
 
@@ -146,7 +165,7 @@ pub fn watch<S: Victim>(
     (classifier, facts, held): (&Classifier, &Facts, Arc<Held>),
     (split, source): (Split, &Source<'_>),
 ) -> Result<Shared<S>, StrategyError> {
-    if attacks.is_empty() {
+    if attacks.is_empty() && source.keep.is_empty() {
         return Ok(shared);
     }
     for (i, attack) in attacks.iter().enumerate() {
@@ -164,6 +183,7 @@ pub fn watch<S: Victim>(
     let study = Attacked {
         inner: shared.study,
         attacks: attacks.to_vec(),
+        keep: source.keep.to_vec(),
         data,
     };
     Ok(Shared {
@@ -172,10 +192,11 @@ pub fn watch<S: Victim>(
     })
 }
 
-/// A study, and attacks at the end.
+/// A study, with attacks and what is kept at the end.
 struct Attacked<S: Strategy> {
     inner: Box<dyn Study<S>>,
     attacks: Vec<Chosen<dyn Attack>>,
+    keep: Vec<Keep>,
     data: Data,
 }
 
@@ -198,10 +219,17 @@ impl<S: Victim> Study<S> for Attacked<S> {
 
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.at_end(end, sheet);
+        let (strategy, world, data) = (end.strategy, end.setup.world, &self.data);
+        if self.keep.contains(&Keep::Assignment) {
+            keep::assignment(&data.partition, &data.divided, sheet);
+        }
         if end.setup.dry_run {
             return;
         }
-        let (strategy, world, data) = (end.strategy, end.setup.world, &self.data);
+        self.keep_models(end, sheet);
+        if self.attacks.is_empty() {
+            return;
+        }
         let last = answering(end, &data.held, &data.source());
         let (Some(first), Some(last)) = (strategy.untrained(end), last) else {
             sheet.warn(
@@ -238,6 +266,26 @@ impl<S: Victim> Study<S> for Attacked<S> {
         direction: Direction,
     ) -> Option<f64> {
         self.inner.expected_messages(strategy, setup, kind, round, direction)
+    }
+}
+
+impl<S: Victim> Attacked<S> {
+    /// Leaves the models and their answers, where these are kept.
+    fn keep_models(&self, end: &End<'_, S>, sheet: &mut Sheet) {
+        let (strategy, data) = (end.strategy, &self.data);
+        let keeps = |what| self.keep.contains(&what);
+        if !keeps(Keep::Model) && !keeps(Keep::Predictions) {
+            return;
+        }
+        let known = strategy.known(end, &data.held, &data.source());
+        let left = strategy.left(end, &known);
+        if keeps(Keep::Model) {
+            keep::models(&left, strategy.classifier().network().layout(), sheet);
+        }
+        if keeps(Keep::Predictions) {
+            let classifier = strategy.classifier();
+            keep::predictions(&left, (classifier, &known), (&data.partition, &data.divided), sheet);
+        }
     }
 }
 
