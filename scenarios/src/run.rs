@@ -263,7 +263,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let mut summary = summarise(&finished, scenario.strategy(), scenario.targets());
+    let mut summary = summarise(&finished, scenario.strategy(), scenario.terms(), scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,

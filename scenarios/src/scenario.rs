@@ -34,6 +34,8 @@ pub struct Scenario {
     availability: Picked<dyn Model<dyn Availability>>,
     axes: Vec<Swept>,
     targets: Vec<Target>,
+    /// What the numbers of its strategy and of the attacks on it mean.
+    terms: Vec<Term>,
     doubts: Vec<String>,
 }
 
@@ -93,7 +95,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let swept = swept::read(source, &file.sweep, &mut problems);
-    let targets = targets(&file, strategy.as_deref(), &mut problems);
+    let terms = terms_of(source, registry);
+    let targets = targets(&file, &terms, &mut problems);
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {
             let known = strategy.counters();
@@ -155,11 +158,20 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         availability,
         axes,
         targets,
+        terms,
     })
 }
 
+/// What the numbers of the card's strategy mean, and those of attacks on it.
+fn terms_of(source: &Source, registry: &Registry) -> Vec<Term> {
+    let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
+    let mut glossaries = registry.glossaries().iter();
+    let glossary = named.and_then(|named| glossaries.find(|glossary| glossary.strategy == named.name));
+    glossary.map(|glossary| glossary.terms.clone()).unwrap_or_default()
+}
+
 /// The scores to be reached.
-fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Problems) -> Vec<Target> {
+fn targets(file: &ScenarioFile, terms: &[Term], problems: &mut Problems) -> Vec<Target> {
     for (score, value) in &file.targets {
         if !value.is_finite() {
             let rule = format!("must be a finite number, got {value}");
@@ -170,8 +182,7 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
         let rule = "there is no target to reach; give one, as in targets: {\"test_accuracy\": 0.6}";
         problems.push_at("stop.target_reached", rule);
     }
-    let known = strategy.map(Runs::terms).unwrap_or_default();
-    let all = [known.as_slice(), TERMS].concat();
+    let all = [terms, TERMS].concat();
     let mut target = |(score, value): (&String, &f64)| {
         let term = find(&all, score);
         if let Some((least, most)) = term.as_ref().map(|term| term.range)
@@ -330,6 +341,11 @@ impl Scenario {
     /// The figures that answer its question.
     pub fn figures(&self) -> &[String] {
         &self.file.figures
+    }
+
+    /// What the numbers of its strategy mean, and those of attacks on it.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
     }
 
     /// The scores to be reached.

@@ -212,9 +212,6 @@ pub trait Runs: Send + Sync {
     /// The names of its counters, which a card may observe.
     fn counters(&self) -> &'static [&'static str];
 
-    /// What its numbers mean.
-    fn terms(&self) -> Vec<Term>;
-
     /// Who trains, validates and tests, where that is a setting.
     fn split(&self) -> Option<String>;
 
@@ -301,10 +298,6 @@ impl<P: Settings> Runs for Whole<P> {
 
     fn counters(&self) -> &'static [&'static str] {
         P::Strategy::COUNTERS
-    }
-
-    fn terms(&self) -> Vec<Term> {
-        P::terms()
     }
 
     fn split(&self) -> Option<String> {

@@ -230,6 +230,10 @@ impl RoundVictim for FedGcn {
     fn asks_clients(&self) -> bool {
         self.exchanges()
     }
+
+    fn answers_from_held(&self) -> bool {
+        !self.exchanges()
+    }
 }
 
 impl RoundStrategy for FedGcn {

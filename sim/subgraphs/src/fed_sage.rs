@@ -214,6 +214,10 @@ impl RoundVictim for FedSage {
     fn asks_clients(&self) -> bool {
         self.exchanges()
     }
+
+    fn answers_from_held(&self) -> bool {
+        !self.exchanges()
+    }
 }
 
 impl RoundStrategy for FedSage {

@@ -1,9 +1,9 @@
 //! Attacks beside a study: what they are given, and how shadow models are trained.
 
-use super::{Answering, Attack, Data, Models, Target};
+use super::{Answering, Attack, Data, Models, Present, Target};
 use crate::classifier::{Classifier, Facts, Held, Split};
 use crate::keep::{self, Keep, Left};
-use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen};
+use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen, is_evaluated};
 use crate::settings::{Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
@@ -42,6 +42,11 @@ pub trait Victim: Strategy {
     /// The models that a run leaves, of clients that know this. Default: those that are asked.
     fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
         self.asked(end, known).into()
+    }
+
+    /// The server's model after a round that is evaluated, if clients answer from what they hold alone. Default: there is none.
+    fn present<'a>(&self, _ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
+        None
     }
 }
 
@@ -84,6 +89,11 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     fn own_models(&self, _end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Vec<Vec<f32>>> {
         None
     }
+
+    /// Whether clients answer from what they hold alone, and not from what they are told or make. Default: yes.
+    fn answers_from_held(&self) -> bool {
+        true
+    }
 }
 
 impl<R: RoundVictim> Victim for Rounds<R> {
@@ -120,6 +130,13 @@ impl<R: RoundVictim> Victim for Rounds<R> {
         Left {
             server: self.task().model(end.parameters).map(Cow::into_owned),
             own: self.task().own_models(&end, known),
+        }
+    }
+
+    fn present<'a>(&self, ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
+        match is_evaluated(ended) && self.task().answers_from_held() {
+            true => self.task().model(ended.server.parameters()),
+            false => None,
         }
     }
 }
@@ -211,6 +228,20 @@ impl<S: Victim> Study<S> for Attacked<S> {
 
     fn after_round(&self, round: &Ended<'_, S>, sheet: &mut Sheet) {
         self.inner.after_round(round, sheet);
+        if self.attacks.is_empty() || round.setup.dry_run {
+            return;
+        }
+        let Some(model) = round.strategy.present(round) else {
+            return;
+        };
+        let present = Present {
+            classifier: round.strategy.classifier(),
+            model: &model,
+            data: &self.data,
+        };
+        for attack in &self.attacks {
+            attack.after_round(&present, sheet);
+        }
     }
 
     fn reads_clients(&self, strategy: &S) -> bool {
