@@ -31,7 +31,12 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     names.sort();
     assert_eq!(listed, names);
     let args: Vec<&str> = ["check"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let checked = temp.run(&args).done();
+    let checked = temp.run(&args);
+    // Their arms name what they change, and leave nothing to be taken over: recorded results stay what they are.
+    for words in ["does not name", "takes over"] {
+        assert!(!checked.stderr.contains(words), "{}", checked.stderr);
+    }
+    let checked = checked.done();
     assert_eq!(checked.lines().count(), names.len());
     assert!(
         checked.lines().all(|line| line.contains(": right; its sweep has ")),

@@ -87,6 +87,7 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
                 partition: &loaded.partition,
                 world,
                 files: &loaded.files,
+                keep: &[],
                 seed: scenario.seed(),
                 options,
                 saved,

@@ -65,11 +65,30 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
     names
 }
 
+/// What the numbers of a run show that its reader must know: a model that is no better than the constant answer.
+///
+/// Warnings of a run's sheet are counted in the summary, and so part of its fingerprint; these came later, and are not.
+pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
+    const SCORE: &str = "test_accuracy";
+    let constant = summary.get(&format!("{SCORE}@majority_class"));
+    let (Some(accuracy), Some(constant)) = (summary.get(SCORE), constant) else {
+        return Vec::new();
+    };
+    // What is not finite is told of as divergence.
+    match accuracy <= constant {
+        true => vec![format!(
+            "{SCORE} {accuracy:.3} is not above the majority class ({constant:.3}): the model is no better than one that always answers \
+             the most frequent class; help: more rounds, another learning rate or optimiser, or other inputs"
+        )],
+        false => Vec::new(),
+    }
+}
+
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
 /// are scored one by one the worst tenth and the spread, from `client_scores.csv`; and each control as a reference of its metric,
 /// `metric@control`, from `controls.csv`. What its summary has stays as it is.
 ///
-/// `summary.json` goes without them: results have their fingerprints from before.
+/// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of an older version goes without them.
 pub fn complete(
     (division, clients, controls): (Option<&Division>, &[ClientScoreRow], &[ControlRow]),
     summary: &mut BTreeMap<String, f64>,
@@ -175,5 +194,30 @@ fn of(label: &str) -> String {
         (Some(label), _) => format!(", {}", label.replace('_', " ")),
         (_, Some(point)) => format!(", {}", point.trim_end_matches(']').replace(['_', '='], " ")),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_is_no_better_than_the_constant_answer_is_warned_of() {
+        let summary = |accuracy: f64, constant: Option<f64>| {
+            let constant = constant.map(|constant| ("test_accuracy@majority_class".to_owned(), constant));
+            [("test_accuracy".to_owned(), accuracy)]
+                .into_iter()
+                .chain(constant)
+                .collect()
+        };
+        let lint = lints(&summary(0.182, Some(0.2915)));
+        assert!(
+            lint[0].starts_with("test_accuracy 0.182 is not above the majority class (0.291"),
+            "{lint:?}"
+        );
+        assert_eq!(lints(&summary(0.5, Some(0.5))).len(), 1);
+        assert!(lints(&summary(0.51, Some(0.5))).is_empty());
+        assert!(lints(&summary(0.1, None)).is_empty());
+        assert!(lints(&BTreeMap::new()).is_empty());
     }
 }

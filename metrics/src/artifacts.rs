@@ -173,8 +173,65 @@ pub const OVERHEARD_COLUMNS: ArtifactTable = ArtifactTable {
     ],
 };
 
+/// The answers of the server's last model, where a card keeps `Predictions`.
+pub const PREDICTIONS: ArtifactTable = ArtifactTable {
+    file: "predictions.csv",
+    columns: ANSWERS,
+};
+/// The answers of each client's own last model on its own items.
+pub const OWN_PREDICTIONS: ArtifactTable = ArtifactTable {
+    file: "own_predictions.csv",
+    columns: ANSWERS,
+};
+/// Which client holds each item, and what it is for, where a card keeps `Assignment`.
+pub const ASSIGNMENT: ArtifactTable = ArtifactTable {
+    file: "assignment.csv",
+    columns: &[
+        ITEM,
+        HOLDER,
+        column(
+            "part",
+            "text",
+            "What the client uses it for: `train`, `validation` or `test`; blank for an item without a label.",
+        ),
+    ],
+};
+/// The matrices in `model.npy` and in each row of `own_models.npy`, where a card keeps `Model`.
+pub const MODEL_LAYOUT: ArtifactTable = ArtifactTable {
+    file: "model_layout.csv",
+    columns: &[
+        column("name", "text", "The matrix."),
+        column("from", WHOLE, "The position of its first number, from 0."),
+        column("rows", WHOLE, "Its rows."),
+        column("columns", WHOLE, "Its columns; rows follow each other."),
+        column(
+            "learns",
+            WHOLE,
+            "1 if it is trained, else 0, as running statistics are.",
+        ),
+    ],
+};
+/// The server's last model, where a card keeps `Model`.
+pub const MODEL: &str = "model.npy";
+/// The last models of clients that have models of their own, a row each.
+pub const OWN_MODELS: &str = "own_models.npy";
+
+/// The files that a card has a run keep. They are no part of the fingerprint: the result is the same without them.
+pub const KEPT: [&str; 6] = [
+    MODEL,
+    OWN_MODELS,
+    MODEL_LAYOUT.file,
+    PREDICTIONS.file,
+    OWN_PREDICTIONS.file,
+    ASSIGNMENT.file,
+];
+
 /// All of them.
-pub const ARTIFACT_TABLES: [ArtifactTable; 10] = [
+pub const ARTIFACT_TABLES: [ArtifactTable; 14] = [
+    PREDICTIONS,
+    OWN_PREDICTIONS,
+    ASSIGNMENT,
+    MODEL_LAYOUT,
     LINKS,
     VISITS,
     REFUSED_UPDATES,
@@ -187,6 +244,34 @@ pub const ARTIFACT_TABLES: [ArtifactTable; 10] = [
     OVERHEARD_COLUMNS,
 ];
 
+/// The columns of predictions.
+const ANSWERS: &[Column] = &[
+    ITEM,
+    HOLDER,
+    column(
+        "part",
+        "text",
+        "What the client uses it for: `train`, `validation` or `test`.",
+    ),
+    column("label", WHOLE, "Its class."),
+    column(
+        "predicted",
+        WHOLE,
+        "The predicted class: the one of the largest logit, of equals the first.",
+    ),
+    column(
+        "p*",
+        FLOAT,
+        "The probability of a class, from 0, by softmax in double precision.",
+    ),
+];
+
+const ITEM: Column = column(
+    "item",
+    WHOLE,
+    "The node of one graph, or the graph of a set, by its position in the data.",
+);
+const HOLDER: Column = column("client", WHOLE, "The client that holds it.");
 const WHOLE: &str = "a whole number";
 const FLOAT: &str = "a float";
 const GRAPH: Column = column("graph", WHOLE, "The graph, by its place in the data.");

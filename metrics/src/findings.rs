@@ -97,7 +97,8 @@ pub fn arms(sweep: &SweepDir) -> Vec<Arm<'_>> {
     arms
 }
 
-/// The numbers that answer the card's question, or those that every sweep has where it names none.
+/// The primary metrics: those of the card, else those of its strategies. A sweep without any, as recorded by earlier versions, shows what
+/// every run has.
 fn headline(sweep: &SweepDir) -> Vec<String> {
     match sweep.manifest.headline.as_slice() {
         [] => ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]
@@ -149,7 +150,7 @@ pub fn targets(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Reached> {
     names.into_iter().filter_map(of_name).collect()
 }
 
-/// What the runs of a sweep warn of, a line for each arm and thing: numbers in it are those of the first run that says it.
+/// The warnings of a sweep, then those of its runs, a line for each arm and thing: numbers in it are those of the first run that says it.
 ///
 /// # Errors
 ///
@@ -182,5 +183,6 @@ pub fn warnings(sweep: &SweepDir) -> Result<Vec<String>, ReadError> {
         };
         format!("{arm}seed {seed}: {warning}{others}")
     };
-    Ok(order.iter().map(line).collect())
+    let of_runs = order.iter().map(line);
+    Ok(sweep.manifest.warnings.iter().cloned().chain(of_runs).collect())
 }

@@ -52,7 +52,7 @@ mod testing;
 pub mod trace;
 pub mod words;
 
-pub use answer::{Answer, Numbers, answers, complete};
+pub use answer::{Answer, Numbers, answers, complete, lints};
 pub use by_round::ByRound;
 pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves, score_name};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};

@@ -28,7 +28,7 @@ pub use merge::{MergeError, merge};
 pub use table::{COLUMNS as POINTS_COLUMNS, PointRow};
 pub use write::{Claim, Lock, SweepWriter};
 
-use crate::answer::complete;
+use crate::answer::{complete, lints};
 use crate::metric::Unit;
 use crate::records::{ClientScoreRow, ControlRow};
 use crate::run_dir::{
@@ -76,7 +76,8 @@ pub struct SweepManifest {
     pub axes: Vec<Axis>,
     /// The seeds, the same in every arm.
     pub seeds: Vec<u64>,
-    /// The summary names that answer the card's question, drawn first, as panels of one figure.
+    /// The summary names that answer the card's question, drawn first, as panels of one figure: those that the card states, else the
+    /// primary metrics of the strategies that its arms run.
     #[serde(default)]
     pub headline: Vec<String>,
     /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.
@@ -100,6 +101,9 @@ pub struct SweepManifest {
     /// The command that makes the sweep, but for where it goes.
     #[serde(default)]
     pub command: String,
+    /// What a reader of the comparison should know: arms that differ in settings which they do not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Whether every point is finished and in `points.csv`.
     pub finished: bool,
 }
@@ -223,6 +227,13 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
         if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
+            let n_lints = lints(&summary)
+                .iter()
+                .filter(|lint| run.warnings.contains(lint))
+                .count();
+            if n_lints > 0 {
+                *summary.entry(WARNINGS.to_owned()).or_insert(0.0) += n_lints as f64;
+            }
             let dir = manifest.point_path(dir, &point);
             let (clients, controls): (Vec<ClientScoreRow>, Vec<ControlRow>) =
                 (read_table(&dir, true)?, read_table(&dir, true)?);

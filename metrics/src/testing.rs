@@ -86,6 +86,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         n: 100,
     };
     RunResult {
+        unhashed: Vec::new(),
         rounds: (0..n_rounds).map(round).collect(),
         messages: (0..n_rounds).map(message).collect(),
         scores: (1..n_rounds).map(score).collect(),

@@ -2,6 +2,7 @@
 
 use folkmoot_engine::world::{CohortSpec, DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, part};
+use folkmoot_strategies::keep::Keep;
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +62,9 @@ pub struct ScenarioFile {
     pub delta: f64,
     /// Counters to record by round in `observations.csv`, which is no part of the result.
     pub observe: Vec<String>,
+    /// What a run leaves below `artifacts/` besides its results: of strategies that train classifiers the last models, what these predict, and
+    /// which client holds each item for which purpose. It is no part of the result, and its fingerprint stays.
+    pub keep: Vec<Keep>,
     /// What a sweep varies.
     pub sweep: SweepFile,
 }

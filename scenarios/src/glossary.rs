@@ -41,6 +41,14 @@ impl Glossary {
         }
     }
 
+    /// Adds what the numbers of attacks mean, if it can be attacked.
+    pub(crate) fn add(&mut self, is_attacked: bool, terms: &[Term]) {
+        // Without terms of its own it says nothing of its numbers, and is not asked.
+        if is_attacked && !self.terms.is_empty() {
+            self.terms.extend_from_slice(terms);
+        }
+    }
+
     /// What a number of its runs means; `None` if they have none of that name.
     pub fn number(&self, metric: &str) -> Option<Term> {
         let name = base(metric);

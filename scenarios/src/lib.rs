@@ -6,6 +6,7 @@
 //! It promises that a card's problems are all said at once, with line and column, and that a card and a seed decide every
 //! result.
 
+mod arms;
 pub mod audit;
 pub mod axis;
 pub mod cards;

@@ -5,9 +5,10 @@ use crate::cards::CARDS;
 use crate::glossary::Glossary;
 use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
+use folkmoot_engine::prelude::Term;
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
-use folkmoot_parts::{Holds, Part};
+use folkmoot_parts::{Holds, Kind, Part, Shape};
 use folkmoot_strategies::attacks::{self, Attack};
 use folkmoot_strategies::federated::Method;
 use folkmoot_strategies::fedwalk::Encoder;
@@ -33,7 +34,18 @@ pub struct Registry {
     availabilities: Axis<dyn Model<dyn Availability>>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
+    /// What the numbers of attacks mean.
+    of_attacks: Vec<Term>,
     cards: Vec<(&'static str, &'static str)>,
+}
+
+/// Whether settings of this shape name attacks.
+fn is_attacked(shape: &Shape) -> bool {
+    let attacks = Shape::Part(<dyn Attack as Kind>::WHAT);
+    shape
+        .fields()
+        .iter()
+        .any(|field| matches!(&field.shape, Shape::List(item) if **item == attacks))
 }
 
 /// What may be named inside settings: parts of one [`Kind`](folkmoot_parts::Kind), each in an `Arc` of the kind.
@@ -112,6 +124,7 @@ impl Registry {
             availabilities: Axis::new("availability", "availability"),
             inner: Vec::new(),
             glossaries: Vec::new(),
+            of_attacks: Vec::new(),
             cards: Vec::new(),
         }
     }
@@ -253,7 +266,26 @@ impl Registry {
 
     fn add_strategy<P: Settings>(&mut self, runs: fn(P) -> Box<dyn Runs>) -> Result<(), DuplicateName> {
         self.strategies.add(runs)?;
-        self.glossaries.push(Glossary::of::<P>());
+        let mut glossary = Glossary::of::<P>();
+        glossary.add(is_attacked(&P::shape()), &self.of_attacks);
+        self.glossaries.push(glossary);
+        Ok(())
+    }
+
+    /// Adds somebody who asks what a training of classifiers gives away, or who scores it by other metrics.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_attack<P: Part + Attack>(&mut self) -> Result<(), DuplicateName> {
+        self.add_inside::<dyn Attack, P>()?;
+        let terms = P::terms();
+        for glossary in &mut self.glossaries {
+            let mut parts = self.strategies.parts();
+            let part = parts.find(|part| part.name == glossary.strategy);
+            glossary.add(part.is_some_and(|part| is_attacked(&part.shape)), &terms);
+        }
+        self.of_attacks.extend(terms);
         Ok(())
     }
 
@@ -292,8 +324,6 @@ impl Registry {
         add_server_optimiser: ServerOptimiser;
         /// Adds a method of federated training.
         add_method: Method;
-        /// Adds somebody who asks what a training of classifiers gives away.
-        add_attack: Attack;
         /// Adds a way to link clients without a server.
         add_topology: Topology;
         /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.

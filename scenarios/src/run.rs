@@ -13,7 +13,9 @@ use folkmoot_engine::run::{Observer, Pause, Saved};
 use folkmoot_graphs::{DataError, Dataset, PartitionError};
 use folkmoot_metrics::run_dir::{Manifest, Parent, Record, RunResult, RunWriter, WriteError, Writer};
 use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
-use folkmoot_metrics::{Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete};
+use folkmoot_metrics::{
+    Division, Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete, lints,
+};
 use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,6 +123,8 @@ pub struct Report {
     pub fingerprint: String,
     /// What a reader of the results must know.
     pub warnings: Vec<String>,
+    /// What a reader of the results may want to change.
+    pub notes: Vec<String>,
 }
 
 /// How a scenario is run.
@@ -227,6 +231,7 @@ pub fn play(
         partition: &loaded.partition,
         world: &loaded.world,
         files: &loaded.files,
+        keep: scenario.keep(),
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,
@@ -262,7 +267,7 @@ pub fn play(
     let finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
-    let mut summary = summarise(&finished, scenario.strategy(), scenario.targets());
+    let mut summary = summarise(&finished, scenario.strategy(), scenario.terms(), scenario.targets());
     let held = finished.outcome.memory.iter().map(|(part, bytes)| TimingRow {
         stage: format!("memory: {part}"),
         seconds: 0.0,
@@ -275,8 +280,26 @@ pub fn play(
         .into_iter()
         .chain(unsaved.warning())
         .chain(too_long(untraced))
+        .chain(lints(&summary.numbers))
         .collect();
+    let notes: Vec<String> = division
+        .iter()
+        .filter_map(|division| cut_note(division, scenario))
+        .collect();
+    let hashed = summary.numbers.clone();
+    complete(
+        (
+            division.as_ref(),
+            &finished.outcome.client_scores,
+            &finished.outcome.controls,
+        ),
+        &mut summary.numbers,
+        &mut summary.units,
+        &mut summary.terms,
+    );
+    let unhashed = summary.numbers.keys().filter(|name| !hashed.contains_key(*name));
     let result = RunResult {
+        unhashed: unhashed.cloned().collect(),
         rounds: finished.outcome.rounds,
         messages: finished.outcome.messages.clone(),
         scores: finished.outcome.scores,
@@ -294,14 +317,9 @@ pub fn play(
         public_facts: finished.public_facts,
         trusted: finished.trusted.into_iter().map(str::to_owned).collect(),
         warnings: warnings.clone(),
+        notes: notes.clone(),
         ..RunResult::default()
     };
-    complete(
-        (division.as_ref(), &result.client_scores, &result.controls),
-        &mut summary.numbers,
-        &mut summary.units,
-        &mut summary.terms,
-    );
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
         summary: summary.numbers,
@@ -310,7 +328,23 @@ pub fn play(
         messages: finished.outcome.messages,
         fingerprint,
         warnings,
+        notes,
     }))
+}
+
+/// What to say of one graph of which most edges are cut, with a partition that keeps more of them, unless it is one.
+fn cut_note(division: &Division, scenario: &Scenario) -> Option<String> {
+    let note = division.cut_note()?;
+    let follows_edges = ["Louvain", "Multilevel"]
+        .iter()
+        .any(|name| scenario.partition_text().starts_with(name));
+    Some(match follows_edges {
+        true => note,
+        false => format!(
+            "{note}; help: partition: Louvain(n_clients: {}) keeps more of them within clients",
+            division.clients
+        ),
+    })
 }
 
 /// What to say of a trace that has no place for so many events.

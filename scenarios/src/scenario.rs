@@ -14,6 +14,7 @@ use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Target};
 use folkmoot_parts::{Rules, Value};
+use folkmoot_strategies::keep::Keep;
 use folkmoot_strategies::settings::Runs;
 use folkmoot_traces::{Model, Shelf, TraceError};
 use ron::extensions::Extensions;
@@ -33,6 +34,8 @@ pub struct Scenario {
     availability: Picked<dyn Model<dyn Availability>>,
     axes: Vec<Swept>,
     targets: Vec<Target>,
+    /// What the numbers of its strategy and of the attacks on it mean.
+    terms: Vec<Term>,
     doubts: Vec<String>,
 }
 
@@ -92,7 +95,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let swept = swept::read(source, &file.sweep, &mut problems);
-    let targets = targets(&file, strategy.as_deref(), &mut problems);
+    let terms = terms_of(source, registry);
+    let targets = targets(&file, &terms, &mut problems);
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {
             let known = strategy.counters();
@@ -103,6 +107,14 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
                 );
             }
         }
+    }
+    if !file.keep.is_empty() && strategy.as_deref().is_some_and(|strategy| !strategy.keeps()) {
+        let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
+        let name = named.map_or_else(|| "this strategy".to_owned(), |variant| variant.name);
+        problems.push_at(
+            "keep",
+            format!("has no effect with {name}, which trains no classifier among clients; leave it out"),
+        );
     }
     let system = strategy.zip(dataset).zip(partition);
     let Some((((strategy, dataset), partition), ((network, devices), availability))) =
@@ -146,11 +158,20 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         availability,
         axes,
         targets,
+        terms,
     })
 }
 
+/// What the numbers of the card's strategy mean, and those of attacks on it.
+fn terms_of(source: &Source, registry: &Registry) -> Vec<Term> {
+    let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
+    let mut glossaries = registry.glossaries().iter();
+    let glossary = named.and_then(|named| glossaries.find(|glossary| glossary.strategy == named.name));
+    glossary.map(|glossary| glossary.terms.clone()).unwrap_or_default()
+}
+
 /// The scores to be reached.
-fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Problems) -> Vec<Target> {
+fn targets(file: &ScenarioFile, terms: &[Term], problems: &mut Problems) -> Vec<Target> {
     for (score, value) in &file.targets {
         if !value.is_finite() {
             let rule = format!("must be a finite number, got {value}");
@@ -161,8 +182,7 @@ fn targets(file: &ScenarioFile, strategy: Option<&dyn Runs>, problems: &mut Prob
         let rule = "there is no target to reach; give one, as in targets: {\"test_accuracy\": 0.6}";
         problems.push_at("stop.target_reached", rule);
     }
-    let known = strategy.map(Runs::terms).unwrap_or_default();
-    let all = [known.as_slice(), TERMS].concat();
+    let all = [terms, TERMS].concat();
     let mut target = |(score, value): (&String, &f64)| {
         let term = find(&all, score);
         if let Some((least, most)) = term.as_ref().map(|term| term.range)
@@ -275,9 +295,19 @@ impl Scenario {
         self.partition.as_ref()
     }
 
+    /// The same, as a card writes it.
+    pub fn partition_text(&self) -> &str {
+        self.file.partition.text()
+    }
+
     /// The system.
     pub fn strategy(&self) -> &dyn Runs {
         self.strategy.as_ref()
+    }
+
+    /// What its run keeps of its models.
+    pub fn keep(&self) -> &[Keep] {
+        &self.file.keep
     }
 
     /// Counters to record by round.
@@ -311,6 +341,11 @@ impl Scenario {
     /// The figures that answer its question.
     pub fn figures(&self) -> &[String] {
         &self.file.figures
+    }
+
+    /// What the numbers of its strategy mean, and those of attacks on it.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
     }
 
     /// The scores to be reached.
@@ -405,7 +440,7 @@ impl Scenario {
     /// Whether each value of an axis makes the same scenario of `card` as of the card that this scenario was read from.
     fn is_varied_alike(&self, card: &Source, axis: &Swept, registry: &Registry) -> bool {
         let with = |source: &Source, choice: usize| {
-            let source = apply(&axis.apply(source, choice)?, "sweep", "()")?;
+            let source = apply(&axis.apply(source, choice, registry)?, "sweep", "()")?;
             Ok::<_, Problems>(check(&self.name, &source, registry)?.resolved())
         };
         // Alone, a value may break a rule that it keeps with those of other axes.

@@ -19,9 +19,9 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// The summary of a finished run of a strategy.
-pub fn summarise(finished: &Finished, strategy: &dyn Runs, targets: &[Target]) -> Summary {
-    let (mut terms, split) = (strategy.terms(), strategy.split());
+/// The summary of a finished run of a strategy, whose numbers have these terms.
+pub fn summarise(finished: &Finished, strategy: &dyn Runs, terms: &[Term], targets: &[Target]) -> Summary {
+    let (mut terms, split) = (terms.to_vec(), strategy.split());
     terms.extend_from_slice(TERMS);
     let outcome = &finished.outcome;
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());

@@ -1,5 +1,6 @@
 //! Sweeps: every combination of the axes under every seed, points in parallel.
 
+use crate::arms;
 use crate::explain::{Found, explain};
 use crate::registry::Registry;
 use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
@@ -24,6 +25,10 @@ pub struct Plan<'a> {
     pub manifest: SweepManifest,
     /// The points in order.
     pub points: Vec<Point>,
+    /// Arms that differ in settings which they do not name, a line each: where in the card, which, and the way out.
+    pub doubts: Vec<String>,
+    /// What strategies of arms take over from the card's own, a line each.
+    pub notes: Vec<String>,
     /// The card without its sweep, of which no point needs a copy.
     card: Source,
     axes: Vec<Swept>,
@@ -38,9 +43,9 @@ impl Plan<'_> {
     /// None that planning did not find.
     pub fn scenario(&self, i: usize) -> Result<Scenario, Problems> {
         let choices = self.axes.iter().zip(&self.points[i].choices);
-        let card = choices
-            .into_iter()
-            .try_fold(self.card.clone(), |card, (axis, choice)| axis.apply(&card, *choice));
+        let card = choices.into_iter().try_fold(self.card.clone(), |card, (axis, choice)| {
+            axis.apply(&card, *choice, self.registry)
+        });
         let source = apply(&card?, "seed", &self.points[i].seed.to_string())?;
         check(&self.manifest.name, &source, self.registry)
     }
@@ -71,18 +76,56 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         Some(_) => apply(scenario.source(), "sweep", "()")?,
         None => scenario.source().clone(),
     };
-    let plan = Plan {
+    let mut plan = Plan {
         points: manifest.points(),
         manifest,
+        doubts: Vec::new(),
+        notes: Vec::new(),
         card,
         axes: scenario.axes().to_vec(),
         registry,
     };
     // All seeds are legal.
     let n_seeds = plan.manifest.seeds.len().max(1);
-    (0..plan.points.len())
-        .step_by(n_seeds)
-        .try_for_each(|i| plan.scenario(i).map(drop))?;
+    let mut headline = plan.manifest.headline.clone();
+    for i in (0..plan.points.len()).step_by(n_seeds) {
+        let point = plan.scenario(i)?;
+        if scenario.headline().is_empty() {
+            // Arms may run different strategies, whose primary metrics differ.
+            headline.extend(
+                point
+                    .answers()
+                    .into_iter()
+                    .filter(|name| !headline.contains(name))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    plan.manifest.headline = headline;
+    for axis in scenario.axes() {
+        for (choice, unnamed) in arms::unnamed(scenario.name(), &plan.card, axis, registry) {
+            let warning = arms::warning(&unnamed);
+            plan.doubts
+                .push(format!("{}{warning}", axis.place(scenario.source(), choice)));
+            plan.manifest
+                .warnings
+                .push(format!("{}: {warning}", axis.label(choice)));
+        }
+        let names_strategy = |choice: &usize| axis.values[*choice].iter().any(|(path, _)| path == "strategy");
+        for choice in (0..axis.values.len()).filter(names_strategy) {
+            // A value may need those of other axes.
+            let applied = axis.apply_with(&plan.card, choice, registry);
+            let taken = applied.map(|(_, taken)| taken).unwrap_or_default();
+            if !taken.is_empty() {
+                let taken: Vec<String> = taken.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+                plan.notes.push(format!(
+                    "{} takes over from the card's strategy: {}",
+                    axis.label(choice),
+                    taken.join(", ")
+                ));
+            }
+        }
+    }
     Ok(plan)
 }
 
@@ -113,6 +156,8 @@ pub struct Done<'a> {
     pub n_done: usize,
     /// Its summary.
     pub summary: &'a BTreeMap<String, f64>,
+    /// What a reader of it may want to change.
+    pub notes: &'a [String],
 }
 
 /// A point that failed, and why.
@@ -245,8 +290,13 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let path = sweep.point_path(point);
         let report = run_into(&path, &scenario, &loaded, options, &identity, watcher.as_mut())?;
         let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
-        let summary = &report.summary;
-        (making.done)(&Done { point, n_done, summary });
+        let (summary, notes) = (&report.summary, &report.notes[..]);
+        (making.done)(&Done {
+            point,
+            n_done,
+            summary,
+            notes,
+        });
         Ok(())
     });
     let Some((at, failure)) = failure else {

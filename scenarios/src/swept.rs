@@ -1,14 +1,20 @@
 //! What a sweep varies, read off its card: arms, axes, and which axes move together.
 
+use crate::arms::inherited;
 use crate::file::SweepFile;
+use crate::registry::Registry;
+use crate::scenario::{Scenario, check};
 use crate::text::{
-    Entry, MAX_AXES, Problems, Source, apply_arm, apply_axis, axes_of, check_axes, check_points, check_setting,
+    Entry, MAX_AXES, Problems, Source, apply, apply_arm, apply_axis, axes_of, check_axes, check_points, check_setting,
     is_part, maps_of, quoted_part, suggest,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What tables and `sweep.json` call the arms, in the place of a path.
 pub const ARM: &str = "arm";
+
+/// Of more values none is looked for that the card has: it would take long.
+const MOST_TRIED: usize = 1000;
 
 /// Something that a sweep varies: a field, or the arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,17 +30,77 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// A card with one of the values.
+    /// A card with one of the values. Another strategy than the card's takes over the settings that both share and the value does not state.
     ///
     /// # Errors
     ///
     /// When the card has no such field or breaks a rule of syntax with it.
-    pub fn apply(&self, source: &Source, choice: usize) -> Result<Source, Problems> {
+    pub fn apply(&self, source: &Source, choice: usize, registry: &Registry) -> Result<Source, Problems> {
+        Ok(self.apply_with(source, choice, registry)?.0)
+    }
+
+    /// The same, with the settings that a strategy takes over from the card's own, by path below it and value.
+    pub(crate) fn apply_with(
+        &self,
+        source: &Source,
+        choice: usize,
+        registry: &Registry,
+    ) -> Result<(Source, Vec<(String, String)>), Problems> {
+        let mut taken = Vec::new();
         let set = |source: Source, (path, value): &(String, String)| match self.is_arms() {
             true => apply_arm(&source, &self.names[choice], path, value),
             false => apply_axis(&source, path, value),
         };
-        self.values[choice].iter().try_fold(source.clone(), set)
+        // Settings below it come after it, and count first.
+        let mut card = source.clone();
+        for setting in &self.values[choice] {
+            let replaced = set(card.clone(), setting)?;
+            card = match setting.0 == "strategy" {
+                true => {
+                    let label = self.label(choice);
+                    let (with, of_card) = inherited(&card, replaced, &label, registry);
+                    taken = of_card;
+                    with
+                }
+                false => replaced,
+            };
+        }
+        Ok((card, taken))
+    }
+
+    /// What a value is called in messages.
+    pub(crate) fn label(&self, choice: usize) -> String {
+        match self.is_arms() {
+            true => format!("sweep arm {}", self.names[choice]),
+            false => format!("sweep axis {} = {}", self.path, self.names[choice]),
+        }
+    }
+
+    /// The name of the value that the card itself has, if one changes nothing.
+    pub fn own<'a>(&'a self, scenario: &Scenario, registry: &Registry) -> Option<&'a str> {
+        let card = apply(scenario.source(), "sweep", "()").ok()?;
+        let is_own = |choice: &usize| {
+            let same = self
+                .apply(&card, *choice, registry)
+                .and_then(|card| check(scenario.name(), &card, registry));
+            same.is_ok_and(|same| same.resolved() == scenario.resolved())
+        };
+        let choices = 0..self.values.len().min(MOST_TRIED);
+        choices
+            .into_iter()
+            .find(is_own)
+            .map(|choice| self.names[choice].as_str())
+    }
+
+    /// Where a value stands in the card, as a problem begins that is there.
+    pub(crate) fn place(&self, card: &Source, choice: usize) -> String {
+        let path = match self.is_arms() {
+            true => format!("sweep.arms.{}", quoted_part(&self.names[choice])),
+            false => format!("sweep.axes.{}.{choice}", quoted_part(&self.path)),
+        };
+        let mut place = Problems::new(card);
+        place.push_at(&path, "");
+        place.lines().concat()
     }
 
     /// The fields of the card that it sets something in, by the first part of their paths.

@@ -80,7 +80,7 @@ pub(crate) struct NewArgs {
 }
 
 /// What every command that loads a card takes.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct CardArgs {
     /// A card's file, or the name of a shipped card such as fedwalk/predictor
     #[arg(value_name = "CARD")]
@@ -92,7 +92,7 @@ pub(crate) struct CardArgs {
     pub(crate) data: DataArgs,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct DataArgs {
     /// Where the data sets are; else the variable FOLKMOOT_DATA, else ./data
     #[arg(long, value_name = "DIR")]

@@ -47,10 +47,22 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
             check_data(card, &scenario, &dirs)?;
         }
     }
-    Ok(format!(
-        "{card}: right; its sweep has {}",
-        text::counted(n_points, "point")
-    ))
+    for doubt in &plan.doubts {
+        warn(&format!("warning: {card}: {doubt}"));
+    }
+    for note in &plan.notes {
+        warn(&format!("note: {card}: {note}"));
+    }
+    Ok(format!("{card}: right; {}", size(&scenario, plan.points.len())))
+}
+
+/// The runs of a card: one, or those of its sweep.
+fn size(scenario: &Scenario, n_points: usize) -> String {
+    let seeds = text::counted(scenario.seeds().len(), "seed");
+    match scenario.source().value("sweep") {
+        Some(_) => format!("its sweep has {}", text::counted(n_points, "point")),
+        None => format!("it runs once; a sweep of it has {seeds}"),
+    }
 }
 
 /// Reads a data set, if its files are there, and prints the notes of its reader.

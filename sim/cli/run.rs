@@ -1,6 +1,6 @@
 //! `folkmoot run`: one scenario.
 
-use crate::args::{EngineArgs, Format, RunArgs, SayArgs};
+use crate::args::{CardArgs, EngineArgs, Format, RunArgs, SayArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::headline::describe as describe_numbers;
@@ -12,6 +12,7 @@ use folkmoot_engine::run::Options;
 use folkmoot_metrics::{Numbers, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
+use folkmoot_scenarios::swept::Swept;
 use std::path::Path;
 
 /// As many clients are traced unless others are asked for.
@@ -61,7 +62,38 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let go_on = resume::command(program, &dir, &args.card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
     let run = (&scenario, &loaded);
-    say(&dir, run, report.as_ref(), &args.engine, args.out.say, args.all)
+    say(&dir, run, report.as_ref(), &args.engine, args.out.say, args.all)?;
+    if program.is_first() && !args.out.say.quiet {
+        offer_sweep(program, args, &scenario);
+    }
+    Ok(())
+}
+
+/// Names the configuration of a sweep's card that has been run, and the command that runs them all.
+fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
+    let axes = scenario.axes();
+    if axes.is_empty() {
+        return;
+    }
+    let value = |axis: &Swept| {
+        let (name, n) = (text::last_part(&axis.path), axis.values.len());
+        match axis.own(scenario, &program.registry) {
+            Some(own) => format!("{name} = {own} (1 of {n})"),
+            None => format!("{name} as in the card (none of {n})"),
+        }
+    };
+    let values: Vec<String> = axes.iter().map(value).collect();
+    let is_seed = |set: &&String| set.split_once('=').is_some_and(|(path, _)| path.trim() == "seed");
+    let card = CardArgs {
+        // A sweep has seeds of its own.
+        set: args.card.set.iter().filter(|set| !is_seed(set)).cloned().collect(),
+        ..args.card.clone()
+    };
+    warn(&format!(
+        "note: this run is one configuration of the card's sweep: {}; to run them all: {}",
+        values.join("; "),
+        context::command(program, "sweep", &card, None, args.dry_run)
+    ));
 }
 
 /// Draws the figures of a finished run and says what has come of it, where it has come.
@@ -82,6 +114,7 @@ pub(crate) fn say(
             .warnings
             .iter()
             .for_each(|warning| warn(&format!("warning: {warning}")));
+        report.notes.iter().for_each(|note| warn(&format!("note: {note}")));
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
             context::warn_of_unknown_figures(dir)?;

@@ -16,7 +16,9 @@ use folkmoot_scenarios::run::{Failure, Identity};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
 use folkmoot_scenarios::text::Source;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
     refuse_seed(args.seed.as_deref(), &args.card.set)?;
@@ -101,7 +103,18 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     }
     let bar = bar(Some(n_points as u64), "points", quiet);
     let total = Stopwatch::start(None, "", true);
+    // Many points share a partition.
+    let noted: Mutex<BTreeSet<String>> = Mutex::default();
     let done = |done: &Done<'_>| {
+        for note in done.notes.iter().filter(|_| !quiet) {
+            if noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(note.clone())
+            {
+                bar.suspend(|| warn(&format!("note: {}: {note}", configuration(&plan, done))));
+            }
+        }
         bar.set_position(done.n_done as u64);
         if !quiet && bar.is_hidden() {
             warn(&progress_line(&plan, n_points, done, total.seconds()));
@@ -158,6 +171,7 @@ fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points
     identity
         .warnings
         .iter()
+        .chain(&plan.doubts)
         .for_each(|warning| warn(&format!("warning: {warning}")));
     let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
     warn(&format!(
@@ -329,17 +343,21 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
 }
 
 fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64) -> String {
+    let what = configuration(plan, done);
+    format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
+}
+
+/// The values of a point and its seed.
+fn configuration(plan: &Plan<'_>, done: &Done<'_>) -> String {
     let axes = plan.manifest.axes.iter().zip(&done.point.values);
     let axes: Vec<String> = axes
         .map(|(axis, value)| format!("{} = {value}", text::last_part(&axis.path)))
         .collect();
     let seed = format!("seed {}", done.point.seed);
-    let what = if axes.is_empty() {
-        seed
-    } else {
-        format!("{}, {seed}", axes.join(", "))
-    };
-    format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
+    match axes.is_empty() {
+        true => seed,
+        false => format!("{}, {seed}", axes.join(", ")),
+    }
 }
 
 fn json(dir: &Path, sweep: &SweepDir) -> String {

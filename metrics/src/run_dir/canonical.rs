@@ -2,7 +2,7 @@
 //!
 //! The hash of a recorded run is a hash of file names, column heads and metric names as well as of numbers. It is taken
 //! over the names that were in use when the record began, through one table from the present name to the old one, so
-//! that a rename moves no recorded hash. A number that came later is listed as unhashed.
+//! that a rename moves no recorded hash.
 //!
 //! To rename a file, a column or a metric: change it where it is written and add a line to [`CANONICAL`].
 
@@ -22,10 +22,6 @@ pub(super) struct Canonical {
     pub columns: &'static [(&'static str, &'static str, &'static str)],
     /// Metrics: present name, old name, without the split in front and without `@label` or `[parameter=value]` behind.
     pub metrics: &'static [(&'static str, &'static str)],
-    /// Numbers of `summary.json` that came after the record began.
-    pub unhashed_numbers: &'static [&'static str],
-    /// Files below `artifacts/` that came after the record began, and that a card may ask for.
-    pub unhashed_files: &'static [&'static str],
 }
 
 /// The table.
@@ -33,19 +29,14 @@ pub(super) const CANONICAL: Canonical = Canonical {
     files: &[],
     columns: &[],
     metrics: &[],
-    unhashed_numbers: &[],
-    unhashed_files: &[],
 };
 
 /// The parts of the data that a metric's name may begin with.
 const SPLITS: [&str; 4] = ["train_", "validation_", "test_", "all_"];
 
 impl Canonical {
-    /// The old name and the bytes under old names of one file of the result; `None` if the hash leaves the file out.
-    pub(super) fn file<'a>(&self, name: &'a str, bytes: &'a [u8]) -> Option<(&'a str, Cow<'a, [u8]>)> {
-        if self.unhashed_files.contains(&name) {
-            return None;
-        }
+    /// The old name and the bytes under old names of one file of the result.
+    pub(super) fn file<'a>(&self, name: &'a str, bytes: &'a [u8]) -> (&'a str, Cow<'a, [u8]>) {
         let old = self
             .files
             .iter()
@@ -57,7 +48,7 @@ impl Canonical {
             _ => None,
         }
         .map_or(Cow::Borrowed(bytes), Cow::Owned);
-        Some((old, bytes))
+        (old, bytes)
     }
 
     /// The old name of a metric, if it is another one.
@@ -73,15 +64,11 @@ impl Canonical {
     /// `summary.json` under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
     fn summary(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let summary = decode_summary(Path::new(SUMMARY), bytes).ok()?;
-        let is_hashed = |name: &str| !self.unhashed_numbers.contains(&name);
-        if summary
-            .keys()
-            .all(|name| is_hashed(name) && self.metric(name).is_none())
-        {
+        if summary.keys().all(|name| self.metric(name).is_none()) {
             return None;
         }
-        let hashed = summary.into_iter().filter(|(name, _)| is_hashed(name));
-        let old: BTreeMap<String, f64> = hashed
+        let old: BTreeMap<String, f64> = summary
+            .into_iter()
             .map(|(name, value)| (self.metric(&name).unwrap_or(name), value))
             .collect();
         Some(encode_summary(&old))
@@ -132,12 +119,10 @@ mod tests {
         ],
         columns: &[("runs.csv", "n_selected", "cohort"), ("scores.csv", "part", "split")],
         metrics: &[("area", "auc"), ("own_worst_share", "own_worst_tenth")],
-        unhashed_numbers: &["cross_edges"],
-        unhashed_files: &["artifacts/predictions.csv"],
     };
 
     #[test]
-    fn renamed_and_added_names_move_no_hash_and_a_changed_number_does() {
+    fn renamed_names_move_no_hash_and_a_changed_number_does() {
         let old: [(&str, &[u8]); 4] = [
             ("rounds.csv", b"round,cohort\n0,3\n"),
             ("scores.csv", b"round,split,metric,value\n0,test,auc,0.5\n0,all,loss,1.0\n"),
@@ -147,15 +132,14 @@ mod tests {
             ),
             ("artifacts/vectors.csv", b"x\n"),
         ];
-        let new: [(&str, &[u8]); 5] = [
+        let new: [(&str, &[u8]); 4] = [
             ("runs.csv", b"round,n_selected\n0,3\n"),
             ("scores.csv", b"round,part,metric,value\n0,test,area,0.5\n0,all,loss,1.0\n"),
             (
                 "summary.json",
-                b"{\n  \"cross_edges\": 7,\n  \"other\": 1,\n  \"test_area\": 0.5,\n  \"test_area@chance\": 0.5,\n  \"test_own_worst_share\": 0.25\n}\n",
+                b"{\n  \"other\": 1,\n  \"test_area\": 0.5,\n  \"test_area@chance\": 0.5,\n  \"test_own_worst_share\": 0.25\n}\n",
             ),
             ("artifacts/embeddings.csv", b"x\n"),
-            ("artifacts/predictions.csv", b"0,1\n"),
         ];
         let recorded = fingerprint(old);
         assert_eq!(hash(&RENAMED, new), recorded);
@@ -172,9 +156,9 @@ mod tests {
     #[test]
     fn what_has_the_old_names_or_cannot_be_read_is_taken_as_it_is() {
         let raw: &[u8] = b"{ not json";
-        assert_eq!(RENAMED.file(SUMMARY, raw), Some((SUMMARY, Cow::Borrowed(raw))));
+        assert_eq!(RENAMED.file(SUMMARY, raw), (SUMMARY, Cow::Borrowed(raw)));
         let plain: &[u8] = b"{\"a\": 1}";
-        assert_eq!(RENAMED.file(SUMMARY, plain), Some((SUMMARY, Cow::Borrowed(plain))));
+        assert_eq!(RENAMED.file(SUMMARY, plain), (SUMMARY, Cow::Borrowed(plain)));
         assert_eq!(RENAMED.metric("area[gamma=2]"), Some("auc[gamma=2]".to_owned()));
         assert_eq!(RENAMED.metric("areas"), None);
     }

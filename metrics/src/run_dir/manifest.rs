@@ -1,10 +1,13 @@
 //! `manifest.json` and `summary.json`, and the fingerprint of a result.
 
+use super::ARTIFACTS;
 use super::canonical::{CANONICAL, Canonical};
 use super::error::ReadError;
+use crate::artifacts::KEPT;
 use crate::metric::Unit;
 use crate::table::{bare_cells, number_text, parse_number};
 use crate::term::Meaning;
+use crate::words::count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,6 +59,10 @@ pub struct Manifest {
     /// What the data come to and how much of them no client sees, where that is known; `split.csv` has the clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<Division>,
+    /// The names of the summary that are no part of the fingerprint: they say what other files say already, and came later than many
+    /// recorded prints.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unhashed: Vec<String>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,
@@ -95,6 +102,17 @@ impl Division {
     /// The edges that are cut where nodes of one graph are shared out in pieces. Where each client has a node of its own, all are.
     pub fn cut_of_pieces(&self) -> Option<u64> {
         (self.of == "nodes" && self.clients < self.items).then_some(self.cut_edges)
+    }
+
+    /// What to say of one graph of which most edges lie between clients.
+    pub fn cut_note(&self) -> Option<String> {
+        let cut = self.cut_of_pieces().filter(|cut| 2 * cut > self.edges)?;
+        let share = 100.0 * cut as f64 / self.edges as f64;
+        Some(format!(
+            "{share:.0} % of the edges ({} of {}) lie between clients, and no client sees them",
+            count(cut),
+            count(self.edges)
+        ))
     }
 }
 
@@ -185,13 +203,13 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names of [`canonical`](super::canonical).
 ///
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
-/// below `artifacts/`, sorted by path (bytewise, with `/`). Each file is preceded by its name and its size, and the name
-/// by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. In tables a
-/// cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
+/// below `artifacts/` except [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size,
+/// and the name by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. In
+/// tables a cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
 ///
 /// - `timing.csv`, which may differ;
 /// - `split.csv` and `absences.csv`, which follow from the data and the card;
-/// - `client_scores.csv`, `controls.csv`, and numbers and artifacts that came after the record began;
+/// - `client_scores.csv`, `controls.csv`, and the numbers that the manifest calls unhashed, which came after the record began;
 /// - figures and the report, which are drawn from these files;
 /// - the checkpoint and the trace, which a run may or may not leave;
 /// - `scenario.ron` and `manifest.json`, which state what was asked for.
@@ -202,7 +220,8 @@ pub fn fingerprint<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> 
 /// [`fingerprint`] under the names of a table.
 pub(super) fn hash<'a>(names: &Canonical, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hasher = blake3::Hasher::new();
-    for (name, bytes) in files.into_iter().filter_map(|(name, bytes)| names.file(name, bytes)) {
+    let hashed = files.into_iter().filter(|(name, _)| !is_kept(name));
+    for (name, bytes) in hashed.map(|(name, bytes)| names.file(name, bytes)) {
         let is_table = name.ends_with(".csv") && !name.contains('/');
         let bytes = if is_table { Cow::from(bare_cells(&bytes)) } else { bytes };
         hasher.update(&(name.len() as u64).to_le_bytes());
@@ -211,6 +230,26 @@ pub(super) fn hash<'a>(names: &Canonical, files: impl IntoIterator<Item = (&'a s
         hasher.update(&bytes);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// Whether a file of a run directory is one that a card has the run keep, whose result is the same without.
+fn is_kept(name: &str) -> bool {
+    let below = name.strip_prefix(ARTIFACTS).and_then(|name| name.strip_prefix('/'));
+    below.is_some_and(|name| KEPT.contains(&name))
+}
+
+/// The part of a `summary.json` that the fingerprint is taken of: all but the names that the manifest calls unhashed.
+///
+/// # Errors
+///
+/// When it is no summary.
+pub(crate) fn hashed_summary(path: &Path, bytes: Vec<u8>, unhashed: &[String]) -> Result<Vec<u8>, ReadError> {
+    if unhashed.is_empty() {
+        return Ok(bytes);
+    }
+    let mut summary = decode_summary(path, &bytes)?;
+    summary.retain(|name, _| !unhashed.contains(name));
+    Ok(encode_summary(&summary))
 }
 
 #[cfg(test)]
@@ -252,6 +291,51 @@ mod tests {
         assert_ne!(whole, fingerprint([("a", b"x".as_slice()), ("b", b"y".as_slice())]));
         assert_ne!(whole, fingerprint([("ax", b"y".as_slice()), ("b", b"".as_slice())]));
         assert_eq!(whole.len(), 64);
+    }
+
+    #[test]
+    fn what_came_later_or_is_kept_moves_no_fingerprint() {
+        let path = Path::new("summary.json");
+        let old = BTreeMap::from([("a".to_owned(), 0.5), ("z".to_owned(), f64::NAN)]);
+        let mut new = old.clone();
+        new.insert("cut_edges".to_owned(), 7.0);
+        let hashed = hashed_summary(path, encode_summary(&new), &["cut_edges".to_owned()]).unwrap();
+        assert_eq!(hashed, encode_summary(&old));
+        // A strategy's own number of that name is part of its result.
+        assert_eq!(
+            hashed_summary(path, encode_summary(&new), &[]).unwrap(),
+            encode_summary(&new)
+        );
+        let without = fingerprint([("a", b"x".as_slice())]);
+        assert_eq!(
+            without,
+            fingerprint([("a", b"x".as_slice()), ("artifacts/model.npy", b"y".as_slice())])
+        );
+        assert_ne!(
+            without,
+            fingerprint([("a", b"x".as_slice()), ("artifacts/tree.npy", b"y".as_slice())])
+        );
+    }
+
+    #[test]
+    fn a_graph_of_which_most_edges_are_cut_is_noted() {
+        let division = |of: &str, clients, cut_edges| Division {
+            of: of.to_owned(),
+            items: 100,
+            clients,
+            edges: 1000,
+            cut_edges,
+            shared_items: 0,
+            spare_items: 0,
+        };
+        let note = division("nodes", 10, 903).cut_note().unwrap();
+        assert!(
+            note.starts_with("90 % of the edges (903 of 1 000) lie between clients"),
+            "{note}"
+        );
+        assert_eq!(division("nodes", 10, 500).cut_note(), None);
+        assert_eq!(division("nodes", 100, 1000).cut_note(), None, "a node a client");
+        assert_eq!(division("graphs", 10, 903).cut_note(), None);
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Reading a run directory back.
 
 use super::error::ReadError;
-use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json};
+use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json, hashed_summary};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
 use crate::records::{
     AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow,
@@ -97,7 +97,14 @@ impl RunDir {
     pub fn fingerprint(&self) -> Result<String, ReadError> {
         let files: Vec<(String, Vec<u8>)> = result_files(&self.path)?
             .into_iter()
-            .map(|name| Ok((name.clone(), read_bytes(&self.path.join(name))?)))
+            .map(|name| {
+                let path = self.path.join(&name);
+                let bytes = read_bytes(&path)?;
+                match name.as_str() {
+                    SUMMARY => Ok((name, hashed_summary(&path, bytes, &self.manifest.unhashed)?)),
+                    _ => Ok((name, bytes)),
+                }
+            })
             .collect::<Result<_, ReadError>>()?;
         Ok(fingerprint(
             files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())),

@@ -47,6 +47,8 @@ pub struct RunResult {
     pub absences: Vec<AbsenceRow>,
     /// `summary.json`: names in lower case, units last; `metric@label` is a reference for `metric`.
     pub summary: BTreeMap<String, f64>,
+    /// The names of the summary that are no part of the fingerprint, for the manifest.
+    pub unhashed: Vec<String>,
     /// Files below `artifacts/`, in any order.
     pub artifacts: Vec<Artifact>,
     /// `client_scores.csv`, written only if there are any, and no part of the fingerprint.
@@ -331,7 +333,13 @@ impl RunWriter {
         .map(|(name, bytes)| (name.to_owned(), bytes))
         .into();
         files.append(&mut artifacts);
-        let print = fingerprint(files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
+        let mut hashed = result.summary.clone();
+        hashed.retain(|name, _| !result.unhashed.contains(name));
+        let hashed = encode_summary(&hashed);
+        let print = fingerprint(files.iter().map(|(name, bytes)| match name.as_str() {
+            SUMMARY => (SUMMARY, hashed.as_slice()),
+            name => (name, bytes.as_slice()),
+        }));
         let (name, bytes) = table(&result.timing);
         files.push((name.to_owned(), bytes));
         if !result.absences.is_empty() {
@@ -358,6 +366,7 @@ impl RunWriter {
         // The manifest comes last: whoever reads `finished: true` finds everything else in place.
         let mut manifest = self.manifest.clone();
         manifest.public_facts.clone_from(&result.public_facts);
+        manifest.unhashed.clone_from(&result.unhashed);
         manifest.units.clone_from(&result.units);
         manifest.terms.clone_from(&result.terms);
         manifest.trusted.clone_from(&result.trusted);

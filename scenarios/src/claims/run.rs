@@ -65,7 +65,7 @@ impl RunKey {
                 let rule = format!("the axis {} has no value {name}{}", axis.path, suggest(name, &names));
                 return Err(refused(&source, rule));
             };
-            source = axis.apply(&source, at)?;
+            source = axis.apply(&source, at, registry)?;
         }
         let seeds = match axes.is_empty() && scenario.seeds().len() <= 1 {
             true => vec![scenario.seed()],
@@ -128,8 +128,8 @@ impl Resolved {
             .map(str::trim)
             .filter(|line| !line.starts_with("//"));
         let bare: String = lines.flat_map(str::split_whitespace).collect();
-        // Where a card draws nothing of its own says nothing.
-        let bare = bare.replacen("figures:[],", "", 1);
+        // Where a card draws or keeps nothing of its own says nothing.
+        let bare = bare.replacen("figures:[],", "", 1).replacen("keep:[],", "", 1);
         Ok(blake3::hash(bare.as_bytes()).to_hex()[..16].to_owned())
     }
 }
@@ -143,6 +143,7 @@ fn unasked(source: &Source) -> Result<Source, Problems> {
         ("paper", "\"\""),
         ("observe", "[]"),
         ("figures", "[]"),
+        ("keep", "[]"),
         ("sweep", "()"),
     ] {
         source = apply(&source, field, value)?;

@@ -74,6 +74,19 @@ pub trait Attack: Send + Sync {
     fn n_rounds(&self) -> u32 {
         0
     }
+
+    /// Scores the server's model after a round that is evaluated, on what clients hold: a curve, which a card may give a target. Not called
+    /// where there is no such model, or where clients answer from what they are told. Default: nothing is written down.
+    fn after_round(&self, _present: &Present<'_>, _sheet: &mut Sheet) {}
+
+    /// What its numbers mean. Those that have terms can be a card's headline, targets and figures, and `explain` knows them. Default: nothing
+    /// is said of them.
+    fn terms() -> Vec<Term>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 }
 
 kind!(Attack, "attack", LossThreshold {});
@@ -136,6 +149,32 @@ pub struct Target<'a> {
     pub seen: &'a [Seen],
     data: &'a Data,
     train: &'a Train<'a>,
+}
+
+/// What can be scored after a round.
+pub struct Present<'a> {
+    /// The network, and how it is trained.
+    pub classifier: &'a Classifier,
+    /// The server's model.
+    pub model: &'a [f32],
+    data: &'a Data,
+}
+
+impl Present<'_> {
+    /// The data of the run.
+    pub fn dataset(&self) -> &Dataset {
+        &self.data.dataset
+    }
+
+    /// Which of its items each client has.
+    pub fn partition(&self) -> &Partition {
+        &self.data.partition
+    }
+
+    /// What clients hold of them, ready for the network.
+    pub fn held(&self) -> &Held {
+        &self.data.held
+    }
 }
 
 /// An item of the pool that attackers of membership ask about.

@@ -78,6 +78,10 @@ impl Settings for Params {
         [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "payload_bytes", "virtual_s"]
     }

@@ -183,6 +183,10 @@ impl Settings for Params {
         doubts
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &[
             "test_own_accuracy",
@@ -310,13 +314,15 @@ impl RoundVictim for Federated {
     }
 
     fn asked(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Models> {
-        let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
         match self.attacked {
             Attacked::Server => self.method.global(end.parameters).map(Models::One),
-            Attacked::Clients => Some(Models::OfClients(
-                known.shards().par_iter().enumerate().map(own).collect(),
-            )),
+            Attacked::Clients => self.own_models(end, known).map(Models::OfClients),
         }
+    }
+
+    fn own_models(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Vec<Vec<f32>>> {
+        let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
+        Some(known.shards().par_iter().enumerate().map(own).collect())
     }
 
     fn untrained(&self, end: &RoundEnd<'_, Federated>) -> Option<Models> {

@@ -58,6 +58,7 @@ pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topol
 
 use crate::attacks::{self, Attack, Models, Victim};
 use crate::classifier::{self, Classifier, Course, Handed, Held, Inputs, Model, Shard, Split, Training};
+use crate::keep::Left;
 use crate::packed;
 use crate::settings::{Settings, Shared, Source, split_of};
 use folkmoot_codecs::Codec;
@@ -245,6 +246,10 @@ impl Settings for Params {
         doubts
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &[
             "test_accuracy",
@@ -330,6 +335,15 @@ impl Victim for Gossip {
 
     fn asks_clients(&self) -> bool {
         true
+    }
+
+    fn left(&self, end: &End<'_, Gossip>, _: &Held) -> Left {
+        let starts = self.starts(end.clients.len());
+        let own = study::last_models(end, &starts).into_iter().map(<[f32]>::to_vec);
+        Left {
+            server: None,
+            own: Some(own.collect()),
+        }
     }
 }
 

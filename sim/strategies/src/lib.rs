@@ -13,7 +13,7 @@
 //! A strategy never names another one; what all share is the engine's trait and the [`settings::Settings`] of cards. What those that
 //! embed nodes share is in [`node_embedding`]; those that train in rounds share [`rounds`], and those that train a graph network for
 //! classification [`classifier`], and what they give away is asked by [`attacks`]. Those that ask what can be inferred
-//! from what was seen share the attackers of [`inference`]. Models that a codec packs are [`packed`].
+//! from what was seen share the attackers of [`inference`]. Models that a codec packs are [`packed`], and those that a card has a run keep are [`keep`].
 
 pub mod attacks;
 pub mod classifier;
@@ -25,6 +25,7 @@ pub mod fgcl;
 pub mod gossip;
 pub mod gw_ldp;
 pub mod inference;
+pub mod keep;
 mod known;
 pub mod node_embedding;
 pub mod packed;

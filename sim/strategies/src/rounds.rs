@@ -71,6 +71,7 @@ pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates}
 pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
+pub(crate) use study::is_evaluated;
 pub use study::{RoundEnd, RoundStudy, Watched};
 pub use task::{Read, Task, Trained};
 pub use terms::TERMS;

@@ -130,6 +130,10 @@ impl Settings for Params {
         [self.training.doubts(), self.protocol.doubts(self.model.hidden), up].concat()
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "payload_bytes", "virtual_s"]
     }

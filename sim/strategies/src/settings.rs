@@ -1,5 +1,6 @@
 //! What makes a strategy known to cards.
 
+use crate::keep::Keep;
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{self, Ranks, agree};
@@ -65,6 +66,11 @@ pub trait Settings: Part + Default {
     /// The numbers that a run is made for, said first where the card names none. Default: what it sends, and how long it takes.
     fn headline() -> &'static [&'static str] {
         &["messages_sent", "payload_bytes", "virtual_s"]
+    }
+
+    /// Whether its runs can keep models, predictions and assignments: see [`Keep`]. Default: no.
+    fn keeps() -> bool {
+        false
     }
 
     /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::files`] has what is in them. Default: none.
@@ -149,6 +155,8 @@ pub struct Source<'a> {
     pub streams: Streams,
     /// What is in the files that the settings name.
     pub files: &'a Files,
+    /// What the run keeps of its models.
+    pub keep: &'a [Keep],
     /// The clients whose data are needed in this process: all, or those that it plays where another process studies the run. What
     /// others hold need not be made ready.
     pub needed: Range<u32>,
@@ -177,6 +185,7 @@ impl<'a> Source<'a> {
             partition,
             streams,
             files: &NO_FILES,
+            keep: &[],
             needed: 0..partition.n_clients() as u32,
         }
     }
@@ -228,14 +237,14 @@ pub trait Runs: Send + Sync {
     /// The names of its counters, which a card may observe.
     fn counters(&self) -> &'static [&'static str];
 
-    /// What its numbers mean.
-    fn terms(&self) -> Vec<Term>;
-
     /// Who trains, validates and tests, where that is a setting.
     fn split(&self) -> Option<String>;
 
     /// The numbers that a run is made for.
     fn headline(&self) -> &'static [&'static str];
+
+    /// Whether its runs can keep models, predictions and assignments.
+    fn keeps(&self) -> bool;
 
     /// The edge lists that its settings name.
     fn edge_lists(&self) -> Vec<String>;
@@ -261,6 +270,8 @@ pub struct Job<'a> {
     pub world: &'a World,
     /// What is in the files that the settings name.
     pub files: &'a Files,
+    /// What the run keeps of its models.
+    pub keep: &'a [Keep],
     /// The seed.
     pub seed: u64,
     /// How to run.
@@ -318,16 +329,16 @@ impl<P: Settings> Runs for Whole<P> {
         P::Strategy::COUNTERS
     }
 
-    fn terms(&self) -> Vec<Term> {
-        P::terms()
-    }
-
     fn split(&self) -> Option<String> {
         self.0.split()
     }
 
     fn headline(&self) -> &'static [&'static str] {
         P::headline()
+    }
+
+    fn keeps(&self) -> bool {
+        P::keeps()
     }
 
     fn edge_lists(&self) -> Vec<String> {
@@ -342,6 +353,7 @@ impl<P: Settings> Runs for Whole<P> {
         let all = Source::new(job.dataset, job.partition, Streams::new(job.seed));
         let source = Source {
             files: job.files,
+            keep: job.keep,
             // The first rank has the study, which reads what everybody holds.
             needed: match job.ranks.rank() {
                 0 => all.needed,

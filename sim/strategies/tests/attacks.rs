@@ -89,6 +89,7 @@ fn job<'a>(dataset: &'a Arc<Dataset>, partition: &'a Arc<Partition>, threads: us
         partition,
         world: &IDEAL,
         files: &NO_FILES,
+        keep: &[],
         seed: 3,
         options: Options {
             threads,

@@ -116,6 +116,10 @@ impl Settings for Params {
         doubts
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "exchange_bytes", "payload_bytes"]
     }
@@ -225,6 +229,10 @@ impl RoundVictim for FedGcn {
 
     fn asks_clients(&self) -> bool {
         self.exchanges()
+    }
+
+    fn answers_from_held(&self) -> bool {
+        !self.exchanges()
     }
 }
 

@@ -92,6 +92,10 @@ impl Settings for Params {
         [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &[
             "test_accuracy",
@@ -210,6 +214,10 @@ impl RoundVictim for FedSage {
 
     fn asks_clients(&self) -> bool {
         self.exchanges()
+    }
+
+    fn answers_from_held(&self) -> bool {
+        !self.exchanges()
     }
 }
 

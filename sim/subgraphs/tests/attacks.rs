@@ -157,6 +157,7 @@ fn play(system: &dyn Runs, dataset: &Arc<Dataset>, n_clients: u32, threads: usiz
         partition: &threes(n_clients),
         world: &World::ideal(),
         files: &Files::default(),
+        keep: &[],
         seed: 3,
         options: Options {
             threads,

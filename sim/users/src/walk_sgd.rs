@@ -93,6 +93,10 @@ impl Settings for Params {
         doubts
     }
 
+    fn keeps() -> bool {
+        true
+    }
+
     fn headline() -> &'static [&'static str] {
         &["test_accuracy", "visit_distance", "longest_stay", "payload_bytes"]
     }

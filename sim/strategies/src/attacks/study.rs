@@ -1,8 +1,9 @@
 //! Attacks beside a study: what they are given, and how shadow models are trained.
 
-use super::{Answering, Attack, Data, Models, Target};
+use super::{Answering, Attack, Data, Models, Present, Target};
 use crate::classifier::{Classifier, Facts, Held, Split};
-use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen};
+use crate::keep::{self, Keep, Left};
+use crate::rounds::{RoundEnd, RoundStrategy, Rounds, Seen, is_evaluated};
 use crate::settings::{Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
@@ -37,6 +38,16 @@ pub trait Victim: Strategy {
 
     /// Whether what is asked, or known, is looked up at the clients.
     fn asks_clients(&self) -> bool;
+
+    /// The models that a run leaves, of clients that know this. Default: those that are asked.
+    fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
+        self.asked(end, known).into()
+    }
+
+    /// The server's model after a round that is evaluated, if clients answer from what they hold alone. Default: there is none.
+    fn present<'a>(&self, _ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
+        None
+    }
 }
 
 /// The same for a training in rounds.
@@ -73,6 +84,16 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     fn asks_clients(&self) -> bool {
         false
     }
+
+    /// The models that clients answer with where these are their own, of clients that know this. Default: there are none.
+    fn own_models(&self, _end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Vec<Vec<f32>>> {
+        None
+    }
+
+    /// Whether clients answer from what they hold alone, and not from what they are told or make. Default: yes.
+    fn answers_from_held(&self) -> bool {
+        true
+    }
 }
 
 impl<R: RoundVictim> Victim for Rounds<R> {
@@ -102,6 +123,21 @@ impl<R: RoundVictim> Victim for Rounds<R> {
 
     fn asks_clients(&self) -> bool {
         self.task().asks_clients()
+    }
+
+    fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
+        let end = RoundEnd::of(end);
+        Left {
+            server: self.task().model(end.parameters).map(Cow::into_owned),
+            own: self.task().own_models(&end, known),
+        }
+    }
+
+    fn present<'a>(&self, ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
+        match is_evaluated(ended) && self.task().answers_from_held() {
+            true => self.task().model(ended.server.parameters()),
+            false => None,
+        }
     }
 }
 
@@ -146,7 +182,7 @@ pub fn watch<S: Victim>(
     (classifier, facts, held): (&Classifier, &Facts, Arc<Held>),
     (split, source): (Split, &Source<'_>),
 ) -> Result<Shared<S>, StrategyError> {
-    if attacks.is_empty() {
+    if attacks.is_empty() && source.keep.is_empty() {
         return Ok(shared);
     }
     for (i, attack) in attacks.iter().enumerate() {
@@ -164,6 +200,7 @@ pub fn watch<S: Victim>(
     let study = Attacked {
         inner: shared.study,
         attacks: attacks.to_vec(),
+        keep: source.keep.to_vec(),
         data,
     };
     Ok(Shared {
@@ -172,10 +209,11 @@ pub fn watch<S: Victim>(
     })
 }
 
-/// A study, and attacks at the end.
+/// A study, with attacks and what is kept at the end.
 struct Attacked<S: Strategy> {
     inner: Box<dyn Study<S>>,
     attacks: Vec<Chosen<dyn Attack>>,
+    keep: Vec<Keep>,
     data: Data,
 }
 
@@ -190,6 +228,20 @@ impl<S: Victim> Study<S> for Attacked<S> {
 
     fn after_round(&self, round: &Ended<'_, S>, sheet: &mut Sheet) {
         self.inner.after_round(round, sheet);
+        if self.attacks.is_empty() {
+            return;
+        }
+        let Some(model) = round.strategy.present(round) else {
+            return;
+        };
+        let present = Present {
+            classifier: round.strategy.classifier(),
+            model: &model,
+            data: &self.data,
+        };
+        for attack in &self.attacks {
+            attack.after_round(&present, sheet);
+        }
     }
 
     fn reads_clients(&self, strategy: &S) -> bool {
@@ -202,11 +254,18 @@ impl<S: Victim> Study<S> for Attacked<S> {
 
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.at_end(end, sheet);
+        if self.keep.contains(&Keep::Assignment) {
+            keep::assignment(&self.data.partition, &self.data.divided, sheet);
+        }
     }
 
     fn scores(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.inner.scores(end, sheet);
         let (strategy, world, data) = (end.strategy, end.setup.world, &self.data);
+        self.keep_models(end, sheet);
+        if self.attacks.is_empty() {
+            return;
+        }
         let last = answering(end, &data.held, &data.source());
         let (Some(first), Some(last)) = (strategy.untrained(end), last) else {
             sheet.warn(
@@ -243,6 +302,26 @@ impl<S: Victim> Study<S> for Attacked<S> {
         direction: Direction,
     ) -> Option<f64> {
         self.inner.expected_messages(strategy, setup, kind, round, direction)
+    }
+}
+
+impl<S: Victim> Attacked<S> {
+    /// Leaves the models and their answers, where these are kept.
+    fn keep_models(&self, end: &End<'_, S>, sheet: &mut Sheet) {
+        let (strategy, data) = (end.strategy, &self.data);
+        let keeps = |what| self.keep.contains(&what);
+        if !keeps(Keep::Model) && !keeps(Keep::Predictions) {
+            return;
+        }
+        let known = strategy.known(end, &data.held, &data.source());
+        let left = strategy.left(end, &known);
+        if keeps(Keep::Model) {
+            keep::models(&left, strategy.classifier().network().layout(), sheet);
+        }
+        if keeps(Keep::Predictions) {
+            let classifier = strategy.classifier();
+            keep::predictions(&left, (classifier, &known), (&data.partition, &data.divided), sheet);
+        }
     }
 }
 

@@ -148,21 +148,25 @@ fn private<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
 /// After so many rounds without an update but refused ones nothing good is to be expected of a training.
 const BARREN: u32 = 10;
 
+/// Whether a round is one after which the model is scored.
+pub(crate) fn is_evaluated<R: RoundStrategy>(ended: &Ended<'_, Rounds<R>>) -> bool {
+    let protocol = ended.strategy.protocol();
+    let n_rounds = ended.round.0 + 1;
+    n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every)
+}
+
 /// A study of a training, as one of its rounds.
 pub struct Watched<T>(pub T);
 
 impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
     fn after_round(&self, ended: &Ended<'_, Rounds<R>>, sheet: &mut Sheet) {
-        let protocol = ended.strategy.protocol();
-        let n_rounds = ended.round.0 + 1;
         let barren = ended.server.barren();
         if barren >= BARREN {
             sheet.diverged(format!(
                 "in {barren} rounds no update could be taken, since each that came had a number that is not finite"
             ));
         }
-        let is_due = n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every);
-        if is_due {
+        if is_evaluated(ended) {
             self.0
                 .after_round(ended.strategy.task(), ended.round, ended.server.parameters(), sheet);
         }
