@@ -127,7 +127,7 @@ fn ranks_fail_together() {
     );
     assert_eq!(
         whole(trouble),
-        "the run stalls in round 1 at 0.000000001 s of virtual time: nothing is under way, and the server goes on waiting"
+        "the run stalls in round 1 at 0.000000001 s of virtual time: nothing is under way, and the server goes on waiting; no setting of the card loses or delays a message"
     );
     // What never arrives is counted wherever it is.
     let endless = World {
