@@ -27,7 +27,7 @@ fn predictions(run: &RunDir, file: &str) -> Vec<Row> {
         lines
             .next()
             .unwrap()
-            .starts_with("item,client,part,label,predicted,p0,p1")
+            .starts_with("item,client,part,label,predicted,probability_0,probability_1")
     );
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();

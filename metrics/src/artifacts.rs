@@ -260,7 +260,7 @@ const ANSWERS: &[Column] = &[
         "The predicted class: the one of the largest logit, of equals the first.",
     ),
     column(
-        "p*",
+        "probability_*",
         FLOAT,
         "The probability of a class, from 0, by softmax in double precision.",
     ),

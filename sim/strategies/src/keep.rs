@@ -118,7 +118,7 @@ pub(crate) fn predictions<'m>(
             lines
         };
         let classes: Vec<String> = (0..classifier.network().n_classes())
-            .map(|class| format!("p{class}"))
+            .map(|class| format!("probability_{class}"))
             .collect();
         let lines: Vec<String> = (0..known.shards().len()).into_par_iter().map(of_client).collect();
         sheet.artifact(table.file, (table.header(&classes) + &lines.concat()).into_bytes());
