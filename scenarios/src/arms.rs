@@ -151,7 +151,7 @@ fn left_out((base, arm): (&Source, &Source), (path, value): &(String, String), r
     };
     let unnamed = |(field, in_card, value): (String, Option<String>, Option<String>)| {
         let is_below = |outer: &&str| field == *outer || is_part(&field, outer);
-        let is_named = field.is_empty() || written.value(&field).is_some() || laid.iter().any(|path| is_below(path));
+        let is_named = field.is_empty() || written.value(&field).is_some() || laid.iter().any(&is_below);
         // What is measured changes no result. Of another part, `None` says that it has no use for a setting.
         let is_measured = path == "strategy" && is_below(&"evaluation");
         let is_unused = a_name != b_name && [&in_card, &value].iter().any(|value| value.as_deref() == Some("None"));

@@ -318,7 +318,6 @@ pub fn play(
         trusted: finished.trusted.into_iter().map(str::to_owned).collect(),
         warnings: warnings.clone(),
         notes: notes.clone(),
-        ..RunResult::default()
     };
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {

@@ -241,7 +241,7 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
         let identity = context::identity(job.command.clone());
         let options = folkmoot_engine::prelude::Options {
             dry_run: job.is_dry,
-            ..options.clone()
+            ..options
         };
         run_into(&job.dir, &job.scenario, &loaded, options, &identity, &mut ())?;
         bar.inc(1);
