@@ -106,11 +106,11 @@ fn predictions_give_the_test_accuracy_of_the_scores_to_the_digit() {
         let run = run(&temp, name, data, &strategy);
         let rows = predictions(&run, "predictions.csv");
         assert_eq!(rows.len(), n_items, "{name}: every item has a label");
-        let last = run
+        let mut last = run
             .scores
             .iter()
             .filter(|row| row.split == "test" && row.metric == "accuracy");
-        let last = last.last().unwrap();
+        let last = last.next_back().unwrap();
         let tested: Vec<&Row> = rows.iter().filter(|row| row.part == "test").collect();
         assert_eq!(tested.len() as u64, last.n, "{name}");
         let accuracy = accuracy(tested.into_iter());

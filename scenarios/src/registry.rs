@@ -48,7 +48,7 @@ fn is_attacked(shape: &Shape) -> bool {
         .any(|field| matches!(&field.shape, Shape::List(item) if **item == attacks))
 }
 
-/// What may be named inside settings: parts of one [`Kind`](folkmoot_parts::Kind), each in an `Arc` of the kind.
+/// What may be named inside settings: parts of one [`Kind`], each in an `Arc` of the kind.
 pub type InnerAxis = Axis<dyn Any>;
 
 /// Adds a part that is itself what its axis is of.
