@@ -200,7 +200,7 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
         .collect()
 }
 
-/// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names of [`canonical`](super::canonical).
+/// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names that were in use when the record began.
 ///
 /// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/` except [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size,
