@@ -184,7 +184,10 @@ fn training_that_diverges_is_warned_of_and_may_end_the_run() {
     assert_eq!(told.code, Some(0), "{told:#?}");
     let run = RunDir::open(&temp.join("a")).unwrap();
     assert!(run.summary["refused_updates"] > 0.0, "{:?}", run.summary);
-    assert_eq!(run.summary["warnings"], run.manifest.warnings.len() as f64);
+    // A model that is no better than the majority class came later than the number of warnings, which is hashed.
+    let of_majority = |warning: &&String| warning.contains("is not above the majority class");
+    let n_lints = run.manifest.warnings.iter().filter(of_majority).count();
+    assert_eq!(run.summary["warnings"], (run.manifest.warnings.len() - n_lints) as f64);
     for words in ["updates were refused", "diverged by round"] {
         assert!(
             run.manifest.warnings.iter().any(|warning| warning.contains(words)),

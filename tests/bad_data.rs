@@ -345,8 +345,8 @@ fn a_damaged_table_of_molecules_is_refused_by_line_and_column() {
     refuses_table(spec, "smiles,toxic\nCC,1\nC1CC,0\n", &words);
     refuses_table(
         spec,
-        "smiles,toxic\nCC,maybe\n",
-        &["t.csv:2: column `toxic`: expected 0, 1 or nothing, got \"maybe\""],
+        "smiles,toxic\nCC,a\nCC,b\nCC,c\n",
+        &["t.csv:4: column `toxic`: expected 0, 1 or nothing, or two other values, got \"a\", \"b\", \"c\""],
     );
     refuses_table(
         spec,

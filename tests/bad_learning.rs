@@ -145,13 +145,20 @@ fn features_that_are_no_finite_numbers_are_refused_by_their_line() {
 
 #[test]
 fn labels_out_of_range_are_refused_by_their_line() {
-    for spoilt in ["x", "1.5", "NaN", "99999999999999999999"] {
+    for (spoilt, why) in [
+        ("1.5", "1.5 is a number to predict, not a class"),
+        ("NaN", "the label of the graph is missing"),
+        ("99999999999999999999", "is a number to predict, not a class"),
+        ("1, 0", "expected one label per graph, got several"),
+    ] {
+        let message = format!(
+            "SIX_graph_labels.txt:2: {}",
+            if why.starts_with("is a") { "" } else { why }
+        );
         refuses_file(
             "graph_labels",
             &|labels| labels.replacen('1', spoilt, 1),
-            &[&format!(
-                "SIX_graph_labels.txt:2: expected a graph label (an integer), got \"{spoilt}\""
-            )],
+            &[&message, why],
         );
     }
     refuses_file(

@@ -280,8 +280,10 @@ fn a_dry_run_warns_of_stop_conditions_that_read_scores() {
     ];
     let real = played(&temp, "real", card, &[]).unwrap();
     let settings = card[1..].iter().flat_map(|setting| ["--set", setting]);
-    let args: Vec<&str> = settings.chain(["--dry-run"]).collect();
-    let told = temp.run(&run_args(&card[..1], "dry", &args));
+    let args = ["run", card[0], "--out", "dry", "--dry-run"]
+        .into_iter()
+        .chain(settings);
+    let told = temp.run(&args.collect::<Vec<&str>>());
     let dry = RunDir::open(&temp.join("dry")).unwrap();
     assert_eq!((real.rounds.len(), dry.rounds.len()), (1, 3));
     for field in ["target_reached", "diverged"] {

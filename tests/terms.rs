@@ -38,6 +38,7 @@ const RUNS: &[&[&str]] = &[
         "federated/small",
         "strategy.protocol.rounds=3",
         "strategy.method=Ditto()",
+        "keep=[Model, Predictions, Assignment]",
     ],
     &["fedwalk/links", "dataset.n_nodes=60", "strategy.walks_per_node=2"],
     &[

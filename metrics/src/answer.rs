@@ -114,7 +114,9 @@ pub fn complete(
     }
     for (term, value) in cut.into_iter().chain(of_clients.into_iter().flatten()) {
         let name = term.name.to_string();
-        units.entry(name.clone()).or_insert(term.unit);
+        if term.unit != Unit::Number {
+            units.entry(name.clone()).or_insert(term.unit);
+        }
         terms.entry(name.clone()).or_insert_with(|| term.meaning());
         summary.entry(name).or_insert(value);
     }

@@ -139,6 +139,10 @@ fn edge_columns(text: &Text, number: usize, header: &[&str]) -> Result<(), DataE
             .position(|column| names.contains(&column.to_ascii_lowercase().as_str()))
     };
     match (at(SOURCES), at(TARGETS)) {
+        _ if header[0].is_empty() => {
+            let rule = "the first column has no name: an index, as pandas writes it; write the file with index=False";
+            Err(text.error(number, rule))
+        }
         (Some(source), Some(target)) if source > 1 || target > 1 => {
             let rule = format!(
                 "the ends of edges must be the first two columns, but `{}` is column {} and `{}` column {}; reorder the columns",
@@ -147,10 +151,6 @@ fn edge_columns(text: &Text, number: usize, header: &[&str]) -> Result<(), DataE
                 header[target].escape_debug(),
                 target + 1
             );
-            Err(text.error(number, rule))
-        }
-        _ if header[0].is_empty() => {
-            let rule = "the first column has no name: an index, as pandas writes it; write the file with index=False";
             Err(text.error(number, rule))
         }
         _ => Ok(()),

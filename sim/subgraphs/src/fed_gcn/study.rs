@@ -74,8 +74,11 @@ impl RoundStudy<FedGcn> for Worth {
         self.accuracy.controls(task, sheet);
     }
 
+    fn scores(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
+        self.accuracy.scores(end, sheet);
+    }
+
     fn at_end(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
-        self.accuracy.at_end(end, sheet);
         let (plan, counts) = (&end.task.plan, &self.counts);
         let n_clients = end.task.n_clients;
         sheet.number("cut_edges", counts.cut_edges as f64);
