@@ -11,13 +11,13 @@ struct Hits {
 }
 
 impl Held {
-    /// Records two controls of the test metrics: the client majority and the majority class. `has_own` adds those of
-    /// `test_own_accuracy`, for algorithms whose clients answer with models of their own.
+    /// Records two controls of `test_accuracy`, over all items, and of the metrics `by_client`, means over clients: the client
+    /// majority and the majority class.
     ///
     /// The client majority answers a test item with the most frequent class among the *other* items of its client,
     /// whatever part of the data they are in: leave-one-out, so that an item does not vote for itself. Ties go to the
     /// smallest class. A client with a single item gets the majority class of all training items.
-    pub fn controls(&self, n_classes: usize, has_own: bool, sheet: &mut Sheet) {
+    pub fn controls(&self, n_classes: usize, by_client: &[&str], sheet: &mut Sheet) {
         let Some(majority) = self.majority_class(n_classes) else {
             return;
         };
@@ -32,23 +32,22 @@ impl Held {
             (CLIENT_MAJORITY, &of_client as &dyn Fn(usize, u32) -> u32),
             (MAJORITY_CLASS, &|_, _| majority),
         ] {
-            let mut by_client: Vec<Hits> = (0..self.shards.len()).map(|_| Hits { hits: 0, n: 0 }).collect();
+            let mut clients: Vec<Hits> = (0..self.shards.len()).map(|_| Hits { hits: 0, n: 0 }).collect();
             for (client, class) in self.labels(Part::Test) {
-                by_client[client].n += 1;
-                by_client[client].hits += u64::from(answer(client, class) == class);
+                clients[client].n += 1;
+                clients[client].hits += u64::from(answer(client, class) == class);
             }
-            by_client.retain(|client| client.n > 0);
-            let n: u64 = by_client.iter().map(|client| client.n).sum();
+            clients.retain(|client| client.n > 0);
+            let n: u64 = clients.iter().map(|client| client.n).sum();
             if n == 0 {
                 return;
             }
-            let hits: u64 = by_client.iter().map(|client| client.hits).sum();
-            let shares = by_client.iter().map(|client| client.hits as f64 / client.n as f64);
-            let mean = shares.sum::<f64>() / by_client.len() as f64;
+            let hits: u64 = clients.iter().map(|client| client.hits).sum();
+            let shares = clients.iter().map(|client| client.hits as f64 / client.n as f64);
+            let mean = shares.sum::<f64>() / clients.len() as f64;
             sheet.control(control, "test_accuracy", hits as f64 / n as f64, n);
-            sheet.control(control, "test_client_accuracy", mean, n);
-            if has_own {
-                sheet.control(control, "test_own_accuracy", mean, n);
+            for metric in by_client {
+                sheet.control(control, metric, mean, n);
             }
         }
     }

@@ -56,7 +56,8 @@ impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
     }
 
     fn controls(&self, task: &R, sheet: &mut Sheet) {
-        self.0.controls(task.as_ref().network().n_classes(), false, sheet);
+        self.0
+            .controls(task.as_ref().network().n_classes(), &["test_client_accuracy"], sheet);
     }
 
     fn scores(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {

@@ -62,8 +62,11 @@ impl RoundStudy<Federated> for Own {
     }
 
     fn controls(&self, task: &Federated, sheet: &mut Sheet) {
-        self.0
-            .controls(task.common.classifier.network().n_classes(), true, sheet);
+        self.0.controls(
+            task.common.classifier.network().n_classes(),
+            &["test_client_accuracy", "test_own_accuracy"],
+            sheet,
+        );
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {

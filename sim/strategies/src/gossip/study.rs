@@ -125,7 +125,7 @@ impl Study<Gossip> for Watch {
     }
 
     fn controls(&self, gossip: &Gossip, sheet: &mut Sheet) {
-        self.0.controls(gossip.classifier().network().n_classes(), false, sheet);
+        self.0.controls(gossip.classifier().network().n_classes(), &[], sheet);
     }
 
     fn at_end(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {

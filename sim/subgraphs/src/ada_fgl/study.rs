@@ -61,7 +61,11 @@ impl RoundStudy<Federated> for Second {
     }
 
     fn controls(&self, task: &Federated, sheet: &mut Sheet) {
-        self.held.controls(task.as_ref().network().n_classes(), true, sheet);
+        self.held.controls(
+            task.as_ref().network().n_classes(),
+            &["test_client_accuracy", "test_own_accuracy"],
+            sheet,
+        );
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {

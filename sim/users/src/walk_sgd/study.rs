@@ -142,7 +142,8 @@ impl Study<WalkSgd> for Watch {
     }
 
     fn controls(&self, walk: &WalkSgd, sheet: &mut Sheet) {
-        self.0.controls(walk.classifier.network().n_classes(), false, sheet);
+        self.0
+            .controls(walk.classifier.network().n_classes(), &["test_client_accuracy"], sheet);
     }
 
     fn at_end(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
