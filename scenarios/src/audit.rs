@@ -77,7 +77,9 @@ impl Evidence {
                 .read(record)
                 .map_err(|why| format!("claims/measured/{name}.csv: {why}"))?;
         }
-        evidence.read_looks(LOOKS);
+        evidence
+            .read_looks(LOOKS)
+            .map_err(|why| format!("claims/measured/looks.csv: {why}"))?;
         Ok(evidence)
     }
 
@@ -103,20 +105,21 @@ impl Evidence {
                 self.read(&text).map_err(|why| format!("{}: {why}", path.display()))?;
                 is_any = true;
             } else if header == LOOKS_COLUMNS.join(",") {
-                self.read_looks(&text);
+                self.read_looks(&text)
+                    .map_err(|why| format!("{}: {why}", path.display()))?;
             }
         }
         Ok(is_any)
     }
 
-    fn read_looks(&mut self, text: &str) {
-        for record in csv::Reader::from_reader(text.as_bytes()).records().flatten() {
-            if let (Some(run), Some(metric), Some(Ok(looks))) =
-                (record.get(0), record.get(1), record.get(2).map(str::parse))
-            {
-                self.looks.insert((run.to_owned(), metric.to_owned()), looks);
-            }
+    fn read_looks(&mut self, text: &str) -> Result<(), String> {
+        for (record, line) in csv::Reader::from_reader(text.as_bytes()).records().zip(2..) {
+            let record = record.map_err(|error| error.to_string())?;
+            let looks = record[2].parse();
+            let looks = looks.map_err(|_| format!("line {line}: looks must be a number"))?;
+            self.looks.insert((record[0].to_owned(), record[1].to_owned()), looks);
         }
+        Ok(())
     }
 
     /// Adds what a record says: a table as [`Evidence::record`] writes it.
@@ -184,10 +187,9 @@ impl Evidence {
         measured.any(|measured| measured.version < expected.version)
     }
 
-    /// The seeds that its card states and that the record has no run of, where it has any.
-    fn missing_seeds(&self, measure: &Measure) -> Vec<u64> {
-        let run = measure.run.to_string();
-        match (self.expected.get(&run), self.runs.get(&run)) {
+    /// The seeds that the card of a run states and that the record lacks, where it has any seed.
+    fn missing_seeds(&self, run: &str) -> Vec<u64> {
+        match (self.expected.get(run), self.runs.get(run)) {
             (Some(expected), Some(runs)) if !runs.is_empty() => {
                 let is_missing = |seed: &&u64| !runs.contains_key(seed);
                 expected.seeds.iter().filter(is_missing).copied().collect()
@@ -198,13 +200,8 @@ impl Evidence {
 
     /// The runs of which the record lacks a seed that a card states, with these seeds.
     pub fn incomplete(&self) -> Vec<(String, Vec<u64>)> {
-        let missing = self.expected.iter().filter_map(|(run, expected)| {
-            let runs = self.runs.get(run).filter(|runs| !runs.is_empty())?;
-            let seeds = expected.seeds.iter().filter(|seed| !runs.contains_key(seed));
-            let seeds: Vec<u64> = seeds.copied().collect();
-            (!seeds.is_empty()).then(|| (run.clone(), seeds))
-        });
-        missing.collect()
+        let runs = self.expected.keys().map(|run| (run.clone(), self.missing_seeds(run)));
+        runs.filter(|(_, seeds)| !seeds.is_empty()).collect()
     }
 
     /// The runs with numbers of an older version of the results than today's.

@@ -163,7 +163,7 @@ pub fn decide(claim: &Claim, quick: bool, evidence: &Evidence) -> Finding {
     finding.is_stale = measures.iter().any(|measure| evidence.is_stale(measure));
     finding.missing = measures
         .iter()
-        .flat_map(|measure| evidence.missing_seeds(measure))
+        .flat_map(|measure| evidence.missing_seeds(&measure.run.to_string()))
         .collect();
     finding.missing.sort_unstable();
     finding.missing.dedup();
