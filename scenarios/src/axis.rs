@@ -2,7 +2,7 @@
 
 use crate::registry::Registry;
 use crate::text::{Problems, Source, Variant, formed, lay, recover, suggest, variant_of};
-use folkmoot_parts::{Body, Choosing, Part, Shape, Value, lines_of, named_lines_of, with_article};
+use folkmoot_parts::{Body, Choosing, Field, Part, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -167,7 +167,8 @@ impl<T: ?Sized + 'static> Axis<T> {
 
 /// Reads the settings of one part from its body: what a variant lays under them, their shape, their parts, their rules.
 pub(crate) fn read_part<P: Part>(body: &Source, registry: &Registry) -> Result<P, Problems> {
-    let laid = with_variants(&P::shape(), body);
+    let shape = P::shape();
+    let laid = with_variants(&shape, &with_groups(&shape.fields(), body));
     let (mut part, problems) = read_value::<P>(&laid, registry)?;
     part.settle(&|path| laid.value(path).is_some());
     problems.into_result(part)
@@ -229,13 +230,56 @@ fn with_variants(shape: &Shape, body: &Source) -> Source {
     laid
 }
 
+/// Adds to every group of settings that the body writes in part the other defaults of that group here, which may differ
+/// from those of its type: `GwLdp(training: (epochs: 2))` keeps the optimiser of `GwLdp()`.
+fn with_groups(fields: &[&Field], body: &Source) -> Source {
+    let mut laid = body.clone();
+    for field in fields {
+        let (Shape::Fields(inner), Some(default)) = (&field.shape, &field.default) else {
+            continue;
+        };
+        let Ok(whole) = Source::new(field.name, default) else {
+            continue;
+        };
+        if body.within(field.name).is_none() {
+            continue;
+        }
+        for setting in inner {
+            let here = whole.value(setting.name);
+            if let Some(here) = here.filter(|here| setting.default.as_deref() != Some(*here)) {
+                let label = format!("the default of {}", field.name);
+                laid = lay(&laid, &label, &format!("{}.{}", field.name, setting.name), here);
+            }
+        }
+    }
+    laid
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use folkmoot_parts::{Chosen, part};
     use folkmoot_strategies::fedwalk::{self, Rows};
     use folkmoot_strategies::rounds::{Adam, Rule, TrimmedMean, Updates};
+    use folkmoot_strategies::classifier::LocalOptimiser;
     use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
+
+    #[test]
+    fn a_group_written_in_part_keeps_the_other_defaults_of_its_place() {
+        let registry = Registry::shipped();
+        let read = |text: &str| registry.settings::<gw_ldp::Params>(text).unwrap();
+        let default = gw_ldp::Params::default();
+        for text in ["()", "(training: ())", "(training: (), protocol: (), model: ())"] {
+            assert_eq!(read(text), default, "{text}");
+        }
+        let mut expected = default.clone();
+        expected.training.epochs = 7;
+        expected.protocol.min_updates = 2;
+        assert_eq!(read("(training: (epochs: 7), protocol: (min_updates: 2))"), expected);
+        expected.training.optimiser = LocalOptimiser::AdamW;
+        let own = "(training: (epochs: 7, optimiser: AdamW), protocol: (min_updates: 2))";
+        assert_eq!(read(own), expected, "one's own value counts first");
+    }
 
     #[test]
     fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {

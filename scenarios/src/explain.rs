@@ -7,7 +7,7 @@
 use crate::axis::Described;
 use crate::file::ScenarioFile;
 use crate::registry::Registry;
-use crate::text::suggest;
+use crate::text::{Source, suggest};
 use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 
 /// What a path leads to.
@@ -23,8 +23,6 @@ pub enum Found {
         field: Field,
         /// Where it is declared, or the part that it belongs to.
         source: &'static str,
-        /// The field around it, if a card that leaves that out has another value here than one that writes it.
-        around: Option<String>,
     },
     /// A variant of a choice.
     Variant {
@@ -144,16 +142,13 @@ impl Place {
         }
     }
 
-    /// Whether what stands here by default holds another value of `field` than the field's own default.
-    fn differs_in(&self, field: &Field) -> bool {
-        let (Some(whole), Some(own)) = (&self.default, &field.default) else {
-            return false;
-        };
-        let own = format!("{}: {own}", field.name);
-        let is_whole = |(at, _): (usize, &str)| {
-            whole[..at].ends_with(['(', ' ']) && whole[at + own.len()..].starts_with([',', ')'])
-        };
-        matches!(self.shape, Shape::Fields(_)) && !whole.match_indices(&own).any(is_whole)
+    /// A field of this place, with the default that it has here, which may differ from that of its type.
+    fn placed(&self, mut field: Field) -> Field {
+        let whole = self.default.as_ref().and_then(|whole| Source::new("default", whole).ok());
+        if let Some(here) = whole.as_ref().and_then(|whole| whole.value(field.name)) {
+            field.default = Some(here.to_owned());
+        }
+        field
     }
 
     /// Its fields, each with what holds it: the place itself or one of its variants. One that several variants have alike stands
@@ -218,14 +213,8 @@ impl Search<'_> {
     fn enter(&mut self, holder: &Place, field: Field, rest: &[&str]) {
         let mut place = holder.below(field.name, &field.shape);
         if rest.is_empty() {
-            let around = holder.differs_in(&field).then(|| holder.path.clone());
-            let (path, source) = (place.path, place.source);
-            self.found.push(Found::Field {
-                path,
-                field,
-                source,
-                around,
-            });
+            let (path, source, field) = (place.path, place.source, holder.placed(field));
+            self.found.push(Found::Field { path, field, source });
             return;
         }
         let parts = parts_of(&field, self.registry);
@@ -336,16 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_holds_only_where_the_field_around_it_is_written_says_so() {
-        let around = |path: &str| match explain(path, &Registry::shipped()).unwrap().remove(0) {
-            Found::Field { around, .. } => around,
+    fn a_default_is_that_of_the_place() {
+        let default = |path: &str| match explain(path, &Registry::shipped()).unwrap().remove(0) {
+            Found::Field { field, .. } => field.default.unwrap(),
             other => panic!("{other:?}"),
         };
-        // Without `training`, GW-LDP trains by Adam; with `training: ()`, by Sgd.
-        assert_eq!(around("GwLdp.training.optimiser").as_deref(), Some("GwLdp.training"));
-        assert_eq!(around("GwLdp.training.epochs"), None);
-        assert_eq!(around("GwLdp.training"), None);
-        assert_eq!(around("FedAvg.model.hidden"), None);
+        assert_eq!(default("GwLdp.training.optimiser"), "Adam");
+        assert_ne!(default("FedAvg.training.optimiser"), "Adam");
+        assert_eq!(default("FedSage.model.hidden"), "64");
     }
 
     #[test]

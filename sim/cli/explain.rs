@@ -39,12 +39,7 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
     for found in &found {
         blocks.push(match found {
             Found::Part(part) => of_part(part),
-            Found::Field {
-                path,
-                field,
-                source,
-                around,
-            } => of_field(program, path, (field, around.as_deref()), source),
+            Found::Field { path, field, source } => of_field(program, path, field, source),
             Found::Variant { path, variant } => of_variant(path, variant),
         });
     }
@@ -187,7 +182,7 @@ fn of_part(part: &Described) -> String {
     with(head, &[fields(&part.shape.fields(), "field"), sets(&part.shape)])
 }
 
-fn of_field(program: &Program, path: &str, (field, around): (&Field, Option<&str>), source: &str) -> String {
+fn of_field(program: &Program, path: &str, field: &Field, source: &str) -> String {
     let mut lines = vec![path.to_owned()];
     if !field.about.is_empty() {
         lines.push(format!("  {}", field.about));
@@ -200,14 +195,7 @@ fn of_field(program: &Program, path: &str, (field, around): (&Field, Option<&str
     if let Some(unit) = field.unit {
         put("unit", unit);
     }
-    let default = default(field);
-    match around {
-        None => put("default", &default),
-        Some(around) => put(
-            "default",
-            &format!("{default} where a card writes {around}; else see there"),
-        ),
-    }
+    put("default", &default(field));
     put("source", source);
     let head = lines.join("\n");
     let parts = parts_of(field, &program.registry);

@@ -337,5 +337,5 @@ fn work_that_lasts_beyond_the_deadline_is_not_waited_for() {
         .err()
         .unwrap()
         .to_string();
-    assert!(error.contains("raise the deadline"), "{error}");
+    assert!(error.contains("raise deadline_ms"), "{error}");
 }
