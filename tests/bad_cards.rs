@@ -417,6 +417,16 @@ fn what_is_hardly_meant_is_warned_of_where_it_stands() {
         let quiet = temp.run(&["run", "c.ron", "--quiet", "--out", &format!("quiet-{decay}")]);
         assert_eq!(quiet.stderr, "");
     }
+    // An arm is warned of as a card is, once for all its seeds.
+    let arms = "    sweep: (seeds: [1, 2], arms: {\"a\": {}, \"b\": {\"strategy.training.weight_decay\": 0.1}}),\n)\n";
+    let whole = card("0.0");
+    temp.write("arms.ron", whole.strip_suffix(")\n").unwrap().to_owned() + arms);
+    for args in [&["check", "arms.ron"][..], &["sweep", "arms.ron", "--out", "arms"]] {
+        let ended = temp.run(args);
+        let said = ended.stderr.matches("Adam divides weight_decay, 0.1").count();
+        assert_eq!(said, 1, "{ended:#?}");
+        ended.done();
+    }
 }
 
 #[test]

@@ -90,6 +90,11 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     let mut headline = plan.manifest.headline.clone();
     for i in (0..plan.points.len()).step_by(n_seeds) {
         let point = plan.scenario(i)?;
+        for doubt in point.doubts() {
+            if !plan.doubts.contains(doubt) {
+                plan.doubts.push(doubt.clone());
+            }
+        }
         if scenario.headline().is_empty() {
             // Arms may run different strategies, whose primary metrics differ.
             headline.extend(

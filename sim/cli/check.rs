@@ -33,9 +33,6 @@ pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
 fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, Exit> {
     let (name, source) = context::source(program, card, &args.set, None)?;
     let scenario = scenario::check(&name, &source, &program.registry)?;
-    for doubt in scenario.doubts() {
-        warn(&format!("warning: {card}: {doubt}"));
-    }
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let n_points = plan.points.len();
     let dirs = context::data_dirs(&args.data);

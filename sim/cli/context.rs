@@ -85,6 +85,33 @@ pub(crate) fn about_dataset(program: &Program, dataset: &str, seed: Option<u64>)
     check(dataset, &Source::new(dataset, &card)?, &program.registry)
 }
 
+/// The same for a data set that a command line names.
+pub(crate) fn named_dataset(program: &Program, dataset: &str, seed: Option<u64>) -> Result<Scenario, Exit> {
+    match Path::new(dataset).is_file() {
+        true => Err(format_missing(&program.name, dataset)),
+        false => Ok(about_dataset(program, dataset, seed)?),
+    }
+}
+
+/// A file alone is not a data set: a card names its format, which the ending suggests.
+fn format_missing(program: &str, file: &str) -> Exit {
+    let format = match Path::new(file).extension().and_then(|ending| ending.to_str()) {
+        Some("mat") => "Mat",
+        Some("npz") => "Npz",
+        Some("fkm") => "Mapped",
+        Some("smi" | "smiles") => "MoleculeTable",
+        _ => "EdgeList",
+    };
+    let field = if format == "EdgeList" { "edges" } else { "path" };
+    // A relative path would be looked up in the data folder.
+    let path = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
+    let named = format!("{format}({field}: {:?})", path.display().to_string());
+    Exit::usage(format!(
+        "error: {file} is a file, and a data set names its format\nhelp: {program} data describe {}",
+        quoted(&named)
+    ))
+}
+
 /// Where data sets are looked for, in order.
 pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     let mut dirs = DataDirs::new();

@@ -46,7 +46,7 @@ fn make(
     seed: Option<u64>,
     is_generated: bool,
 ) -> Result<(), Exit> {
-    let scenario = context::about_dataset(program, &args.dataset, seed)?;
+    let scenario = context::named_dataset(program, &args.dataset, seed)?;
     let (what, to) = (quoted(&args.dataset), &args.to);
     match (scenario.dataset().is_generated(), is_generated) {
         (true, false) => return Err(Exit::usage(format!("error: {what} is drawn: use data generate"))),

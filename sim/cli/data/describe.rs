@@ -17,7 +17,7 @@ const N_LABELS: usize = 20;
 const BAR: usize = 40;
 
 pub(crate) fn describe(program: &Program, args: &DescribeArgs) -> Result<(), Exit> {
-    let scenario = context::about_dataset(program, &args.dataset, args.seed)?;
+    let scenario = context::named_dataset(program, &args.dataset, args.seed)?;
     let repeat = format!("{} data describe {}", program.name, quoted(&args.dataset));
     let failed = |failure: Failure| Exit::failure(&failure, &repeat);
     let dataset = load_data(&scenario, &context::data_dirs(&args.data)).map_err(failed)?;
