@@ -322,7 +322,7 @@ fn a_wrong_audit_is_refused() {
     refused(
         "claims: [",
         "found: \"{all-hopes}\", claims: [",
-        &["found", "no claim has the id \"all-hopes\""],
+        &["found", "nothing has the id \"all-hopes\""],
     );
     let table = "tables: [(title: \"Both\", card: \"karate\", rows: \"strategy.predictor_prob\", metric: \"a\", metrics: [(\"b\", \"c\")])], claims: [";
     refused(

@@ -32,7 +32,8 @@ fn a_described_set_has_its_numbers_and_its_picture() {
     );
     temp.run(&["data", "describe", "Karat"]).refused(&["Karat"]);
     std::fs::write(temp.join("e.txt"), "0 1\n1 2\n").unwrap();
-    temp.run(&["data", "describe", "e.txt"]).refused(&["error: e.txt is a file", "help: folkmoot data describe"]);
+    temp.run(&["data", "describe", "e.txt"])
+        .refused(&["error: e.txt is a file", "help: folkmoot data describe"]);
     let missing = [
         "blogcatalog.mat was not found",
         "repeat with: folkmoot data describe BlogCatalog",

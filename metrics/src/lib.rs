@@ -64,7 +64,7 @@ pub use records::{
 };
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_split, read_table};
 pub use sheet::Sheet;
-pub use spread::Spread;
+pub use spread::{Spread, t_95};
 pub use sweep_dir::{Axis, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
 pub use target::Target;

@@ -8,7 +8,7 @@ const T_95: [f64; 30] = [
 
 /// The two-sided 95 % quantile of Student's t; beyond 30 degrees of freedom by the first term of its expansion about the
 /// normal quantile, which is right to three digits there.
-fn t_95(df: usize) -> f64 {
+pub fn t_95(df: usize) -> f64 {
     match df {
         0 => f64::INFINITY,
         1..=30 => T_95[df - 1],

@@ -5,11 +5,13 @@
 
 mod baseline;
 mod horizon;
+pub mod overall;
 pub mod pages;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
+pub use overall::Overview;
 pub use verdict::{Finding, STANDARD_ERRORS, Verdict, decide, spread_text};
 
 use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, SHIPPED, Test, essence};
@@ -455,6 +457,8 @@ pub struct Audited {
     pub claims: Claims,
     /// A finding for each.
     pub findings: Vec<Finding>,
+    /// The differences from print over whole grids, in the order of the file.
+    pub overall: Vec<Overview>,
 }
 
 impl Audited {
@@ -463,7 +467,16 @@ impl Audited {
         let found = claims.claims.iter().map(|claim| decide(claim, quick, evidence));
         let mut findings: Vec<Finding> = found.collect();
         verdict::discover(&mut findings);
-        Audited { claims, findings }
+        let overall = claims.overall.iter().map(|overall| {
+            let cells = claims.in_grids(overall);
+            overall::compare(cells, &overall.set, claims.printed_runs.unwrap_or(1), evidence)
+        });
+        let overall = overall.collect();
+        Audited {
+            claims,
+            findings,
+            overall,
+        }
     }
 
     /// Each printed number that runs give by themselves, with the mean of what was measured; changes from one run to another, whose units

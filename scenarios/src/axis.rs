@@ -259,9 +259,9 @@ fn with_groups(fields: &[&Field], body: &Source) -> Source {
 mod tests {
     use super::*;
     use folkmoot_parts::{Chosen, part};
+    use folkmoot_strategies::classifier::LocalOptimiser;
     use folkmoot_strategies::fedwalk::{self, Rows};
     use folkmoot_strategies::rounds::{Adam, Rule, TrimmedMean, Updates};
-    use folkmoot_strategies::classifier::LocalOptimiser;
     use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
 
     #[test]

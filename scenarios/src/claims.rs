@@ -10,7 +10,7 @@ mod run;
 mod table;
 
 pub use run::{Resolved, RunKey, essence};
-pub use table::{Cells, Figure, Panel, Table};
+pub use table::{Cells, Figure, Overall, Panel, Table};
 
 use crate::audit;
 use crate::registry::Registry;
@@ -56,6 +56,10 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// Tables of measured numbers beside the claims.
     pub tables: Vec<Table>,
+    /// Differences from print over whole grids.
+    pub overall: Vec<Overall>,
+    /// Over how many runs printed numbers are, where the paper says so.
+    pub printed_runs: Option<u32>,
     /// What is drawn of them.
     pub figures: Vec<Figure>,
     source: Source,
@@ -403,6 +407,15 @@ impl Claims {
         problems.into_result(())
     }
 
+    /// The claims of the grids that a difference is over.
+    pub fn in_grids<'a>(&'a self, overall: &'a Overall) -> impl Iterator<Item = &'a Claim> {
+        let is_of = |claim: &&Claim| {
+            let grid = claim.id.split_once('/').map(|(grid, _)| grid);
+            grid.is_some_and(|grid| overall.grids.iter().any(|one| one == grid))
+        };
+        self.claims.iter().filter(is_of)
+    }
+
     /// The table of that title.
     pub fn table(&self, title: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.title == title)
@@ -431,6 +444,9 @@ impl Claims {
         let mut measures: BTreeSet<Measure> = tests.flat_map(Test::measures).collect();
         for table in self.tables.iter().filter(|_| !quick) {
             measures.extend(table.cells(registry)?.numbers.into_iter().flatten());
+        }
+        for overall in self.overall.iter().filter(|_| !quick) {
+            measures.extend(audit::overall::measures(self.in_grids(overall), &overall.set));
         }
         Ok(measures)
     }

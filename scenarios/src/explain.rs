@@ -144,7 +144,10 @@ impl Place {
 
     /// A field of this place, with the default that it has here, which may differ from that of its type.
     fn placed(&self, mut field: Field) -> Field {
-        let whole = self.default.as_ref().and_then(|whole| Source::new("default", whole).ok());
+        let whole = self
+            .default
+            .as_ref()
+            .and_then(|whole| Source::new("default", whole).ok());
         if let Some(here) = whole.as_ref().and_then(|whole| whole.value(field.name)) {
             field.default = Some(here.to_owned());
         }

@@ -1,11 +1,13 @@
 //! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
 
+use super::overall::Difference;
 use super::{Audited, Evidence, Finding, Verdict, counts};
 use crate::claims::{Cells, Claim, Figure, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The short page: what was found, system by system, and the verdicts counted. Pages of each system lie in `results/`.
@@ -108,6 +110,47 @@ fn filled(one: &Audited) -> String {
         };
         text = text.replace(&format!("{{{}}}", claim.id), &measured);
     }
+    for (spec, found) in one.claims.overall.iter().zip(&one.overall) {
+        let measured = found.all.as_ref().map_or("(not run)".to_owned(), Difference::text);
+        text = text.replace(&format!("{{{}}}", spec.id), &measured);
+    }
+    text
+}
+
+/// The differences from print over whole grids; empty where the paper has none.
+fn overall(one: &Audited) -> String {
+    let cards: BTreeSet<&String> = one.overall.iter().flat_map(|found| found.sets.keys()).collect();
+    if cards.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "\n## Difference from print over whole grids\n\n\
+         Measured minus printed, the mean over the cells of a card and over cards, ± half the 95 % interval; in brackets cells × seeds. \
+         Cells of a card share splits, so that their mean counts once a seed; the printed number counts with the noise of {}.\n\n\
+         | runs | {} | all |\n|---|{}--:|\n",
+        one.claims.printed_runs.map_or_else(
+            || "one run".to_owned(),
+            |n| format!("{n} run{}", if n == 1 { "" } else { "s" })
+        ),
+        cards
+            .iter()
+            .map(|card| format!("`{card}`"))
+            .collect::<Vec<_>>()
+            .join(" | "),
+        "--:|".repeat(cards.len())
+    );
+    let cell = |found: Option<&Difference>| match found {
+        Some(found) => format!(
+            "{:.3} ± {:.3} ({} × {})",
+            found.mean, found.half_width, found.n_cells, found.n_seeds
+        ),
+        None => "–".to_owned(),
+    };
+    for (spec, found) in one.claims.overall.iter().zip(&one.overall) {
+        let cells = cards.iter().map(|card| cell(found.sets.get(*card)));
+        let cells: Vec<String> = cells.chain([cell(found.all.as_ref())]).collect();
+        let _ = writeln!(text, "| {} | {} |", spec.title, cells.join(" | "));
+    }
     text
 }
 
@@ -163,6 +206,7 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
                 .join(" | ")
         );
     }
+    page += &overall(one);
     page += &runs(one, evidence);
     for table in &claims.tables {
         let begins = |figure: &&Figure| figure.panels.first().is_some_and(|panel| panel.table == table.title);

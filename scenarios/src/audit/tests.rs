@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a claim that cannot be read fails its test")]
 
+mod overall;
 mod pooled;
 mod rules;
 

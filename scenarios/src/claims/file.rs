@@ -1,6 +1,8 @@
 //! The files of claims: their shape, and how a claim is made of what is said in several places.
 
-use super::{Against, Change, Claim, Claims, Figure, Measure, Pooled, Printed, Rule, RunKey, Shape, Table, Test};
+use super::{
+    Against, Change, Claim, Claims, Figure, Measure, Overall, Pooled, Printed, Rule, RunKey, Shape, Table, Test,
+};
 use crate::text::{Problems, Source, parse};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +26,8 @@ struct File {
     grids: Vec<Grid>,
     #[serde(default)]
     tables: Vec<Table>,
+    #[serde(default)]
+    overall: Vec<Overall>,
     #[serde(default)]
     figures: Vec<Figure>,
 }
@@ -495,9 +499,26 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             Err(why) => problems.push_at(&path, format!("{id}: {why}")),
         }
     }
+    for (i, overall) in file.overall.iter().enumerate() {
+        let is_grid = |grid: &&String| ids.iter().any(|id| id.starts_with(&format!("{grid}/")));
+        if let Some(grid) = overall
+            .grids
+            .iter()
+            .find(|grid| !is_grid(grid))
+            .filter(|_| problems.is_empty())
+        {
+            problems.push_at(&format!("overall.{i}.grids"), format!("no grid has the id {grid:?}"));
+        }
+        if !ids.insert(overall.id.clone()) {
+            problems.push_at(
+                &format!("overall.{i}"),
+                format!("the id {:?} is given twice", overall.id),
+            );
+        }
+    }
     for id in file.found.split('{').skip(1).filter_map(|text| text.split_once('}')) {
         if !ids.contains(id.0) && problems.is_empty() {
-            problems.push_at("found", format!("no claim has the id {:?}", id.0));
+            problems.push_at("found", format!("nothing has the id {:?}", id.0));
         }
     }
     for (i, figure) in file.figures.iter().enumerate() {
@@ -522,6 +543,8 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         found: file.found,
         claims,
         tables: file.tables,
+        overall: file.overall,
+        printed_runs: file.printed_runs,
         figures: file.figures,
         source: source.clone(),
         places,

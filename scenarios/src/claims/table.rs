@@ -69,6 +69,21 @@ pub struct Table {
     pub forms: Vec<(String, Vec<String>)>,
 }
 
+/// One difference from print over whole grids of printed numbers, in place of one verdict a cell ([`crate::audit::overall`]).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overall {
+    /// Its name in `found`, in braces.
+    pub id: String,
+    /// Which runs it is over.
+    pub title: String,
+    /// The ids of the grids.
+    pub grids: Vec<String>,
+    /// Settings besides those of the grids' runs.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
 /// The cells of a table.
 pub struct Cells {
     /// The names of the rows.
