@@ -469,7 +469,7 @@ fn what_a_method_and_a_protocol_do_not_go_together_in_is_found_without_data() {
         &["must be at least 2"],
     );
     refused(
-        "FedAvg(",
+        "FedAvg(training: (epochs: 1),",
         "completeness: (partial_prob: 0.5)",
         "strategy.protocol.completeness",
         &["raise training.epochs"],

@@ -118,7 +118,7 @@ fn a_part_that_an_arm_replaces_as_a_whole_may_lose_settings_and_this_is_said() {
     for (arms, words) in [
         (
             "\"slow\": {\"strategy.training\": (rate: 0.1)}",
-            "strategy.training.epochs is 1 (3 in the card)",
+            "strategy.training.epochs is 10 (3 in the card)",
         ),
         (
             "\"other\": {\"dataset\": GraphClasses(n_classes: 3)}",

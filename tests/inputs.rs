@@ -104,3 +104,23 @@ fn a_table_with_several_tasks_or_missing_labels_is_refused_with_the_field_that_n
     let learned = run("MoleculeTable(path: \"t.csv\", tasks: [\"a\"])");
     assert_eq!(learned.code, Some(0), "{learned:#?}");
 }
+
+/// Files as people have them, each read rightly or refused with the name of its format: the list is `tests/data/cases.csv`.
+#[test]
+fn files_as_people_have_them_are_read_or_refused_by_name() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let mut cases = csv::Reader::from_path(format!("{data}/cases.csv")).unwrap();
+    let mut n = 0;
+    for case in cases.records() {
+        let case = case.unwrap();
+        let (dataset, code, words) = (&case[0], case[1].parse().unwrap(), &case[2]);
+        let ended = TempDir::new().run(&["data", "describe", dataset, "--data", data]);
+        // Columns are padded.
+        let said = format!("{}\n{}", ended.stdout, ended.stderr);
+        let said: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!(ended.code, Some(code), "{dataset}: {said:?}");
+        assert!(said.join(" ").contains(words), "{dataset}: no {words:?} in {said:?}");
+        n += 1;
+    }
+    assert!(n > 30);
+}

@@ -1,7 +1,7 @@
 //! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
 
 use crate::metric::Unit;
-use crate::records::{CUT_EDGES, ClientScoreRow, ControlRow, OWN_SPREAD, OWN_WORST_TENTH};
+use crate::records::{CUT_EDGES, ClientScoreRow, ControlRow, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH};
 use crate::run_dir::{Division, RunDir};
 use crate::target;
 use crate::term::{Better, Meaning, base, find};
@@ -85,7 +85,7 @@ pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
 }
 
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
-/// are scored one by one the worst tenth and the spread, from `client_scores.csv`; and each control as a reference of its metric,
+/// are scored one by one the worst tenth, the spread and the validation accuracy, from `client_scores.csv`; and each control as a reference of its metric,
 /// `metric@control`, from `controls.csv`. What its summary has stays as it is.
 ///
 /// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of an older version goes without them.
@@ -105,6 +105,8 @@ pub fn complete(
             .flatten()
             .zip([worst, ClientScoreRow::spread(clients)])
     });
+    let validation = ClientScoreRow::validation(clients);
+    let validation = find(&[OWN_ACCURACY], "validation_own_accuracy").zip(validation);
     // A control of a metric that the run lacks, as a dry run does, is kept for the audit.
     for ControlRow {
         control, metric, value, ..
@@ -112,7 +114,11 @@ pub fn complete(
     {
         summary.entry(format!("{metric}@{control}")).or_insert(*value);
     }
-    for (term, value) in cut.into_iter().chain(of_clients.into_iter().flatten()) {
+    for (term, value) in cut
+        .into_iter()
+        .chain(of_clients.into_iter().flatten())
+        .chain(validation)
+    {
         let name = term.name.to_string();
         if term.unit != Unit::Number {
             units.entry(name.clone()).or_insert(term.unit);

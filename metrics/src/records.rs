@@ -210,7 +210,7 @@ table! {
 }
 
 table! {
-    "client_scores.csv"
+    "client_scores.csv"; 1 added
     /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own test items.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ClientScoreRow {
@@ -222,6 +222,8 @@ table! {
         pub accuracy: f64,
         /// The mean cross entropy over them; nothing where it is not finite.
         pub loss: Option<f64>,
+        /// The share of the client's validation items whose class is predicted; nothing without such items.
+        pub validation_accuracy: Option<f64>,
     }
 }
 
@@ -258,6 +260,18 @@ pub const CUT_EDGES: Term = Term::new(
     "Edges between nodes of two clients, of one graph that is shared out in pieces.",
     "",
 );
+/// The accuracy of personalised models on one part of the data: [`ClientScoreRow::validation`].
+pub const OWN_ACCURACY: Term = Term::new(
+    "own_accuracy",
+    "Accuracy of own models",
+    Unit::Number,
+    "Accuracy of the model that a client answers with on its own items, the mean over clients.",
+    "",
+)
+.from(0.0)
+.up_to(1.0)
+.higher()
+.scored(Answering::Own, Asked::Own, Weighed::Clients);
 /// What [`ClientScoreRow::worst_tenth`] is called, of one part of the data.
 pub const OWN_WORST_TENTH: Term = Term::new(
     "own_worst_tenth",
@@ -288,6 +302,12 @@ impl ClientScoreRow {
         let mut all: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
         all.sort_unstable_by(f64::total_cmp);
         all.truncate(all.len().div_ceil(10));
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    }
+
+    /// The mean over clients of their validation accuracy, for settings to be chosen by; `None` where none has it.
+    pub fn validation(rows: &[ClientScoreRow]) -> Option<f64> {
+        let all: Vec<f64> = rows.iter().filter_map(|row| row.validation_accuracy).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     }
 
@@ -324,6 +344,7 @@ mod tests {
             items: 1,
             accuracy,
             loss: None,
+            validation_accuracy: None,
         };
         let rows: Vec<ClientScoreRow> = (0..11).map(|i| row((i, f64::from((i + 5) % 11) / 10.0))).collect();
         assert_eq!(ClientScoreRow::worst_tenth(&rows), Some(0.05));

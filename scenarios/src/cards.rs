@@ -24,6 +24,7 @@ pub const CARDS: &[(&str, &str)] = cards![
     "fed-avg/compression",
     "fed-avg/cuts",
     "fed-avg/cuts-cora",
+    "fed-avg/defaults",
     "fed-avg/diurnal",
     "fed-avg/mutag",
     "fed-avg/private",

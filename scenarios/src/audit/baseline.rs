@@ -9,6 +9,9 @@ use super::{Evidence, spread_text};
 use crate::claims::{Measure, Rule, Test};
 use folkmoot_metrics::{CLIENT_MAJORITY, MAJORITY_CLASS, Spread};
 
+/// How the reason begins where a baseline has failed.
+pub(super) const NO_VERDICT: &str = "no verdict";
+
 /// The score of the constant answer in a metric.
 enum Constant {
     /// It depends on the data, and a run has it as a number of its own.
@@ -48,7 +51,11 @@ fn baselines(test: &Test) -> impl Iterator<Item = &Measure> {
         .against
         .iter()
         .filter(move |_| is_compared && test.may_fail.is_empty());
-    others.map(|against| &against.other)
+    others.flat_map(|against| {
+        [&against.other]
+            .into_iter()
+            .chain(against.elsewhere.iter().map(|[_, other]| other))
+    })
 }
 
 /// Why the comparison supports no verdict, if its baseline has not beaten the constant answer: the 95 % interval of the
@@ -79,7 +86,7 @@ pub(super) fn failure(test: &Test, evidence: &Evidence) -> Option<String> {
         (low <= 0.0).then(|| {
             let scores: Vec<f64> = scores.into_values().collect();
             format!(
-                "no verdict: the baseline {} has {}, which does not beat the constant answer ({said})",
+                "{NO_VERDICT}: the baseline {} has {}, which does not beat the constant answer ({said})",
                 baseline.run,
                 spread_text(&Spread::of(&scores))
             )

@@ -1,5 +1,6 @@
 //! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
 
+use super::baseline::NO_VERDICT;
 use super::overall::Difference;
 use super::{Audited, Evidence, Finding, Verdict, counts};
 use crate::claims::{Cells, Claim, Figure, Measure, Panel, Table, Test};
@@ -106,6 +107,8 @@ fn filled(one: &Audited) -> String {
     for (claim, finding) in one.rows() {
         let measured = match finding.text() {
             text if text.is_empty() => format!("({})", finding.verdict),
+            // A baseline below its constant answer supports no sentence.
+            text if finding.why.starts_with(NO_VERDICT) => format!("{text} (no verdict)"),
             text => text,
         };
         text = text.replace(&format!("{{{}}}", claim.id), &measured);

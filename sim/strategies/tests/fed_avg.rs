@@ -68,6 +68,7 @@ fn params(rounds: u32) -> Params {
             epochs: 2,
             batch_size: Some(8),
             optimiser: LocalOptimiser::Adam,
+            rate: 0.01,
             ..Training::default()
         },
         inputs: Inputs::Degree { most: 12 },

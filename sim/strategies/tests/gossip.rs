@@ -24,7 +24,7 @@ const MIN_SIZE: u32 = 4;
 const REST: &str = "model: (encoder: Gin, hidden: 8, readout: Mean), inputs: Degree(most: 8),
     split: Shares(train: 0.6, validation: 0.1)";
 /// Full batches of plain steps.
-const PLAIN: &str = "training: (rate: 0.05)";
+const PLAIN: &str = "training: (epochs: 1, rate: 0.05)";
 /// So small that no number moves.
 const STILL: &str = "start: Own, training: (rate: 1e-30)";
 

@@ -123,7 +123,13 @@ fn binary(table: &Table, tasks: &[usize], dataset: &mut Dataset) -> Result<Vec<[
                 Err(_) => Some(shown(row.field(column)?.trim())),
             };
             if let Some(found) = found {
-                let rule = format!("expected 0, 1 or nothing, or two other values, got {found}; {WAY}");
+                let is_number = row.field(column)?.trim().parse::<f64>().is_ok();
+                let kind = if is_number {
+                    " (numbers to predict, regression, are not read)"
+                } else {
+                    ""
+                };
+                let rule = format!("expected 0, 1 or nothing, or two other values, got {found}{kind}; {WAY}");
                 return Err(row.error(column, &rule));
             }
         }

@@ -111,6 +111,7 @@ fn without_a_clip_and_noise_a_step_is_the_plain_one() {
 #[test]
 fn noise_has_its_size_whoever_is_drawn() {
     let training = Training {
+        epochs: 1,
         batch_size: Some(8),
         rate: 1.0,
         ..Training::default()

@@ -109,7 +109,8 @@ impl Classifier {
         }
     }
 
-    /// What the model that `model` gives for a client is worth on the client's own test items; a client without any has no row.
+    /// The scores of the model that `model` gives for a client on the client's own test and validation items; a client without test items has
+    /// no row.
     pub fn client_scores<'m>(
         &self,
         held: &Held,
@@ -119,13 +120,17 @@ impl Classifier {
             if shard.view(Part::Test).len() == 0 {
                 return None;
             }
-            let answers = self.answers(shard, Part::Test, &model(ClientId(client as u32), shard))?;
+            let model = model(ClientId(client as u32), shard);
+            let parts = [Part::Test, Part::Validation];
+            let [answers, validation] = self.with_model(&model, |tape| self.answers_by(tape, shard, parts));
+            let answers = answers?;
             let n = answers.actual.len();
             Some(ClientScoreRow {
                 client: client as u32,
                 items: n as u64,
                 accuracy: answers.accuracy(),
                 loss: Some(answers.loss / n as f64).filter(|loss| loss.is_finite()),
+                validation_accuracy: validation.map(|answers| answers.accuracy()),
             })
         };
         let rows: Vec<Option<ClientScoreRow>> = held.shards.par_iter().enumerate().map(row).collect();

@@ -4,6 +4,7 @@ use super::{Federated, Local, N_HITS, N_ITEMS, OwnModel};
 use crate::classifier::{Held, Shard};
 use crate::rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::records::OWN_ACCURACY;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
 use std::borrow::Cow;
@@ -20,13 +21,7 @@ pub const TERMS: &[Term] = &[
     )
     .higher()
     .scored(Answering::Trained, Asked::All, Weighed::Items),
-    share(
-        "own_accuracy",
-        "Accuracy of own models",
-        "Accuracy of the model that a client answers with on its own items, the mean over clients.",
-    )
-    .higher()
-    .scored(Answering::Own, Asked::Own, Weighed::Clients),
+    OWN_ACCURACY,
     Term::new(
         "models_at_server",
         "Models at the server",

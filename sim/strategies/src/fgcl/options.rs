@@ -210,6 +210,7 @@ pub struct Model {
     #[part(default = true)]
     pub relu: bool,
     /// How the nodes of a graph become one row.
+    #[part(default = Pooling::Mean)]
     pub readout: Pooling,
     /// Whether nodes go through a linear layer and a relu before that, together with their features.
     pub joint_readout: bool,

@@ -40,6 +40,7 @@ pub struct Params {
     /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among clients, or the published split.
     pub split: Split,
     /// How rounds go.
+    #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Measure how well edges are guessed from views, how well members and edges are told from updates, and how many degrees are not
     /// positive.

@@ -2,7 +2,7 @@
 
 use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, NodeWeights, RowDistance, Variant};
 use super::release::Release;
-use crate::classifier::{self, Inputs, LocalOptimiser, Model, NodeRows, Scale, Split, Target, Training};
+use crate::classifier::{self, Inputs, LocalOptimiser, Model, NodeRows, Pooling, Scale, Split, Target, Training};
 use crate::rounds::{Aggregation, Protocol, Trains};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
@@ -21,10 +21,10 @@ pub struct Params {
     /// Which form of the system sets what a card leaves open of `model`, `representation` and `release`.
     pub variant: Variant,
     /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean those of a graph.
-    #[part(default = Model { head_layers: 0, ..Model::default() })]
+    #[part(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// A client's training in one round.
-    #[part(default = Training { optimiser: LocalOptimiser::Adam, weight_decay: 5e-4, ..Training::default() })]
+    #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,

@@ -40,6 +40,7 @@ pub struct Params {
     /// The property that the eavesdropper infers; all of them together where it is left out.
     pub property: Option<String>,
     /// How rounds go.
+    #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
 }
 

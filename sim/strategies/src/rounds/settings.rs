@@ -12,7 +12,7 @@ use folkmoot_parts::{Broken, Chosen, Rules, part};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
     /// Rounds: how often the server takes in updates.
-    #[part(default = 50, in = 1..=1_000_000)]
+    #[part(default = 100, in = 1..=1_000_000)]
     pub rounds: u32,
     /// How much each update counts.
     pub weighting: Weighting,

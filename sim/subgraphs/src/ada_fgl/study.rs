@@ -107,26 +107,30 @@ impl RoundStudy<Federated> for Second {
     }
 }
 
-/// How a client fares on its test nodes with these shares of classes, of shape `(n_nodes, n_classes)`; `None` without any.
+/// The scores of these shares of classes, of shape `(n_nodes, n_classes)`, on a client's nodes; `None` without test nodes.
 fn row(client: u32, nodes: &Nodes<'_>, shares: &[f32], n_classes: usize) -> Option<ClientScoreRow> {
-    let tested = nodes.are_in(Part::Test);
-    let (mut items, mut hits) = (0, 0);
-    let mut loss = 0.0;
-    for (node, answer) in shares
-        .chunks_exact(n_classes)
-        .enumerate()
-        .filter(|(node, _)| tested[*node])
-    {
-        let class = nodes.labels[node] as usize;
-        let most = (1..n_classes).fold(0, |most, class| if answer[class] > answer[most] { class } else { most });
-        items += 1;
-        hits += u64::from(most == class);
-        loss -= libm::log(f64::from(answer[class]).max(1e-30));
-    }
-    (items > 0).then(|| ClientScoreRow {
+    let score = |part| {
+        let asked = nodes.are_in(part);
+        let (mut items, mut hits, mut loss) = (0, 0, 0.0);
+        for (node, answer) in shares
+            .chunks_exact(n_classes)
+            .enumerate()
+            .filter(|(node, _)| asked[*node])
+        {
+            let class = nodes.labels[node] as usize;
+            let most = (1..n_classes).fold(0, |most, class| if answer[class] > answer[most] { class } else { most });
+            items += 1;
+            hits += u64::from(most == class);
+            loss -= libm::log(f64::from(answer[class]).max(1e-30));
+        }
+        (items > 0).then(|| (items, hits as f64 / items as f64, loss / items as f64))
+    };
+    let (items, accuracy, loss) = score(Part::Test)?;
+    Some(ClientScoreRow {
         client,
         items,
-        accuracy: hits as f64 / items as f64,
-        loss: Some(loss / items as f64).filter(|loss| loss.is_finite()),
+        accuracy,
+        loss: Some(loss).filter(|loss| loss.is_finite()),
+        validation_accuracy: score(Part::Validation).map(|(_, accuracy, _)| accuracy),
     })
 }

@@ -25,7 +25,7 @@ pub struct Params {
     #[part(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
     /// A client's training in one round.
-    #[part(default = Training { optimiser: LocalOptimiser::Adam, rate: 0.001, batch_size: Some(32), ..Training::default() })]
+    #[part(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, rate: 0.001, batch_size: Some(32), ..Training::default() })]
     pub training: Training,
     /// What nodes bring with them.
     pub inputs: Inputs,
@@ -33,7 +33,7 @@ pub struct Params {
     #[part(default = Split::Shares { train: 0.6, validation: 0.2 })]
     pub split: Split,
     /// How rounds go. With a generator the first trains no classifier.
-    #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
+    #[part(default = Protocol { rounds: 50, weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and have made up.
     pub attacks: Vec<Chosen<dyn Attack>>,

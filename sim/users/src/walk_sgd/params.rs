@@ -4,7 +4,7 @@ use super::{Chain, Jumps};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{Inputs, Model, Split};
+use folkmoot_strategies::classifier::{Inputs, Model, Pooling, Split};
 use folkmoot_strategies::gossip::Topology;
 use folkmoot_strategies::settings::Runs;
 
@@ -34,6 +34,7 @@ pub struct Params {
     #[part(default = 1_000, in = 1..=100_000_000)]
     pub steps: u32,
     /// The network.
+    #[part(default = Model { readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// What nodes bring with them.
     pub inputs: Inputs,

@@ -150,7 +150,7 @@ fn names_after_smiles_words_as_labels_and_other_separators_are_read_with_a_note(
     for (text, words) in [
         (
             "smiles,y,weight\nCCO,0,46.07\nC=O,1,30.03\n",
-            "t.csv:2: column `weight`: expected 0, 1 or nothing, or two other values, got \"46.07\"",
+            "t.csv:2: column `weight`: expected 0, 1 or nothing, or two other values, got \"46.07\" (numbers to predict, regression, are not read)",
         ),
         (
             "smiles,name\nCCO,a\nC=O,b\nCC,c\n",
@@ -202,7 +202,7 @@ fn damaged_tables_are_refused_with_line_and_column() {
         ("smiles,y,y\nC,1,1\n", "t.csv:1: two columns have the name \"y\""),
         (
             "smiles,y\nC,1\nC,2\nC,3\n",
-            "t.csv:4: column `y`: expected 0, 1 or nothing, or two other values, got \"1\", \"2\", \"3\"",
+            "t.csv:4: column `y`: expected 0, 1 or nothing, or two other values, got \"1\", \"2\", \"3\" (numbers to predict, regression, are not read)",
         ),
         ("smiles,y\nC\n", "t.csv:2: expected 2 fields as in the header, got 1"),
         (
