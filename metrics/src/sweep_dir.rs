@@ -45,7 +45,7 @@ use table::decode_points;
 pub const SWEEP: &str = "sweep.json";
 /// The table of points.
 pub const POINTS: &str = "points.csv";
-/// The number of a summary that says how much there is to warn of, if there is anything.
+/// The number of warnings, if there are any. A summary counts those that are part of its hash, a point of a sweep all of them.
 pub const WARNINGS: &str = "warnings";
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
