@@ -1,6 +1,6 @@
 //! Runs that are stopped or killed and gone on with: every strategy, to the byte; and what cannot be gone on with is refused.
 
-#[path = "../sim/engine/tests/reference/stops.rs"]
+#[path = "../sim/core/engine/tests/reference/stops.rs"]
 mod stops;
 mod strategies;
 

@@ -88,10 +88,10 @@ fn nothing_iterates_in_hash_order() {
 fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
     // These examples measure: the clock goes into what they print, not into what they compute.
     const MEASURING: [&str; 5] = [
-        "sim/graphs/examples/fuzz_molecules.rs",
-        "sim/similarity/examples/all_pairs.rs",
-        "sim/similarity/examples/gw_pairs.rs",
-        "sim/similarity/examples/hybrid_tree.rs",
+        "sim/tools/graphs/examples/fuzz_molecules.rs",
+        "sim/tools/similarity/examples/all_pairs.rs",
+        "sim/tools/similarity/examples/gw_pairs.rs",
+        "sim/tools/similarity/examples/hybrid_tree.rs",
         "sim/strategies/examples/walks.rs",
     ];
     let may_look = |path: &str| path.starts_with("sim/cli/") || path.contains("/benches/") || MEASURING.contains(&path);
@@ -115,7 +115,8 @@ fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
 #[test]
 fn only_the_command_line_reads_arguments_and_the_environment() {
     // Launchers tell their processes by the environment that they are several.
-    let may_read = |path: &str| ["sim/cli/", "sim/mpi/"].iter().any(|room| path.starts_with(room)) || is_test(path);
+    let may_read =
+        |path: &str| ["sim/cli/", "sim/core/mpi/"].iter().any(|room| path.starts_with(room)) || is_test(path);
     for word in ["env::args", "env::var", "env::var_os", "process::exit"] {
         assert_absent(word, may_read);
     }
@@ -247,24 +248,24 @@ fn crates_know_only_whom_the_architecture_lets_them() {
         ("metrics", [].as_slice()),
         ("plots", &["metrics"]),
         ("report", &["metrics", "plots"]),
-        ("sim/codecs", &["draws", "parts"]),
-        ("sim/draws", &["metrics"]),
-        ("sim/engine", &["draws", "metrics", "parts", "privacy"]),
+        ("sim/tools/codecs", &["draws", "parts"]),
+        ("sim/core/draws", &["metrics"]),
+        ("sim/core/engine", &["draws", "metrics", "parts", "privacy"]),
         ("sim/examples/aggregation", &["parts", "strategies"]),
         ("sim/examples/diurnal", &["draws", "engine", "parts"]),
         ("sim/examples/encoder", &["engine", "parts", "privacy", "strategies"]),
         ("sim/examples/mechanism", &["parts", "privacy", "strategies"]),
         ("sim/examples/metric", &["engine", "parts", "strategies"]),
         ("sim/examples/rumour", &["draws", "engine", "parts", "strategies"]),
-        ("sim/graphs", &["draws", "metrics", "molecules", "parts"]),
-        ("sim/learning", &["draws", "graphs", "parts"]),
-        ("sim/molecules", &[]),
-        ("sim/mpi", &["engine"]),
-        ("sim/parts", &["parts-derive"]),
-        ("sim/parts/derive", &[]),
-        ("sim/privacy", &["draws"]),
-        ("sim/scores", &["draws", "graphs", "metrics", "parts"]),
-        ("sim/similarity", &["draws", "graphs"]),
+        ("sim/tools/graphs", &["draws", "metrics", "molecules", "parts"]),
+        ("sim/tools/learning", &["draws", "graphs", "parts"]),
+        ("sim/tools/molecules", &[]),
+        ("sim/core/mpi", &["engine"]),
+        ("sim/core/parts", &["parts-derive"]),
+        ("sim/core/parts/derive", &[]),
+        ("sim/core/privacy", &["draws"]),
+        ("sim/tools/scores", &["draws", "graphs", "metrics", "parts"]),
+        ("sim/tools/similarity", &["draws", "graphs"]),
         (
             "sim/strategies",
             &[
@@ -296,7 +297,7 @@ fn crates_know_only_whom_the_architecture_lets_them() {
             ],
         ),
         (
-            "sim/subgraphs",
+            "sim/algorithms/subgraphs",
             &[
                 "codecs",
                 "draws",
@@ -308,9 +309,9 @@ fn crates_know_only_whom_the_architecture_lets_them() {
                 "strategies",
             ],
         ),
-        ("sim/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
+        ("sim/tools/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
         (
-            "sim/users",
+            "sim/algorithms/users",
             &[
                 "codecs",
                 "draws",
@@ -387,25 +388,25 @@ fn every_crate_denies_what_the_workspace_denies() {
         "plots",
         "report",
         "scenarios",
-        "sim/codecs",
-        "sim/draws",
-        "sim/engine",
+        "sim/tools/codecs",
+        "sim/core/draws",
+        "sim/core/engine",
         "sim/examples/aggregation",
         "sim/examples/diurnal",
         "sim/examples/encoder",
         "sim/examples/mechanism",
         "sim/examples/metric",
-        "sim/graphs",
-        "sim/learning",
-        "sim/molecules",
-        "sim/mpi",
-        "sim/parts",
-        "sim/parts/derive",
-        "sim/privacy",
-        "sim/scores",
-        "sim/similarity",
+        "sim/tools/graphs",
+        "sim/tools/learning",
+        "sim/tools/molecules",
+        "sim/core/mpi",
+        "sim/core/parts",
+        "sim/core/parts/derive",
+        "sim/core/privacy",
+        "sim/tools/scores",
+        "sim/tools/similarity",
         "sim/strategies",
-        "sim/subgraphs",
+        "sim/algorithms/subgraphs",
         ".",
     ] {
         let text = fs::read_to_string(root().join(dir).join("Cargo.toml")).unwrap();
@@ -444,22 +445,22 @@ const METHODS: [(&str, &[&str]); 12] = [
         "GCFL and GCFL+; FedStar",
         &["strategies/src/federated/gcfl", "strategies/src/federated/fed_star"],
     ),
-    ("FedGCN", &["subgraphs/src/fed_gcn"]),
-    ("FedSage, FedSage+", &["subgraphs/src/fed_sage"]),
-    ("AdaFGL", &["subgraphs/src/ada_fgl"]),
-    ("users of one node: all in common", &["users/src"]),
-    ("… LPGNN's features", &["users/src/features"]),
+    ("FedGCN", &["algorithms/subgraphs/src/fed_gcn"]),
+    ("FedSage, FedSage+", &["algorithms/subgraphs/src/fed_sage"]),
+    ("AdaFGL", &["algorithms/subgraphs/src/ada_fgl"]),
+    ("users of one node: all in common", &["algorithms/users/src"]),
+    ("… LPGNN's features", &["algorithms/users/src/features"]),
     (
         "… edges, public ones and Laplace noise among them; randomised response; DPRR; Blink; the prior of these three",
         &[
-            "users/src/edges",
-            "users/src/edges/response",
-            "users/src/edges/dprr",
-            "users/src/edges/blink",
-            "users/src/edges/prior",
+            "algorithms/users/src/edges",
+            "algorithms/users/src/edges/response",
+            "algorithms/users/src/edges/dprr",
+            "algorithms/users/src/edges/blink",
+            "algorithms/users/src/edges/prior",
         ],
     ),
-    ("a model that walks", &["users/src/walk_sgd"]),
+    ("a model that walks", &["algorithms/users/src/walk_sgd"]),
     ("gossip and D-PSGD", &["strategies/src/gossip"]),
 ];
 

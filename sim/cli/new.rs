@@ -15,9 +15,9 @@ const CARD: &str = include_str!("../examples/rumour/rumour.ron");
 /// What the example depends on, and where each lies in a checkout.
 const CRATES: [(&str, &str); 5] = [
     ("folkmoot", ""),
-    ("folkmoot-draws", "sim/draws"),
-    ("folkmoot-engine", "sim/engine"),
-    ("folkmoot-parts", "sim/parts"),
+    ("folkmoot-draws", "sim/core/draws"),
+    ("folkmoot-engine", "sim/core/engine"),
+    ("folkmoot-parts", "sim/core/parts"),
     ("folkmoot-strategies", "sim/strategies"),
 ];
 

@@ -43,7 +43,7 @@ def trained(at, row, work, peer, bench, unit, benches_by_threads):
 
 def ppgm(at):
     """PPGM's training in pairs a second, beside PyTorch."""
-    peer = ("sim/learning/benches/ppgm_pytorch.py", ["torch", "numpy"], "60")
+    peer = ("sim/tools/learning/benches/ppgm_pytorch.py", ["torch", "numpy"], "60")
     benches = {threads: ("ppgm/ppgm", {"RAYON_NUM_THREADS": str(threads)}) for threads in (1, 2)}
     return trained(at, "ppgm", "PPGM training", peer, "ppgm", "pairs/s", benches)
 
@@ -57,7 +57,7 @@ def fgcl(at):
 
 def fedavg(at):
     """FedAvg in client updates a second, beside PyTorch Geometric."""
-    peer = ("sim/learning/benches/fedavg_pyg.py", ["torch", "torch_geometric"], "1000", "2")
+    peer = ("sim/tools/learning/benches/fedavg_pyg.py", ["torch", "torch_geometric"], "1000", "2")
     benches = {threads: (f"engine/fed_avg/{threads} threads/1000", {}) for threads in (1, 2)}
     return trained(at, "fedavg", "FedAvg", peer, "fed_avg", "updates/s", benches)
 
@@ -65,7 +65,7 @@ def fedavg(at):
 def gw(at):
     """Gromov-Wasserstein in microseconds a pair, beside POT: one start, and the cheapest with at most 5 % of values higher."""
     at.build("build", "-q", "--release", "-p", "folkmoot-similarity", "--example", "gw_pairs")
-    script, unit = at.root / "sim/similarity/benches/against_pot.py", "µs/pair"
+    script, unit = at.root / "sim/tools/similarity/benches/against_pot.py", "µs/pair"
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     lacking = at.missing(["ot", "numpy"])
     if lacking:
@@ -105,7 +105,7 @@ def dtw(at):
         values = [float(re.search(r"ns_per_cell\S* (\S+)", text).group(1)) for text in printed]
         return [Measured("dtw", work, "ours", "folkmoot", 1, unit, values)]
     # The script itself takes turns.
-    printed = at.run(at.python, at.root / "sim/similarity/benches/against_dtaidistance.py", at.data, way_out="its head says what it needs")
+    printed = at.run(at.python, at.root / "sim/tools/similarity/benches/against_dtaidistance.py", at.data, way_out="its head says what it needs")
     mine, other = re.search(r"ours (\S+) ns a cell, dtaidistance ([0-9.]+)", printed).groups()
     return [
         Measured("dtw", work, "peer", "dtaidistance", 1, unit, [float(other)]),
@@ -127,7 +127,7 @@ def skipgram(at):
         return [((work, "ours", "folkmoot", threads, unit), tokens / (time.perf_counter() - start))]
 
     def beside():
-        script = at.root / "sim/learning/benches/skipgram_gensim.py"
+        script = at.root / "sim/tools/learning/benches/skipgram_gensim.py"
         printed = at.run(at.python, script, program, at.scratch, way_out="its head says what it needs")
         at.remarks["skipgram", work] = [line for line in printed.splitlines() if ": micro " in line]
         found = re.findall(r"^(\w+).*?, (\d+) threads: .* s: (\d+) words/s", printed, re.M)

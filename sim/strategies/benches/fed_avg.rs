@@ -2,7 +2,7 @@
 //! two layers of GCN of width 16; throughput is in client updates, scores are taken once, at the end.
 //!
 //! `cargo bench -p folkmoot-strategies --bench fed_avg`; the same loop in PyTorch Geometric is
-//! `sim/learning/benches/fedavg_pyg.py`.
+//! `sim/tools/learning/benches/fedavg_pyg.py`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{Purpose, Streams, index};

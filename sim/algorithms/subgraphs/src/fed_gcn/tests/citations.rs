@@ -1,6 +1,6 @@
 //! Citation graphs: what other programs counted and logged of them. Where the real data are needed and are not there, a test says that it is skipped.
 
-#[path = "../../../../graphs/src/readers/testing.rs"]
+#[path = "../../../../../tools/graphs/src/readers/testing.rs"]
 mod testing;
 
 use super::*;

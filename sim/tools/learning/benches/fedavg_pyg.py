@@ -6,7 +6,7 @@ updates a second of the loop on one thread, and of two processes with half of th
 in turns with the bench.
 
     pip install torch torch_geometric
-    python sim/learning/benches/fedavg_pyg.py [clients] [rounds]
+    python sim/tools/learning/benches/fedavg_pyg.py [clients] [rounds]
 """
 
 import multiprocessing

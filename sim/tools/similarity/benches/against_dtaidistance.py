@@ -2,7 +2,7 @@
 
     pip install numpy dtaidistance
     cargo build --release -p folkmoot-similarity --example all_pairs
-    python sim/similarity/benches/against_dtaidistance.py ../shared/data
+    python sim/tools/similarity/benches/against_dtaidistance.py ../shared/data
 
 Every tenth vertex of BlogCatalog, 9 bins, all pairs. The library has the Euclidean norm between rows and no l1 norm, so its
 cells cost about what ours do with a square root more. Rounds are interleaved; medians count.

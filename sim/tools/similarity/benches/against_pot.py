@@ -2,7 +2,7 @@
 
     pip install numpy pot
     cargo build --release -p folkmoot-similarity --example gw_pairs
-    FOLKMOOT_DATA=../shared/data OMP_NUM_THREADS=1 python sim/similarity/benches/against_pot.py
+    FOLKMOOT_DATA=../shared/data OMP_NUM_THREADS=1 python sim/tools/similarity/benches/against_pot.py
 
 Every second graph of MUTAG and every twelfth of PROTEINS, with distances in hops, and those between rows of random signs. "starts"
 is how many disturbed starts ours made after the first, or "ends" for those from the ends of the graphs; POT makes one. The
