@@ -1,9 +1,13 @@
 //! Whole printed tables: one difference from print over all cells, in place of one verdict a cell.
 //!
-//! The cells of a table are not independent: those of one data set share its splits, so that their residuals are correlated. The model is
-//! `measured − printed = table + set + split(set, seed) + rest`, with sets fixed and splits random. In a table that every seed fills, its
-//! estimate for a set is the mean over seeds of the mean over the set's cells, and the variance of these means holds the correlation. A
-//! printed number is of splits of its own, the same for all cells of a set, so that it adds the variance of one seed.
+//! The cells of a table are not independent: those of one data set share its splits, so that
+//! their residuals are correlated. The model is
+//! `measured − printed = table + set + split(set, seed) + rest`, with sets fixed and splits random.
+//! In a table that every seed fills, its estimate for a set is the mean over seeds of the mean
+//! over the set's cells. The variance of these means includes the correlation.
+//!
+//! Assumption: the printed cells of a set share one split, which no paper here states. They then
+//! add the variance of one seed. If each printed cell has its own split, the interval is too wide.
 
 use super::Evidence;
 use crate::claims::{Claim, Measure, Printed, Rule};
@@ -59,8 +63,9 @@ fn with(measure: &Measure, set: &[String]) -> Measure {
     measure
 }
 
-/// Compares printed numbers with measured ones, each run with the settings `set` besides. Cells without two seeds in common with the others
-/// of their card are left out; printed numbers are of `printed_runs` runs.
+/// Compares printed numbers with measured ones; every run has the settings `set` in addition, and
+/// printed numbers are of `printed_runs` runs. A cell with fewer than two seeds is left out, and so
+/// is a card whose cells have fewer than two seeds in common.
 pub fn compare<'a>(
     claims: impl Iterator<Item = &'a Claim>,
     set: &[String],

@@ -129,7 +129,7 @@ fn overall(one: &Audited) -> String {
     let mut text = format!(
         "\n## Difference from print over whole grids\n\n\
          Measured minus printed, the mean over the cells of a card and over cards, ± half the 95 % interval; in brackets cells × seeds. \
-         Cells of a card share splits, so that their mean counts once a seed; the printed number counts with the noise of {}.\n\n\
+         Cells of a card share splits, so that their mean counts once a seed. The printed cells of a card are taken to share one split; they count with the noise of {}.\n\n\
          | runs | {} | all |\n|---|{}--:|\n",
         one.claims.printed_runs.map_or_else(
             || "one run".to_owned(),
