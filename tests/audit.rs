@@ -1,7 +1,6 @@
 //! Claims held against runs: the shipped files, the pages written from them, and the command.
 
 use crate::support::{TempDir, assert_golden};
-use folkmoot::Registry;
 use folkmoot_metrics::figures::TableFigure;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
@@ -9,12 +8,12 @@ use folkmoot_scenarios::claims::Claims;
 use std::collections::BTreeSet;
 
 fn shipped() -> Vec<Claims> {
-    Claims::shipped().unwrap()
+    Claims::all(&folkmoot::shipped()).unwrap()
 }
 
 #[test]
 fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
-    let registry = Registry::shipped();
+    let registry = folkmoot::shipped();
     let mut errata = BTreeSet::new();
     for claims in shipped() {
         claims.check(&registry).unwrap();
@@ -37,8 +36,8 @@ fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
 
 /// Every shipped claim as the recorded numbers decide it, and those.
 pub(crate) fn recorded() -> (Vec<Audited>, Evidence) {
-    let registry = Registry::shipped();
-    let mut evidence = Evidence::recorded().unwrap();
+    let registry = folkmoot::shipped();
+    let mut evidence = Evidence::recorded(&registry).unwrap();
     for claims in shipped() {
         let mut measures = claims.measures(false, &registry).unwrap();
         measures.extend(claims.supporting(false));
@@ -58,7 +57,7 @@ pub(crate) fn recorded() -> (Vec<Audited>, Evidence) {
 
 #[test]
 fn the_pages_are_those_of_the_data() {
-    let registry = Registry::shipped();
+    let registry = folkmoot::shipped();
     let (audited, evidence) = recorded();
     assert_golden("../scenarios/RESULTS.md", &pages::summary(&audited));
     let temp = TempDir::new();
@@ -68,20 +67,26 @@ fn the_pages_are_those_of_the_data() {
         numbers: one.numbers(),
     });
     let names = Verdict::ALL.map(|verdict| verdict.to_string());
-    let tables = audited
-        .iter()
-        .map(|one| pages::figures(one, &evidence, &registry).unwrap());
-    let tables: Vec<TableFigure> = tables.flatten().collect();
+    let mut tables: Vec<TableFigure> = Vec::new();
+    let mut folders = vec![("verdicts".to_owned(), ""), ("printed".to_owned(), "")];
+    for one in &audited {
+        let of_one = pages::figures(one, &evidence, &registry).unwrap();
+        folders.extend(
+            of_one
+                .iter()
+                .map(|table| (table.name.clone(), one.claims.name.as_str())),
+        );
+        tables.extend(of_one);
+    }
     folkmoot_plots::draw_audit(temp.path(), &names, &found.collect::<Vec<_>>(), &tables).unwrap();
-    let of_tables = tables.iter().map(|table| table.name.as_str());
-    for name in ["verdicts", "printed"].into_iter().chain(of_tables) {
+    for (name, folder) in folders {
         let drawn = std::fs::read_to_string(temp.join(&format!("figures/{name}.svg"))).unwrap();
-        assert_golden(&format!("../scenarios/figures/{name}.svg"), &drawn);
+        assert_golden(&format!("../scenarios/{folder}/figures/{name}.svg"), &drawn);
     }
     for one in &audited {
         assert_eq!(counts(&one.findings).iter().sum::<usize>(), one.claims.claims.len());
         let page = pages::system(one, &evidence, &registry).unwrap();
-        assert_golden(&format!("../scenarios/results/{}.md", one.claims.name), &page);
+        assert_golden(&format!("../scenarios/{}/results.md", one.claims.name), &page);
     }
 }
 
@@ -215,7 +220,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
         table.contains(",,0,shape,\"here 6.") && table.contains(",,0,refuted,"),
         "{table}"
     );
-    let kept = std::fs::read_to_string(temp.join("kept/mine.csv")).unwrap();
+    let kept = std::fs::read_to_string(temp.join("kept/mine/measured.csv")).unwrap();
     assert_eq!(kept.lines().count(), 1 + 12, "{kept}");
     let json = |args: &[&str]| -> Vec<serde_json::Value> {
         serde_json::from_str(&temp.run(&[args, &["--format", "json"]].concat()).done()).unwrap()
@@ -252,7 +257,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
 fn a_wrong_audit_is_refused() {
     let temp = TempDir::new();
     temp.run(&["audit", "fedwlak"])
-        .refused(&["neither a file of claims nor a system", "fedwalk"]);
+        .refused(&["neither a file of claims nor a system", "did you mean `FedWalk`?"]);
     temp.run(&["audit", "--from", "nowhere"])
         .refused(&["--from nowhere", "no such folder"]);
     temp.run(&["audit", "--quick", "--fresh"]).refused(&["--fresh"]);

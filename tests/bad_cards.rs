@@ -365,7 +365,11 @@ fn a_card_that_is_no_file_or_a_folder_is_met_with_the_way_out() {
         );
         refused(
             "no.ron",
-            &["no.ron has 1 problem", "neither a file nor a shipped card", "`karate`"],
+            &[
+                "no.ron has 1 problem",
+                "neither a file nor a shipped card",
+                "`fed-avg/cuts`",
+            ],
         );
         refused("", &["neither a file nor a shipped card"]);
         refused("folder", &["is a folder", "scenario.ron"]);

@@ -25,7 +25,7 @@ fn source() -> PathBuf {
     root().join("sim/book/src")
 }
 
-/// Every page by its name, those written by the program among them.
+/// Every page by its name in the book, those written by the program among them.
 fn pages() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (name, bytes) in crate::support::files(&source()) {
@@ -35,6 +35,83 @@ fn pages() -> Vec<(String, String)> {
     }
     assert!(found.len() > 20, "{}", found.len());
     found
+}
+
+/// The page that a crate of algorithms has in its folder of scenarios: the file, its name in the book, and its text there.
+struct OfCrate {
+    file: PathBuf,
+    name: String,
+    text: String,
+}
+
+/// How a page in a folder of scenarios begins its links into the book, and what becomes of that in the book.
+const INTO_BOOK: [(&str, &str); 2] = [
+    ("](../../../sim/book/src/systems/", "]("),
+    ("](../../../sim/book/src/", "](../"),
+];
+
+fn of_crates() -> Vec<OfCrate> {
+    let mut found = Vec::new();
+    for (path, bytes) in crate::support::files(&root().join("scenarios")) {
+        if let Some((_, name)) = path.split_once("/book/") {
+            let text = String::from_utf8(bytes).unwrap();
+            let in_book = |text: String, (from, to): (&str, &str)| text.replace(from, to);
+            found.push(OfCrate {
+                file: root().join("scenarios").join(&path),
+                name: format!("systems/{name}"),
+                text: INTO_BOOK.into_iter().fold(text, in_book),
+            });
+        }
+    }
+    found
+}
+
+/// The title of a page.
+fn title(page: &str) -> &str {
+    page.lines().find_map(|line| line.strip_prefix("# ")).unwrap()
+}
+
+/// Writes down, or compares, what is generated of other files.
+#[track_caller]
+fn assert_generated(path: &Path, text: &str) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(path, text).unwrap();
+    }
+    let there = fs::read_to_string(path).unwrap_or_default();
+    assert!(there == text, "UPDATE_GOLDEN=1 writes {}", path.display());
+}
+
+/// The pages of algorithms are those in their folders of scenarios, and the summary lists them and the reference.
+#[test]
+fn pages_of_algorithms_come_from_their_folders() {
+    let pages = of_crates();
+    let mut names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    names.insert("systems/errata.md");
+    for name in crate::support::files(&source().join("systems")).into_keys() {
+        let path = source().join("systems").join(&name);
+        if !names.contains(format!("systems/{name}").as_str()) {
+            assert!(
+                std::env::var_os("UPDATE_GOLDEN").is_some(),
+                "{name} comes from no folder of scenarios; UPDATE_GOLDEN=1 removes it"
+            );
+            fs::remove_file(path).unwrap();
+        }
+    }
+    for page in &pages {
+        assert_generated(&source().join(&page.name), &page.text);
+    }
+    let summary = fs::read_to_string(source().join("SUMMARY.md")).unwrap();
+    let (by_hand, _) = summary.split_once("# Systems").unwrap();
+    let mut text = format!("{by_hand}# Systems\n\n");
+    for page in &pages {
+        text += &format!("- [{}]({})\n", title(&page.text), page.name);
+    }
+    text += "- [Errata of the papers](systems/errata.md)\n\n# Reference\n\n- [Index](reference/README.md)\n";
+    let index = fs::read_to_string(source().join("reference/README.md")).unwrap();
+    for line in index.lines().filter(|line| line.starts_with("- [")) {
+        text += &format!("  {}\n", line.replace("](", "](reference/"));
+    }
+    assert_generated(&source().join("SUMMARY.md"), &text);
 }
 
 /// A fenced block: its name with what is behind it, the line where it begins, and its text.
@@ -201,13 +278,22 @@ fn parses(temp: &TempDir, at: &str, script: &str) {
 
 #[test]
 fn every_command_card_and_output_of_the_book_holds() {
-    let pages = pages();
+    let (pages, of_crates) = (pages(), of_crates());
     std::thread::scope(|scope| {
-        for (name, page) in &pages {
+        for (name, page) in pages.iter().filter(|(name, _)| !name.starts_with("systems/")) {
             scope.spawn(move || {
                 let played = play(&TempDir::new(), name, page);
                 if played != *page {
                     fs::write(source().join(name), played).unwrap();
+                }
+            });
+        }
+        for page in &of_crates {
+            scope.spawn(move || {
+                let written = fs::read_to_string(&page.file).unwrap();
+                let played = play(&TempDir::new(), &page.name, &written);
+                if played != written {
+                    fs::write(&page.file, played).unwrap();
                 }
             });
         }
@@ -254,7 +340,7 @@ fn the_reference_is_what_the_program_says() {
 /// The papers' errata as the claims have them, with what was measured of each, a table a system.
 fn errata() -> String {
     let mut page = "# Errata of the papers\n\nWhat cannot be as a paper prints it: the claims that an erratum concerns, and what became of them. With seeds, \
-        commands and all other claims: `scenarios/results`.\n"
+        commands and all other claims: `scenarios/RESULTS.md`.\n"
         .to_owned();
     for one in crate::audit::recorded().0 {
         let mut rows: Vec<(String, String)> = Vec::new();
@@ -287,15 +373,7 @@ fn errata() -> String {
 
 #[test]
 fn the_errata_are_those_of_the_claims() {
-    let path = source().join("systems/errata.md");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, errata()).unwrap();
-    }
-    let page = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        page == errata(),
-        "UPDATE_GOLDEN=1 writes sim/book/src/systems/errata.md"
-    );
+    assert_generated(&source().join("systems/errata.md"), &errata());
 }
 
 /// What a heading is linked by.

@@ -2,17 +2,18 @@
 
 use crate::support::{TempDir, karate, root, run_args};
 use folkmoot_metrics::RunDir;
-use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::claims::Claims;
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::sweep::{Plan, plan};
 use folkmoot_scenarios::text::Source;
 
-/// Names and texts of the files below `scenarios/cards/`.
+/// Names and texts of the files below `scenarios/*/cards/`.
 fn shipped() -> Vec<(String, String)> {
-    let files = crate::support::files(&root().join("scenarios/cards"));
-    let cards = files.into_iter().map(|(name, bytes)| {
+    let files = crate::support::files(&root().join("scenarios")).into_iter();
+    let cards = files.filter_map(|(path, bytes)| {
+        let (_, name) = path.split_once("/cards/")?;
         let name = name.strip_suffix(".ron").expect("a card ends in .ron").to_owned();
-        (name, String::from_utf8(bytes).unwrap())
+        Some((name, String::from_utf8(bytes).unwrap()))
     });
     cards.collect()
 }
@@ -44,6 +45,35 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     );
 }
 
+/// Each crate of algorithms but the shared ones can be left out: what is left needs nothing of it.
+#[test]
+fn without_a_leaf_all_other_cards_and_claims_are_right() {
+    let folder = |register: &folkmoot::Register| folkmoot::registry(&[*register]).unwrap().folders().first().copied();
+    let mut n_leaves = 0;
+    for left_out in folkmoot::CRATES.iter().map(folder) {
+        let Some(left_out) = left_out.filter(|folder| *folder != "classifiers") else {
+            continue;
+        };
+        n_leaves += 1;
+        let others = folkmoot::CRATES
+            .iter()
+            .filter(|register| folder(register) != Some(left_out));
+        let others: Vec<folkmoot::Register> = others.copied().collect();
+        let registry = folkmoot::registry(&others).unwrap();
+        for (name, text) in registry.cards() {
+            let scenario = check(name, &Source::new(name, text).unwrap(), &registry);
+            let scenario = scenario.unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
+            plan(&scenario, "0", &registry).unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
+        }
+        for claims in Claims::all(&registry).unwrap() {
+            claims
+                .check(&registry)
+                .unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
+        }
+    }
+    assert!(n_leaves >= 5, "{n_leaves}");
+}
+
 #[test]
 fn every_card_states_its_question_and_its_headline() {
     for (name, text) in shipped() {
@@ -64,7 +94,7 @@ fn shown(temp: &TempDir, card: &str) -> String {
 #[test]
 fn every_card_that_is_shown_is_a_card_with_the_same_sweep() {
     let temp = TempDir::new();
-    let registry = Registry::shipped();
+    let registry = folkmoot::shipped();
     for (name, text) in shipped() {
         let path = shown(&temp, &name);
         let plan = |source: &Source| {
@@ -118,7 +148,7 @@ fn a_card_is_shown_without_its_data() {
 #[test]
 fn every_card_that_needs_no_data_set_can_be_run_as_it_stands() {
     let temp = TempDir::new();
-    let registry = Registry::shipped();
+    let registry = folkmoot::shipped();
     let mut n_run = 0;
     for (name, text) in shipped() {
         let scenario = check(&name, &Source::new(&name, &text).unwrap(), &registry).unwrap();

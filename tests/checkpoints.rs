@@ -11,11 +11,10 @@ use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::trace::{Event, TRACE};
 use folkmoot_metrics::{Kind, MessageRow, RoundRow, RunDir, RunWriter};
 use folkmoot_scenarios::cards;
-use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::{Cache, Loaded, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
+use folkmoot_scenarios::settings::Job;
 use folkmoot_scenarios::text::apply_setting;
-use folkmoot_strategies::settings::Job;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +42,7 @@ impl Observer for Count {
 }
 
 fn prepared(card: &str, settings: &[&str]) -> (Scenario, Loaded) {
-    let registry = Registry::shipped();
+    let registry = folkmoot::shipped();
     let (name, mut source) = cards::find(card, registry.cards()).unwrap();
     for setting in settings {
         source = apply_setting(&source, setting).unwrap();

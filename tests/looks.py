@@ -2,8 +2,9 @@
 """Counts how often each recorded number was looked at, from the history of the record.
 
 A look is a commit in which a number of a run has more seeds than before and at least three, which a verdict takes: from
-then on its verdict could be read. A number whose seeds all came at once was looked at once. Writes `scenarios/claims/measured/looks.csv` with the columns
-run,metric,looks, for numbers with more than one look. Run it after recording runs and before committing them:
+then on its verdict could be read. A number whose seeds all came at once was looked at once. Writes `looks.csv` beside each
+`scenarios/*/measured.csv` with the columns run,metric,looks, for numbers with more than one look. Run it after recording runs
+and before committing them:
 
     python3 tests/looks.py
 """
@@ -14,7 +15,8 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = "scenarios/claims/measured"
+# Where the records lay before each had a folder.
+BEFORE = {"classifiers": "methods", "gw_ldp": "gw-ldp", "walks": "fedwalk"}
 
 
 def git(*args):
@@ -30,28 +32,26 @@ def seeds_of(text):
 
 
 def main():
-    looks = {}
-    for path in sorted((ROOT / FOLDER).glob("*.csv")):
-        if path.name == "looks.csv":
-            continue
-        known = {}
-        name = f"{FOLDER}/{path.name}"
-        commits = git("log", "--reverse", "--format=%H", "--", name).split()
-        texts = [git("show", f"{commit}:{name}") for commit in commits] + [path.read_text()]
-        for text in texts:
-            for key, seeds in seeds_of(text).items():
-                if len(seeds) > known.get(key, 0) and len(seeds) >= 3:
-                    looks[key] = looks.get(key, 0) + 1
-                    known[key] = len(seeds)
+    for path in sorted(ROOT.glob("scenarios/*/measured.csv")):
+        folder = path.parent.name
+        names = [f"scenarios/{folder}/measured.csv", f"scenarios/claims/measured/{BEFORE.get(folder, folder)}.csv"]
+        known, looks = {}, {}
+        texts = []
+        for commit in git("log", "--reverse", "--format=%H", "--", *names).split():
+            there = git("ls-tree", "--name-only", commit, "--", *names).split()
+            texts += [git("show", f"{commit}:{name}") for name in there[:1]]
         present = seeds_of(path.read_text())
-        for key in known.keys() - present.keys():
-            looks.pop(key, None)
-    with open(ROOT / FOLDER / "looks.csv", "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["run", "metric", "looks"])
-        for (run, metric), n in sorted(looks.items()):
-            if n > 1:
-                writer.writerow([run, metric, n])
+        for seeds in [seeds_of(text) for text in texts] + [present]:
+            for key, of in seeds.items():
+                if len(of) > known.get(key, 0) and len(of) >= 3:
+                    looks[key] = looks.get(key, 0) + 1
+                    known[key] = len(of)
+        with open(path.with_name("looks.csv"), "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["run", "metric", "looks"])
+            for (run, metric), n in sorted(looks.items()):
+                if n > 1 and (run, metric) in present:
+                    writer.writerow([run, metric, n])
 
 
 if __name__ == "__main__":

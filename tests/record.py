@@ -17,15 +17,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MEASURED = ROOT / "scenarios" / "claims" / "measured"
 
 
 def recorded():
     """Recorded runs by family: the folder of the card."""
     families = {}
-    for path in sorted(MEASURED.glob("*.csv")):
-        if path.name == "looks.csv":
-            continue
+    for path in sorted(ROOT.glob("scenarios/*/measured.csv")):
         with open(path, newline="") as file:
             for row in csv.DictReader(file):
                 key = (row["run"], row["seed"], row["fingerprint"], int(row["version"]))

@@ -54,6 +54,7 @@ fn is_test(path: &str) -> bool {
         || name == "testing.rs"
         || name.ends_with("_tests.rs")
         || name == "test_files.rs"
+        || path.starts_with("sim/algorithms/checks/")
 }
 
 fn has_word(line: &str, word: &str) -> bool {
@@ -92,7 +93,7 @@ fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
         "sim/tools/similarity/examples/all_pairs.rs",
         "sim/tools/similarity/examples/gw_pairs.rs",
         "sim/tools/similarity/examples/hybrid_tree.rs",
-        "sim/strategies/examples/walks.rs",
+        "sim/algorithms/walks/examples/walks.rs",
     ];
     let may_look = |path: &str| path.starts_with("sim/cli/") || path.contains("/benches/") || MEASURING.contains(&path);
     for word in ["Instant", "SystemTime"] {
@@ -115,8 +116,12 @@ fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
 #[test]
 fn only_the_command_line_reads_arguments_and_the_environment() {
     // Launchers tell their processes by the environment that they are several.
-    let may_read =
-        |path: &str| ["sim/cli/", "sim/core/mpi/"].iter().any(|room| path.starts_with(room)) || is_test(path);
+    let may_read = |path: &str| {
+        ["sim/cli/", "sim/core/mpi/", "sim/algorithms/checks/"]
+            .iter()
+            .any(|room| path.starts_with(room))
+            || is_test(path)
+    };
     for word in ["env::args", "env::var", "env::var_os", "process::exit"] {
         assert_absent(word, may_read);
     }
@@ -221,161 +226,115 @@ fn no_file_names_a_folder_of_ours() {
     }
 }
 
-/// The crates of this workspace that `dir`'s manifest asks for outside its tests.
-fn edges(dir: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join(dir).join("Cargo.toml")).unwrap();
-    let mut section = "";
-    let mut found = BTreeSet::new();
-    for line in text.lines() {
-        if line.starts_with('[') {
-            section = line;
-        } else if section == "[dependencies]" && line.starts_with("folkmoot-") {
-            let end = line.find(['.', ' ', '=']).unwrap();
-            found.insert(line["folkmoot-".len()..end].to_owned());
+/// A crate of this workspace: its folder, and the crates of this workspace that it depends on, for its tests or without.
+struct Crate {
+    dir: String,
+    depends: BTreeSet<String>,
+}
+
+/// Every crate by its name, without `folkmoot-`; examples, which are programs, by their folder.
+fn crates() -> BTreeMap<String, Crate> {
+    let manifests = texts(&[CODE, &["Cargo.toml"]].concat(), |path| path.ends_with("Cargo.toml")).into_iter();
+    let manifests = manifests.map(|(path, text)| (path.replace("Cargo.toml", ""), text));
+    let read = |(dir, text): (String, String)| {
+        let mut depends = BTreeSet::new();
+        let (mut name, mut section) = (String::new(), "");
+        for line in text.lines() {
+            if line.starts_with('[') {
+                section = line;
+            } else if let Some(of_package) = line.strip_prefix("name = \"").filter(|_| section == "[package]") {
+                name = of_package.trim_end_matches('"').replace("folkmoot-", "");
+            } else if line.starts_with("folkmoot")
+                && section.ends_with("dependencies]")
+                && !section.contains("workspace")
+            {
+                let end = line.find(['.', ' ', '=']).unwrap();
+                depends.insert(line[..end].replace("folkmoot-", ""));
+            }
+            assert!(
+                !(section.contains("dependencies.") && line.contains("folkmoot-")) || section.contains("workspace"),
+                "{dir}: write {line} below [dependencies]"
+            );
         }
-        let is_other = section.starts_with("[dependencies.") || section.starts_with("[target.");
-        assert!(
-            !(is_other && line.contains("folkmoot-")),
-            "{dir}: write {line} below [dependencies]"
-        );
+        if dir.starts_with("sim/examples/") || dir.ends_with("/example/") {
+            name.clone_from(&dir);
+        }
+        (name, Crate { dir, depends })
+    };
+    manifests.map(read).collect()
+}
+
+/// How high a crate stands; none depends on a higher one, and no two leaves, which stand equally high, on each other.
+fn level(dir: &str) -> u32 {
+    if dir.ends_with("/example/") {
+        return 8;
     }
-    found
+    let of_folder = [
+        ("metrics/", 0),
+        ("sim/core/", 1),
+        ("sim/tools/", 2),
+        ("scenarios/", 3),
+        ("sim/algorithms/checks/", 4),
+        ("sim/algorithms/rounds/", 4),
+        ("sim/algorithms/classifiers/", 5),
+        ("sim/algorithms/", 6),
+        ("plots/", 1),
+        ("report/", 2),
+        ("sim/examples/", 8),
+        ("", 7),
+    ];
+    let (_, level) = of_folder.iter().find(|(folder, _)| dir.starts_with(folder)).unwrap();
+    *level
+}
+
+/// The crates of algorithms that the program could do without.
+fn leaves() -> Vec<String> {
+    let crates = crates();
+    let leaves = crates.values().filter(|of| level(&of.dir) == 6);
+    let name = |of: &Crate| of.dir["sim/algorithms/".len()..].trim_end_matches('/').to_owned();
+    leaves.map(name).collect()
 }
 
 #[test]
-fn crates_know_only_whom_the_architecture_lets_them() {
-    let house: BTreeMap<&str, &[&str]> = BTreeMap::from([
-        ("metrics", [].as_slice()),
-        ("plots", &["metrics"]),
-        ("report", &["metrics", "plots"]),
-        ("sim/tools/codecs", &["draws", "parts"]),
-        ("sim/core/draws", &["metrics"]),
-        ("sim/core/engine", &["draws", "metrics", "parts", "privacy"]),
-        ("sim/examples/aggregation", &["parts", "strategies"]),
-        ("sim/examples/diurnal", &["draws", "engine", "parts"]),
-        ("sim/examples/encoder", &["engine", "parts", "privacy", "strategies"]),
-        ("sim/examples/mechanism", &["parts", "privacy", "strategies"]),
-        ("sim/examples/metric", &["engine", "parts", "strategies"]),
-        ("sim/examples/rumour", &["draws", "engine", "parts", "strategies"]),
-        ("sim/tools/graphs", &["draws", "metrics", "molecules", "parts"]),
-        ("sim/tools/learning", &["draws", "graphs", "parts"]),
-        ("sim/tools/molecules", &[]),
-        ("sim/core/mpi", &["engine"]),
-        ("sim/core/parts", &["parts-derive"]),
-        ("sim/core/parts/derive", &[]),
-        ("sim/core/privacy", &["draws"]),
-        ("sim/tools/scores", &["draws", "graphs", "metrics", "parts"]),
-        ("sim/tools/similarity", &["draws", "graphs"]),
-        (
-            "sim/strategies",
-            &[
-                "codecs",
-                "draws",
-                "engine",
-                "graphs",
-                "learning",
-                "metrics",
-                "parts",
-                "privacy",
-                "scores",
-                "similarity",
-            ],
-        ),
-        (
-            "scenarios",
-            &[
-                "codecs",
-                "draws",
-                "engine",
-                "graphs",
-                "metrics",
-                "parts",
-                "strategies",
-                "subgraphs",
-                "traces",
-                "users",
-            ],
-        ),
-        (
-            "sim/algorithms/subgraphs",
-            &[
-                "codecs",
-                "draws",
-                "engine",
-                "graphs",
-                "learning",
-                "metrics",
-                "parts",
-                "strategies",
-            ],
-        ),
-        ("sim/tools/traces", &["draws", "engine", "graphs", "metrics", "parts"]),
-        (
-            "sim/algorithms/users",
-            &[
-                "codecs",
-                "draws",
-                "engine",
-                "graphs",
-                "learning",
-                "metrics",
-                "parts",
-                "privacy",
-                "scores",
-                "strategies",
-            ],
-        ),
-        (
-            ".",
-            &[
-                "engine",
-                "graphs",
-                "metrics",
-                "mpi",
-                "parts",
-                "plots",
-                "report",
-                "scenarios",
-            ],
-        ),
-    ]);
-    let root_manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    for (dir, allowed) in &house {
-        let allowed: BTreeSet<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(edges(dir), allowed, "{dir}/Cargo.toml");
-        assert!(
-            *dir == "." || root_manifest.contains(&format!("\"{dir}\",")),
-            "{dir} is no member"
-        );
+fn crates_depend_on_lower_ones_and_leaves_never_on_each_other() {
+    let crates = crates();
+    for (name, of) in &crates {
+        for below in &of.depends {
+            let other = &crates[below];
+            let (own, lower) = (level(&of.dir), level(&other.dir));
+            // Those of one folder may build on each other, but for leaves.
+            let is_allowed = own > lower || own == lower && own < 6;
+            assert!(is_allowed, "{name} depends on {below}, which stands no lower");
+            let only_figures = ["plots", "report"].contains(&name.as_str());
+            assert!(
+                !only_figures || ["metrics", "plots"].contains(&below.as_str()),
+                "{name} draws from run directories alone, and depends on {below}"
+            );
+        }
     }
-    let members = root_manifest
-        .split_once("members = [")
-        .unwrap()
-        .1
-        .split_once(']')
-        .unwrap()
-        .0;
-    assert_eq!(
-        members.matches('"').count() / 2,
-        house.len() - 1,
-        "a crate is missing in this test"
-    );
+    // And not in a circle, tests included.
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    while done.len() < crates.len() {
+        let is_next = |(name, of): &(&String, &Crate)| {
+            !done.contains(name.as_str()) && of.depends.iter().all(|below| done.contains(below.as_str()))
+        };
+        let (next, _) = crates
+            .iter()
+            .find(is_next)
+            .expect("crates depend on each other in a circle");
+        done.insert(next);
+    }
+    assert_eq!(leaves().len(), 6, "{:?}", leaves());
 }
 
 #[test]
-fn only_the_registry_names_the_strategies_and_no_strategy_names_another() {
-    let strategies = ["fed_avg", "gw_ldp", "fgcl", "ppgm", "fedwalk"];
-    for (path, text) in sources() {
-        if is_test(&path) {
-            continue;
-        }
-        let own = path
-            .strip_prefix("sim/strategies/src/")
-            .map(|rest| rest.split(['/', '.']).next().unwrap_or_default());
-        for name in strategies {
-            let may_name = path == "scenarios/src/registry.rs" || own == Some(name) || own == Some("lib");
-            let names = program(&text)
-                .any(|(_, line)| has_word(line, &format!("{name}::")) || has_word(line, &format!("::{name}")));
+fn only_the_program_names_the_leaves() {
+    for leaf in leaves() {
+        let own = format!("sim/algorithms/{leaf}/");
+        let name = format!("folkmoot_{leaf}");
+        for (path, text) in sources() {
+            let may_name = path.starts_with(&own) || path == "sim/cli/shipped.rs";
+            let names = program(&text).any(|(_, line)| has_word(line, &name));
             assert!(may_name || !names, "{path} names {name}");
         }
     }
@@ -383,116 +342,9 @@ fn only_the_registry_names_the_strategies_and_no_strategy_names_another() {
 
 #[test]
 fn every_crate_denies_what_the_workspace_denies() {
-    for dir in [
-        "metrics",
-        "plots",
-        "report",
-        "scenarios",
-        "sim/tools/codecs",
-        "sim/core/draws",
-        "sim/core/engine",
-        "sim/examples/aggregation",
-        "sim/examples/diurnal",
-        "sim/examples/encoder",
-        "sim/examples/mechanism",
-        "sim/examples/metric",
-        "sim/tools/graphs",
-        "sim/tools/learning",
-        "sim/tools/molecules",
-        "sim/core/mpi",
-        "sim/core/parts",
-        "sim/core/parts/derive",
-        "sim/core/privacy",
-        "sim/tools/scores",
-        "sim/tools/similarity",
-        "sim/strategies",
-        "sim/algorithms/subgraphs",
-        ".",
-    ] {
-        let text = fs::read_to_string(root().join(dir).join("Cargo.toml")).unwrap();
-        assert!(text.contains("[lints]\nworkspace = true"), "{dir}");
+    for of in crates().values() {
+        let text = fs::read_to_string(root().join(&of.dir).join("Cargo.toml")).unwrap();
+        assert!(text.contains("[lints]\nworkspace = true"), "{}", of.dir);
     }
     assert!(Path::new(root()).join("Cargo.lock").is_file());
-}
-
-/// Rows of the table of what methods took, and where the code of each of their numbers begins; whatever begins with a longer one is not of a shorter.
-const METHODS: [(&str, &[&str]); 12] = [
-    (
-        "FedAvg; local training; fine-tuning; Ditto; MOON; FedPer",
-        &[
-            "strategies/src/fed_avg",
-            "strategies/src/federated/local_only",
-            "strategies/src/federated/fine_tuned",
-            "strategies/src/federated/ditto",
-            "strategies/src/federated/moon",
-            "strategies/src/federated/fed_per",
-        ],
-    ),
-    (
-        "FedNova; FedDyn; IFCA; SCAFFOLD",
-        &[
-            "strategies/src/federated/fed_nova",
-            "strategies/src/federated/fed_dyn",
-            "strategies/src/federated/ifca",
-            "strategies/src/scaffold",
-        ],
-    ),
-    (
-        "FedGTA; FED-PUB",
-        &["strategies/src/federated/fed_gta", "strategies/src/federated/fed_pub"],
-    ),
-    (
-        "GCFL and GCFL+; FedStar",
-        &["strategies/src/federated/gcfl", "strategies/src/federated/fed_star"],
-    ),
-    ("FedGCN", &["algorithms/subgraphs/src/fed_gcn"]),
-    ("FedSage, FedSage+", &["algorithms/subgraphs/src/fed_sage"]),
-    ("AdaFGL", &["algorithms/subgraphs/src/ada_fgl"]),
-    ("users of one node: all in common", &["algorithms/users/src"]),
-    ("… LPGNN's features", &["algorithms/users/src/features"]),
-    (
-        "… edges, public ones and Laplace noise among them; randomised response; DPRR; Blink; the prior of these three",
-        &[
-            "algorithms/users/src/edges",
-            "algorithms/users/src/edges/response",
-            "algorithms/users/src/edges/dprr",
-            "algorithms/users/src/edges/blink",
-            "algorithms/users/src/edges/prior",
-        ],
-    ),
-    ("a model that walks", &["algorithms/users/src/walk_sgd"]),
-    ("gossip and D-PSGD", &["strategies/src/gossip"]),
-];
-
-/// Within a tenth, so that a mend here and there moves no table.
-#[test]
-fn the_architecture_says_how_many_lines_a_method_took() {
-    let places = || METHODS.iter().flat_map(|(_, places)| places.iter().copied());
-    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test(path)) {
-        let begins = |place: &&str| path.strip_prefix("sim/").is_some_and(|path| path.starts_with(place));
-        if let Some(place) = places().filter(begins).max_by_key(|place| place.len()) {
-            *counted.entry(place).or_default() += program(&text).filter(|(_, line)| !line.trim().is_empty()).count();
-        }
-    }
-    let text = fs::read_to_string(root().join("sim/ARCHITECTURE.md")).unwrap();
-    let table = text.split_once("## What a method took").unwrap().1;
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .skip(1)
-        .map(|line| line.split('|').map(str::trim).collect())
-        .collect();
-    let named: Vec<&str> = rows.iter().map(|row| row[1]).collect();
-    assert_eq!(named, METHODS.map(|(row, _)| row));
-    for (row, (name, places)) in rows.iter().zip(METHODS) {
-        let said: Vec<usize> = row[2].split(';').map(|n| n.replace(' ', "").parse().unwrap()).collect();
-        let now: Vec<usize> = places.iter().map(|place| counted[place]).collect();
-        let is_near = |(said, now): (&usize, &usize)| 10 * said.abs_diff(*now) <= *now;
-        let are_near = said.len() == now.len() && said.iter().zip(&now).all(is_near);
-        assert!(
-            are_near,
-            "{name}: sim/ARCHITECTURE.md says {said:?} lines, and there are {now:?}"
-        );
-    }
 }

@@ -14,7 +14,7 @@ mod verdict;
 pub use overall::Overview;
 pub use verdict::{Finding, STANDARD_ERRORS, Verdict, decide, spread_text};
 
-use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, SHIPPED, Test, essence};
+use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, Test, essence};
 use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
@@ -63,42 +63,45 @@ const COLUMNS: [&str; 7] = ["run", "card", "seed", "version", "fingerprint", "me
 /// The columns of the table of looks.
 const LOOKS_COLUMNS: [&str; 3] = ["run", "metric", "looks"];
 
-/// How often the record was looked at, by run and metric: written by `tests/looks.py` from its history.
-const LOOKS: &str = include_str!("../claims/measured/looks.csv");
-
 impl Evidence {
-    /// What is recorded beside the shipped claims.
+    /// What is recorded beside the claims that a program has.
     ///
     /// # Errors
     ///
     /// When a record is damaged: its file and line.
-    pub fn recorded() -> Result<Evidence, String> {
+    pub fn recorded(registry: &Registry) -> Result<Evidence, String> {
         let mut evidence = Evidence::default();
-        for (name, _, record) in SHIPPED {
-            evidence
-                .read(record)
-                .map_err(|why| format!("claims/measured/{name}.csv: {why}"))?;
+        for file in registry.claims() {
+            let damaged = |what: &str, why: String| format!("{what} of {}: {why}", file.name);
+            evidence.read(file.measured).map_err(|why| damaged("record", why))?;
+            evidence.read_looks(file.looks).map_err(|why| damaged("looks", why))?;
         }
-        evidence
-            .read_looks(LOOKS)
-            .map_err(|why| format!("claims/measured/looks.csv: {why}"))?;
         Ok(evidence)
     }
 
-    /// Adds the records in a folder, such as `scenarios/claims/measured`; returns whether there is one.
+    /// Adds the records in a folder and in the folders in it, such as `scenarios`; returns whether there is one.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be read or a record is damaged: its file and line.
+    /// When a folder cannot be read or a record is damaged: its file and line.
     pub fn read_records(&mut self, dir: &Path) -> Result<bool, String> {
-        let entries = std::fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut paths: Vec<PathBuf> = entries
-            .map_err(|why| why.to_string())?
-            .iter()
-            .map(|entry| entry.path())
-            .collect();
+        let within = |dir: &Path| -> Result<Vec<PathBuf>, String> {
+            let entries = std::fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let entries = entries.map_err(|why| format!("{}: {why}", dir.display()))?;
+            let mut paths: Vec<PathBuf> = entries.iter().map(|entry| entry.path()).collect();
+            paths.sort();
+            Ok(paths)
+        };
+        let mut paths = Vec::new();
+        for path in within(dir)? {
+            // Run and sweep directories have tables of their own, of another form.
+            let is_record = |path: &PathBuf| path.ends_with("measured.csv") || path.ends_with("looks.csv");
+            match path.is_dir() {
+                true => paths.extend(within(&path)?.into_iter().filter(is_record)),
+                false => paths.push(path),
+            }
+        }
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
-        paths.sort();
         let mut is_any = false;
         for path in paths {
             let text = std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;

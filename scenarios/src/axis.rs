@@ -258,83 +258,11 @@ fn with_groups(fields: &[&Field], body: &Source) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_parts::{Chosen, part};
-    use folkmoot_strategies::classifier::LocalOptimiser;
-    use folkmoot_strategies::fedwalk::{self, Rows};
-    use folkmoot_strategies::rounds::{Adam, Rule, TrimmedMean, Updates};
-    use folkmoot_strategies::{fed_avg, gw_ldp, ppgm};
-
-    #[test]
-    fn a_group_written_in_part_keeps_the_other_defaults_of_its_place() {
-        let registry = Registry::shipped();
-        let read = |text: &str| registry.settings::<gw_ldp::Params>(text).unwrap();
-        let default = gw_ldp::Params::default();
-        for text in ["()", "(training: ())", "(training: (), protocol: (), model: ())"] {
-            assert_eq!(read(text), default, "{text}");
-        }
-        let mut expected = default.clone();
-        expected.training.epochs = 7;
-        expected.protocol.min_updates = 2;
-        assert_eq!(read("(training: (epochs: 7), protocol: (min_updates: 2))"), expected);
-        expected.training.optimiser = LocalOptimiser::AdamW;
-        let own = "(training: (epochs: 7, optimiser: AdamW), protocol: (min_updates: 2))";
-        assert_eq!(read(own), expected, "one's own value counts first");
-    }
-
-    #[test]
-    fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {
-        let registry = Registry::shipped();
-        let read = |text: &str| registry.settings::<fedwalk::Params>(text).unwrap();
-        let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder.text().to_owned());
-        let printed = (true, Rows::All, "AsPrinted".to_owned());
-        for text in ["()", "(variant: AsPrinted)", "(variant: AsReleased)"] {
-            assert_eq!(open(&read(text)), printed, "{text}");
-        }
-        let corrected = (false, Rows::OnRequest, "RandomisedResponse".to_owned());
-        assert_eq!(open(&read("(variant: Corrected)")), corrected);
-        assert_eq!(read("(variant: Corrected, rows: All)").rows, Rows::All);
-        let both = read("(epsilon: 0.5, epsilon_encoder: 3.0)");
-        assert_eq!(
-            (both.epsilon_degree, both.epsilon_encoder),
-            (0.5, 3.0),
-            "one's own value counts first"
-        );
-        let released = Registry::shipped()
-            .settings::<ppgm::Params>("(variant: AsReleased, form: (dropout: 0.5))")
-            .unwrap();
-        assert_eq!((released.form.feed_forward, released.form.dropout), (1024, 0.5));
-        // A value that a variant lays as a whole gives way as a whole.
-        let released = Registry::shipped()
-            .settings::<gw_ldp::Params>("(variant: AsReleased, model: (layers: 1))")
-            .unwrap();
-        assert_eq!((released.model.hidden, released.model.layers), (16, 1));
-    }
-
-    #[test]
-    fn what_is_resolved_reads_as_the_same_again() {
-        for text in ["()", "(variant: AsReleased)", "(variant: Corrected, release: Plain)"] {
-            let params = Registry::shipped().settings::<gw_ldp::Params>(text).unwrap();
-            assert_eq!(
-                Registry::shipped()
-                    .settings::<gw_ldp::Params>(&lines_of(&params))
-                    .unwrap(),
-                params,
-                "{text}"
-            );
-        }
-    }
+    use crate::toy::Idle;
+    use folkmoot_parts::part;
 
     #[test]
     fn a_fault_of_what_a_variant_lays_bears_its_name() {
-        let problems = Registry::shipped()
-            .settings::<gw_ldp::Params>("(variant: AsReleased, release: MultiBit())")
-            .unwrap_err();
-        assert!(
-            problems
-                .to_string()
-                .contains("release: must not be MultiBit() for rows without bounds"),
-            "{problems}"
-        );
         #[part(name = "Odd", about = "a part with a wrong variant")]
         #[derive(Clone, Debug)]
         struct Odd {
@@ -351,11 +279,11 @@ mod tests {
             Wide,
         }
         assert!(
-            Registry::shipped()
+            Registry::base()
                 .settings::<Odd>("()")
                 .is_ok_and(|odd| odd.n == 1 && matches!(odd.variant, Variants::Plain))
         );
-        let problems = Registry::shipped()
+        let problems = Registry::base()
             .settings::<Odd>("(variant: Wide)")
             .unwrap_err()
             .to_string();
@@ -366,94 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn a_part_inside_settings_is_read_where_it_stands() {
-        let read = |text: &str| Registry::shipped().settings::<fed_avg::Params>(text);
-        let adam = "(protocol: (server: Adam(rate: 0.5), rule: TrimmedMean()))";
-        let protocol = read(adam).unwrap().protocol;
-        assert_eq!(
-            protocol.server,
-            Chosen::new(Adam {
-                rate: 0.5,
-                ..Adam::default()
-            })
-        );
-        assert_eq!(protocol.rule, Chosen::new(TrimmedMean { share: 0.1 }));
-        let faults = |text: &str| {
-            let problems = read(text).unwrap_err();
-            problems
-                .to_string()
-                .lines()
-                .skip(1)
-                .map(str::to_owned)
-                .collect::<Vec<String>>()
-        };
-        // A rule that cannot be read breaks no other rule: there is one problem of it, and one of its neighbour's value.
-        assert_eq!(
-            faults("(protocol: (rule: TrimedMean(share: 9), secure: Pairwise(), server: Yogi(rate: 0, tua: 1)))"),
-            [
-                "  1:19 protocol.rule: there is no aggregation rule `TrimedMean`, did you mean `TrimmedMean`?",
-                "  1:80 protocol.server.rate: must be finite and greater than 0, got 0",
-                "  1:83 protocol.server.tua: unknown field `tua`, did you mean `tau`?",
-            ]
-            .map(str::to_owned)
-        );
-    }
-
-    /// What another rule makes of the updates, twice.
-    #[part(name = "Twice", about = "what another rule makes of the updates, twice")]
-    #[derive(Clone, Debug)]
-    struct Twice {
-        rule: Chosen<dyn Rule>,
-    }
-
-    impl Rule for Twice {
-        fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
-            self.rule.combine(updates).iter().map(|x| 2.0 * x).collect()
-        }
-    }
-
-    #[test]
-    fn a_part_may_hold_another_of_its_kind() {
-        let mut registry = Registry::shipped();
-        registry.add_aggregation::<Twice>().unwrap();
-        let read = |text: &str| registry.settings::<fed_avg::Params>(&format!("(protocol: (rule: {text}))"));
-        let nested = read("Twice(rule: Twice(rule: TrimmedMean()))").unwrap();
-        let inner = Chosen::new(Twice {
-            rule: Chosen::new(TrimmedMean { share: 0.1 }),
-        });
-        assert_eq!(nested.protocol.rule, Chosen::new(Twice { rule: inner }));
-        let problems = read("Twice(rule: Twice(rule: TrimmedMean(share: 2)))")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            problems.contains("1:62 protocol.rule.rule.rule.share: must lie in 0..0.5, got 2"),
-            "{problems}"
-        );
-        let paths = crate::explain::paths(&registry);
-        assert!(
-            paths.iter().any(|path| path == "strategy.protocol.rule.rule"),
-            "they end, too"
-        );
-    }
-
-    #[test]
-    fn a_program_without_a_kind_takes_its_default_alone() {
-        let read = |text: &str| Registry::empty().settings::<fed_avg::Params>(text);
-        assert!(read("()").is_ok());
-        let problems = read("(protocol: (rule: Mean))").unwrap_err().to_string();
-        assert!(
-            problems.contains("this program does not know an aggregation rule at all"),
-            "{problems}"
-        );
-    }
-
-    #[test]
     fn two_parts_of_one_axis_have_two_names() {
         let mut axis: Axis<dyn std::fmt::Debug> = Axis::new("strategy", "strategy");
-        assert_eq!(axis.add::<fedwalk::Params>(|params| Box::new(params)), Ok(()));
-        assert_eq!(
-            axis.add::<fedwalk::Params>(|params| Box::new(params)),
-            Err(DuplicateName("FedWalk"))
-        );
+        assert_eq!(axis.add::<Idle>(|params| Box::new(params)), Ok(()));
+        assert_eq!(axis.add::<Idle>(|params| Box::new(params)), Err(DuplicateName("Idle")));
     }
 }

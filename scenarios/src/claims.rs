@@ -20,26 +20,18 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-macro_rules! shipped {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../claims/", $name, ".ron")),
-            include_str!(concat!("../claims/measured/", $name, ".csv")),
-        )
-    };
+/// A file of claims as it comes with a program, with what was measured of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimsFile {
+    /// What `folkmoot audit` calls it: the name of its folder.
+    pub name: &'static str,
+    /// The claims.
+    pub text: &'static str,
+    /// What was measured: a table as [`Evidence::record`](audit::Evidence::record) writes it.
+    pub measured: &'static str,
+    /// How often each number was looked at, by run and metric: a table that `tests/looks.py` writes from the history of the record.
+    pub looks: &'static str,
 }
-
-/// The shipped files: the name that `folkmoot audit` takes, the claims, and what was measured of them.
-pub const SHIPPED: &[(&str, &str, &str)] = &[
-    shipped!("fedwalk"),
-    shipped!("fgcl"),
-    shipped!("gw-ldp"),
-    shipped!("methods"),
-    shipped!("ppgm"),
-    shipped!("subgraphs"),
-    shipped!("users"),
-];
 
 /// All claims of one paper.
 #[derive(Clone, Debug)]
@@ -320,34 +312,42 @@ fn refused(source: &Source, why: String) -> Problems {
 }
 
 impl Claims {
-    /// The shipped claims on a system, or those of a file.
+    /// The claims of the folder or the system of this name, or those of a file.
     ///
     /// # Errors
     ///
     /// When there is neither, or the file is faulty.
-    pub fn find(name: &str) -> Result<Claims, Problems> {
+    pub fn find(name: &str, registry: &Registry) -> Result<Claims, Problems> {
         let path = Path::new(name);
         if path.is_file() {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             return file::read(&stem, &Source::read(path)?);
         }
-        match SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
-            Some((name, text, _)) => Claims::read(name, text),
+        let plain = |name: &str| name.to_lowercase().replace('_', "-");
+        let all = Claims::all(registry)?;
+        let is_called = |claims: &&Claims| {
+            [&claims.name, &claims.system]
+                .iter()
+                .any(|known| plain(known) == plain(name))
+        };
+        match all.iter().find(is_called) {
+            Some(claims) => Ok(claims.clone()),
             None => {
-                let names: Vec<&str> = SHIPPED.iter().map(|(name, ..)| *name).collect();
+                let names: Vec<&str> = all.iter().flat_map(|claims| [&*claims.name, &*claims.system]).collect();
                 let why = format!("is neither a file of claims nor a system{}", suggest(name, &names));
                 Err(refused(&Source::new(name, "")?, why))
             }
         }
     }
 
-    /// All shipped claims.
+    /// All claims that a program has.
     ///
     /// # Errors
     ///
     /// When a file is faulty.
-    pub fn shipped() -> Result<Vec<Claims>, Problems> {
-        SHIPPED.iter().map(|(name, text, _)| Claims::read(name, text)).collect()
+    pub fn all(registry: &Registry) -> Result<Vec<Claims>, Problems> {
+        let files = registry.claims().iter();
+        files.map(|file| Claims::read(file.name, file.text)).collect()
     }
 
     /// The claims of a file's text.
@@ -356,7 +356,7 @@ impl Claims {
     ///
     /// Problems of shape with line and column; claims whose names are given twice, or that no rule could decide.
     pub fn read(name: &str, text: &str) -> Result<Claims, Problems> {
-        file::read(name, &Source::new(&format!("claims/{name}.ron"), text)?)
+        file::read(name, &Source::new(&format!("{name}/claims.ron"), text)?)
     }
 
     /// Whether every claim, its quick twin, and every table names a run that can be made.

@@ -1,8 +1,8 @@
 //! The shape of a card: every field, its default, range and unit.
 
+use crate::settings::Keep;
 use folkmoot_engine::world::{CohortSpec, DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, part};
-use folkmoot_strategies::keep::Keep;
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

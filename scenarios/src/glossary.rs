@@ -1,6 +1,7 @@
 //! What numbers, messages and columns are called and mean, looked up by name.
 
 use crate::registry::Registry;
+use crate::settings::Settings;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
@@ -14,7 +15,6 @@ use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
 use folkmoot_metrics::table::{Column, Row, TimingRow};
 use folkmoot_metrics::term::{Answering, PREFIXES, base, find};
 use folkmoot_metrics::trace::{self, TRACE};
-use folkmoot_strategies::settings::Settings;
 
 /// What a strategy says of its numbers and messages.
 pub struct Glossary {
@@ -156,7 +156,7 @@ pub fn tables() -> Vec<(String, Vec<Column>)> {
 }
 
 /// What is wrong with the name of a score that is to be reached; `None` if one of the strategies may have it, or says nothing of its numbers.
-pub(crate) fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Option<String> {
+pub fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Option<String> {
     let (mut known, mut wrong) = (Vec::new(), None);
     for glossary in of_all(strategies, registry)? {
         if let Some(term) = find(&glossary.terms, score) {
@@ -202,7 +202,7 @@ fn near(name: &str, known: &[String]) -> String {
 }
 
 /// What is wrong with the name of a number that none of the strategies has; `None` if one has it, or says nothing of its numbers.
-pub(crate) fn unknown(metric: &str, strategies: &[String], registry: &Registry) -> Option<String> {
+pub fn unknown(metric: &str, strategies: &[String], registry: &Registry) -> Option<String> {
     let mut known = Vec::new();
     for glossary in of_all(strategies, registry)? {
         if glossary.number(metric).is_some() {
@@ -215,135 +215,4 @@ pub(crate) fn unknown(metric: &str, strategies: &[String], registry: &Registry) 
         strategies.join(" or "),
         near(metric, &known)
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_leads_to_numbers_messages_and_columns() {
-        let registry = Registry::shipped();
-        let look = |name: &str| look_up(name, &registry);
-        let Word::Number(term, of) = &look("test_accuracy@majority_class")[0] else {
-            panic!()
-        };
-        assert_eq!(
-            (&*term.words, &of[..]),
-            (
-                "Test accuracy",
-                &[
-                    "FedAvg",
-                    "Scaffold",
-                    "Federated",
-                    "FedGcn",
-                    "AdaFgl",
-                    "FedSage",
-                    "GwLdp"
-                ][..]
-            )
-        );
-        let stale = Column {
-            name: "staleness_mean",
-            holds: "a float",
-            about: "Mean staleness of what was aggregated, in rounds.",
-        };
-        assert_eq!(look("staleness_mean"), [Word::Column("rounds.csv".to_owned(), stale)]);
-        let [Word::Message(Direction::Peer, walk, "FedWalk")] = look("walk")[..] else {
-            panic!()
-        };
-        assert_eq!((walk.about, walk.payload), ("B2: go on with a walk.", "`walk: Walk`"));
-        assert!(matches!(&look("walk_messages")[..], [Word::Number(_, of)] if of == &["FedWalk"]));
-        assert!(
-            matches!(&look("payload_bytes")[..], [Word::Number(_, of), Word::Column(..), Word::Column(..)] if of.is_empty())
-        );
-        assert!(matches!(&look("rounds.csv")[..], [Word::Table(_, columns)] if columns.len() == 7));
-        let files = |name: &str| {
-            let file = |word| match word {
-                Word::Table(file, _) | Word::Column(file, _) => file,
-                other => panic!("{other:?}"),
-            };
-            look(name).into_iter().map(file).collect::<Vec<String>>()
-        };
-        assert_eq!(files("links.csv"), ["artifacts/links.csv"]);
-        assert_eq!(files("artifacts/map*.csv"), ["artifacts/map*.csv"]);
-        assert_eq!(files("map_clean.csv"), ["artifacts/map*.csv"]);
-        assert_eq!(files("messages.csv"), ["messages.csv", "artifacts/messages.csv"]);
-        assert_eq!(files("cluster_clean"), ["artifacts/graphs.csv"]);
-        assert_eq!(look("nosuch"), []);
-        assert_eq!(look("nosuch_messages"), []);
-    }
-
-    #[test]
-    fn every_message_and_column_says_what_it_is() {
-        for glossary in Registry::shipped().glossaries() {
-            for (_, known) in &glossary.kinds {
-                assert!(known.about.ends_with('.'), "{}: {known:?}", glossary.strategy);
-            }
-        }
-        for (file, columns) in tables() {
-            for column in columns {
-                assert!(column.about.ends_with('.'), "{file}: {column:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_number_that_no_strategy_of_the_card_has_is_unknown() {
-        let registry = Registry::shipped();
-        let says = |metric: &str, of: &[&str]| {
-            let of: Vec<String> = of.iter().map(|name| (*name).to_owned()).collect();
-            unknown(metric, &of, &registry)
-        };
-        assert_eq!(says("test_roc_auc", &["Fgcl"]), None);
-        assert_eq!(
-            says("tset_roc_auc", &["Fgcl"]).unwrap(),
-            "no run of Fgcl has a number `tset_roc_auc`, did you mean `test_roc_auc`?"
-        );
-        assert_eq!(
-            says("nosuch", &["Fgcl"]).unwrap(),
-            "no run of Fgcl has a number `nosuch`"
-        );
-        assert_eq!(says("walks_completed", &["DeepWalk", "FedWalk"]), None);
-        assert!(says("walks_completed", &["DeepWalk"]).is_some());
-        assert_eq!(says("nosuch", &["Fgcl", "Elsewhere"]), None);
-        assert!(says("test_rounds", &["FedAvg"]).is_some());
-        assert!(says("accuracy_std_std", &["FedAvg"]).is_some());
-        // Whose clients are scored one by one, and whose are not.
-        for strategy in [
-            "FedAvg",
-            "Scaffold",
-            "Federated",
-            "FedGcn",
-            "FedSage",
-            "AdaFgl",
-            "Gossip",
-        ] {
-            assert_eq!(says("test_own_worst_tenth", &[strategy]), None, "{strategy}");
-        }
-        for strategy in ["GwLdp", "WalkSgd"] {
-            assert!(says("test_own_worst_tenth", &[strategy]).is_some(), "{strategy}");
-        }
-    }
-
-    #[test]
-    fn a_target_is_a_score_of_a_strategy_of_the_card() {
-        let registry = Registry::shipped();
-        let says = |score: &str, of: &[&str]| {
-            let of: Vec<String> = of.iter().map(|name| (*name).to_owned()).collect();
-            no_score(score, &of, &registry)
-        };
-        assert_eq!(says("test_accuracy", &["FedAvg"]), None);
-        assert_eq!(says("test_accuracy", &["FedWalk", "FedAvg"]), None);
-        assert_eq!(says("nosuch", &["FedAvg", "Elsewhere"]), None);
-        let total = "is a total of the run, and no score of a round";
-        assert_eq!(says("payload_bytes", &["FedAvg"]).unwrap(), total);
-        assert!(says("test_rounds", &["FedAvg"]).is_some());
-        let near = "no run of FedAvg has a score `test_acuracy`, did you mean `test_accuracy`?";
-        assert_eq!(says("test_acuracy", &["FedAvg"]).unwrap(), near);
-        let bare = "is scored on parts of the data; name one: `test_accuracy`";
-        assert_eq!(says("accuracy", &["FedAvg"]).unwrap(), bare);
-        assert_eq!(says("test_cohort_accuracy", &["Federated"]), None);
-        assert!(says("cohort_accuracy", &["Federated"]).is_some());
-    }
 }

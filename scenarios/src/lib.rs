@@ -17,7 +17,10 @@ pub mod glossary;
 pub mod registry;
 pub mod run;
 pub mod scenario;
+pub mod settings;
 pub mod summary;
 pub mod sweep;
 pub mod swept;
 pub mod text;
+#[cfg(test)]
+mod toy;

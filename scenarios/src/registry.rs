@@ -1,27 +1,19 @@
-//! Every part there is, by name. The only place that knows them all.
+//! What a card may name: one list of parts for each of its fields, and the cards and claims that come with a program.
+//!
+//! [`Registry::base`] holds data sets, partitions and the world. Each crate of algorithms has a function `register`, which adds its
+//! own; a program calls those of the crates that it has, so no algorithm is named here.
 
 use crate::axis::{Axis, Described, DuplicateName, read_part};
-use crate::cards::CARDS;
+use crate::claims::ClaimsFile;
 use crate::glossary::Glossary;
+use crate::settings::{Runs, Settings, runs};
 use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Holds, Kind, Part, Shape};
-use folkmoot_strategies::attacks::{self, Attack};
-use folkmoot_strategies::federated::Method;
-use folkmoot_strategies::fedwalk::Encoder;
-use folkmoot_strategies::gossip::{self, Topology};
-use folkmoot_strategies::gw_ldp::Release;
-use folkmoot_strategies::rounds::{self, Rule, ServerOptimiser};
-use folkmoot_strategies::settings::{Runs, Settings, runs};
-use folkmoot_strategies::{deep_walk, fed_avg, federated, fedwalk, fgcl, gw_ldp, ppgm, scaffold};
-use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage};
 use folkmoot_traces::{self as traces, Model, Whole};
-use folkmoot_users::edges::{self, EdgeRelease};
-use folkmoot_users::features::{self, FeatureRelease};
-use folkmoot_users::labels::{self, LabelRelease};
 use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
@@ -34,18 +26,29 @@ pub struct Registry {
     availabilities: Axis<dyn Model<dyn Availability>>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
-    /// What the numbers of attacks mean.
-    of_attacks: Vec<Term>,
+    /// What numbers of parts inside settings mean, by the kind of the part.
+    terms_inside: Vec<(&'static str, Vec<Term>)>,
+    folders: Vec<&'static str>,
     cards: Vec<(&'static str, &'static str)>,
+    claims: Vec<ClaimsFile>,
 }
 
-/// Whether settings of this shape name attacks.
-fn is_attacked(shape: &Shape) -> bool {
-    let attacks = Shape::Part(<dyn Attack as Kind>::WHAT);
-    shape
-        .fields()
-        .iter()
-        .any(|field| matches!(&field.shape, Shape::List(item) if **item == attacks))
+/// What a program embeds of a folder of scenarios.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenarios {
+    /// The folder's name.
+    pub folder: &'static str,
+    /// Name and text of its cards.
+    pub cards: &'static [(&'static str, &'static str)],
+    /// Its claims, if it has any.
+    pub claims: Option<ClaimsFile>,
+}
+
+/// Whether settings of this shape hold a list of parts of the kind that is called `what`.
+fn lists(shape: &Shape, what: &'static str) -> bool {
+    let item = Shape::Part(what);
+    let is_list = |shape: &Shape| matches!(shape, Shape::List(of) if **of == item);
+    shape.fields().iter().any(|field| is_list(&field.shape))
 }
 
 /// What may be named inside settings: parts of one [`Kind`], each in an `Arc` of the kind.
@@ -98,20 +101,6 @@ macro_rules! adds_model {
     )*};
 }
 
-/// Adds a part of a kind that strategies name inside their settings.
-macro_rules! adds_inside {
-    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        ///
-        /// When its name is taken.
-        pub fn $name<P: Part + $kind>(&mut self) -> Result<(), DuplicateName> {
-            self.add_inside::<dyn $kind, P>()
-        }
-    )*};
-}
-
 impl Registry {
     /// Nothing.
     pub fn empty() -> Self {
@@ -124,36 +113,21 @@ impl Registry {
             availabilities: Axis::new("availability", "availability"),
             inner: Vec::new(),
             glossaries: Vec::new(),
-            of_attacks: Vec::new(),
+            terms_inside: Vec::new(),
+            folders: Vec::new(),
             cards: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
-    /// What comes with Folkmoot.
-    pub fn shipped() -> Self {
+    /// Data sets, partitions, the world and codecs, and no algorithm.
+    pub fn base() -> Self {
         let mut registry = Registry::empty();
-        registry.add_shipped().expect("shipped names differ");
-        registry.cards = CARDS.to_vec();
+        registry.add_base().expect("shipped names differ");
         registry
     }
 
-    fn add_shipped(&mut self) -> Result<(), DuplicateName> {
-        // Not by `add`: it is generic, and would compile the engine for each of them once more, here where little is optimised.
-        self.add_strategy(fedwalk::Params::runs)?;
-        self.add_strategy(deep_walk::Params::runs)?;
-        self.add_strategy(fed_avg::Params::runs)?;
-        self.add_strategy(scaffold::Params::runs)?;
-        self.add_strategy(federated::Params::runs)?;
-        self.add_strategy(gossip::Params::runs)?;
-        self.add_strategy(folkmoot_users::Params::runs)?;
-        self.add_strategy(fed_gcn::Params::runs)?;
-        self.add_strategy(ada_fgl::Params::runs)?;
-        self.add_strategy(fed_sage::Params::runs)?;
-        self.add_strategy(folkmoot_users::walk_sgd::Params::runs)?;
-        self.add_strategy(fgcl::Params::runs)?;
-        self.add_strategy(gw_ldp::Params::runs)?;
-        self.add_strategy(ppgm::Params::runs)?;
-        self.add_strategy(ppgm::federated::Params::runs)?;
+    fn add_base(&mut self) -> Result<(), DuplicateName> {
         self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
@@ -169,72 +143,15 @@ impl Registry {
         self.add_availability::<world::availability::OnOff>()?;
         self.add_availability::<world::availability::Diurnal>()?;
         self.add_made_availability::<traces::Flash>()?;
-        self.add_aggregation::<rounds::Mean>()?;
-        self.add_aggregation::<rounds::TrimmedMean>()?;
-        self.add_aggregation::<rounds::NormClip>()?;
-        self.add_aggregation::<rounds::Median>()?;
-        self.add_aggregation::<rounds::Krum>()?;
-        self.add_codec::<codecs::Plain>()?;
-        self.add_codec::<codecs::Half>()?;
-        self.add_codec::<codecs::Bfloat>()?;
-        self.add_codec::<codecs::Uniform>()?;
-        self.add_codec::<codecs::Qsgd>()?;
-        self.add_codec::<codecs::TopK>()?;
-        self.add_codec::<codecs::RandomK>()?;
-        self.add_codec::<codecs::Sign>()?;
-        self.add_codec::<codecs::LowRank>()?;
-        self.add_method::<federated::Global>()?;
-        self.add_method::<federated::LocalOnly>()?;
-        self.add_method::<federated::FineTuned>()?;
-        self.add_method::<federated::FedNova>()?;
-        self.add_method::<federated::FedDyn>()?;
-        self.add_method::<federated::FedGta>()?;
-        self.add_method::<federated::Moon>()?;
-        self.add_method::<federated::FedPer>()?;
-        self.add_method::<federated::FedRep>()?;
-        self.add_method::<federated::FedPub>()?;
-        self.add_method::<federated::FedStar>()?;
-        self.add_method::<federated::Ditto>()?;
-        self.add_method::<federated::Gcfl>()?;
-        self.add_method::<federated::Ifca>()?;
-        self.add_attack::<attacks::LossThreshold>()?;
-        self.add_attack::<attacks::LikelihoodRatio>()?;
-        self.add_attack::<attacks::LinkStealing>()?;
-        self.add_attack::<attacks::GradientInversion>()?;
-        self.add_attack::<attacks::GradientSearch>()?;
-        self.add_attack::<attacks::ClientLinking>()?;
-        self.add_topology::<gossip::Complete>()?;
-        self.add_topology::<gossip::Ring>()?;
-        self.add_topology::<gossip::Torus>()?;
-        self.add_topology::<gossip::SmallWorld>()?;
-        self.add_topology::<gossip::ErdosRenyi>()?;
-        self.add_topology::<gossip::File>()?;
-        self.add_topology::<gossip::Changing>()?;
-        self.add_feature_release::<features::ClearFeatures>()?;
-        self.add_feature_release::<features::MultiBitFeatures>()?;
-        self.add_feature_release::<features::OneBitFeatures>()?;
-        self.add_feature_release::<features::LaplaceFeatures>()?;
-        self.add_feature_release::<features::GaussianFeatures>()?;
-        self.add_label_release::<labels::ClearLabels>()?;
-        self.add_label_release::<labels::LabelResponse>()?;
-        self.add_edge_release::<edges::PublicEdges>()?;
-        self.add_edge_release::<edges::EdgeResponse>()?;
-        self.add_edge_release::<edges::Dprr>()?;
-        self.add_edge_release::<edges::Blink>()?;
-        self.add_edge_release::<edges::LaplaceEdges>()?;
-        self.add_server_optimiser::<rounds::Average>()?;
-        self.add_server_optimiser::<rounds::Momentum>()?;
-        self.add_server_optimiser::<rounds::Adam>()?;
-        self.add_server_optimiser::<rounds::Yogi>()?;
-        self.add_encoder::<fedwalk::encoder::AsPrinted>()?;
-        self.add_encoder::<fedwalk::encoder::Calibrated>()?;
-        self.add_encoder::<fedwalk::encoder::Normalised>()?;
-        self.add_encoder::<fedwalk::encoder::RandomisedResponse>()?;
-        self.add_encoder::<fedwalk::encoder::Identity>()?;
-        self.add_mechanism::<gw_ldp::release::Plain>()?;
-        self.add_mechanism::<gw_ldp::release::MultiBit>()?;
-        self.add_mechanism::<gw_ldp::release::Additive>()?;
-        self.add_mechanism::<gw_ldp::release::Gaussian>()
+        self.add_part::<dyn Codec, codecs::Plain>()?;
+        self.add_part::<dyn Codec, codecs::Half>()?;
+        self.add_part::<dyn Codec, codecs::Bfloat>()?;
+        self.add_part::<dyn Codec, codecs::Uniform>()?;
+        self.add_part::<dyn Codec, codecs::Qsgd>()?;
+        self.add_part::<dyn Codec, codecs::TopK>()?;
+        self.add_part::<dyn Codec, codecs::RandomK>()?;
+        self.add_part::<dyn Codec, codecs::Sign>()?;
+        self.add_part::<dyn Codec, codecs::LowRank>()
     }
 
     /// Adds a card by its name and text, as `include_str!` gives it.
@@ -247,46 +164,68 @@ impl Registry {
             return Err(DuplicateName(name));
         }
         self.cards.push((name, text));
+        self.cards.sort_unstable();
         Ok(())
     }
 
-    /// Name and text of every card, in the order of `folkmoot list`.
+    /// Name and text of every card, by name.
     pub fn cards(&self) -> &[(&'static str, &'static str)] {
         &self.cards
     }
 
-    /// Adds a strategy.
+    /// Names the folder of scenarios whose cards and claims belong to what was added.
+    pub fn add_folder(&mut self, folder: &'static str) {
+        self.folders.push(folder);
+    }
+
+    /// The names of the folders of scenarios, in the order in which they were added.
+    pub fn folders(&self) -> &[&'static str] {
+        &self.folders
+    }
+
+    /// Adds the cards and claims of those folders that were named, claims in the order of [`add_folder`](Self::add_folder).
+    ///
+    /// # Errors
+    ///
+    /// When the name of a card is taken.
+    pub fn embed(&mut self, scenarios: &[Scenarios]) -> Result<(), DuplicateName> {
+        for name in self.folders.clone() {
+            for of in scenarios.iter().filter(|of| of.folder == name) {
+                of.cards.iter().try_for_each(|(name, text)| self.add_card(name, text))?;
+                self.claims.extend(of.claims);
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of claims, in the order of their folders.
+    pub fn claims(&self) -> &[ClaimsFile] {
+        &self.claims
+    }
+
+    /// Adds an algorithm by its settings.
     ///
     /// # Errors
     ///
     /// When its name is taken.
     pub fn add<P: Settings>(&mut self) -> Result<(), DuplicateName> {
-        self.add_strategy(runs::<P>)
-    }
-
-    fn add_strategy<P: Settings>(&mut self, runs: fn(P) -> Box<dyn Runs>) -> Result<(), DuplicateName> {
-        self.strategies.add(runs)?;
+        self.strategies.add(runs::<P>)?;
         let mut glossary = Glossary::of::<P>();
-        glossary.add(is_attacked(&P::shape()), &self.of_attacks);
+        for (what, terms) in &self.terms_inside {
+            glossary.add(lists(&P::shape(), what), terms);
+        }
         self.glossaries.push(glossary);
         Ok(())
     }
 
-    /// Adds somebody who asks what a training of classifiers gives away, or who scores it by other metrics.
-    ///
-    /// # Errors
-    ///
-    /// When its name is taken.
-    pub fn add_attack<P: Part + Attack>(&mut self) -> Result<(), DuplicateName> {
-        self.add_inside::<dyn Attack, P>()?;
-        let terms = P::terms();
+    /// Says what the numbers mean that parts of the kind `T` write, for all algorithms whose settings hold a list of such parts.
+    pub fn add_terms<T: Kind + ?Sized>(&mut self, terms: Vec<Term>) {
         for glossary in &mut self.glossaries {
             let mut parts = self.strategies.parts();
             let part = parts.find(|part| part.name == glossary.strategy);
-            glossary.add(part.is_some_and(|part| is_attacked(&part.shape)), &terms);
+            glossary.add(part.is_some_and(|part| lists(&part.shape, T::WHAT)), &terms);
         }
-        self.of_attacks.extend(terms);
-        Ok(())
+        self.terms_inside.push((T::WHAT, terms));
     }
 
     /// What each strategy says of its numbers and messages.
@@ -315,35 +254,12 @@ impl Registry {
         add_availability, add_made_availability, availabilities: availabilities of Availability;
     }
 
-    adds_inside! {
-        /// Adds a rule by which the updates of a round become one.
-        add_aggregation: Rule;
-        /// Adds a way in which numbers that are learned become bytes.
-        add_codec: Codec;
-        /// Adds what the server does with the update that they become.
-        add_server_optimiser: ServerOptimiser;
-        /// Adds a method of federated training.
-        add_method: Method;
-        /// Adds a way to link clients without a server.
-        add_topology: Topology;
-        /// Adds what becomes of a vertex before it is appended to a walk of FedWalk.
-        add_encoder: Encoder;
-        /// Adds a mechanism by which an embedding of GW-LDP leaves its client.
-        add_mechanism: Release;
-        /// Adds a way in which features leave a user that is one node.
-        add_feature_release: FeatureRelease;
-        /// Adds one for its class.
-        add_label_release: LabelRelease;
-        /// Adds one for its neighbours.
-        add_edge_release: EdgeRelease;
-    }
-
-    /// Adds a part of any kind that settings name, one's own kinds among them; for shipped ones there are shorter names.
+    /// Adds a part of the kind `T` that settings name: `add_part::<dyn Rule, Middle>()`. The kind may be one's own.
     ///
     /// # Errors
     ///
     /// When its name is taken.
-    pub fn add_inside<T, P>(&mut self) -> Result<(), DuplicateName>
+    pub fn add_part<T, P>(&mut self) -> Result<(), DuplicateName>
     where
         T: Holds<P> + ?Sized,
         P: Part,

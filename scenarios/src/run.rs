@@ -5,6 +5,7 @@ mod load;
 pub use load::{Cache, Loaded, load, load_data};
 
 use crate::scenario::Scenario;
+use crate::settings::Job;
 use crate::summary::summarise;
 use crate::text::Problems;
 use folkmoot_engine::prelude::*;
@@ -16,7 +17,6 @@ use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
 use folkmoot_metrics::{
     Division, Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete, lints,
 };
-use folkmoot_strategies::settings::Job;
 use std::collections::BTreeMap;
 use std::path::Path;
 use thiserror::Error;

@@ -1,10 +1,10 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
+use crate::settings::{Finished, Runs};
 use folkmoot_metrics::records::CUT_EDGES;
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::term::{base, find, meanings};
 use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
-use folkmoot_strategies::settings::{Finished, Runs};
 use std::collections::BTreeMap;
 
 /// What a run comes to in numbers, and what they are.

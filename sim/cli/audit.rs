@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     let claims = match args.systems.is_empty() {
-        true => Claims::shipped()?,
+        true => Claims::all(&program.registry)?,
         false => args
             .systems
             .iter()
-            .map(|name| Claims::find(name))
+            .map(|name| Claims::find(name, &program.registry))
             .collect::<Result<_, _>>()?,
     };
     claims.iter().try_for_each(|claims| claims.check(&program.registry))?;
@@ -32,7 +32,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     let wanted = Wanted::new(&measures.union(&supporting).cloned().collect(), &program.registry)?;
     let is_recorded = !args.quick && !args.fresh && args.from.is_empty();
     let mut evidence = match is_recorded {
-        true => Evidence::recorded().map_err(|why| Exit::failed(format!("error: {why}")))?,
+        true => Evidence::recorded(&program.registry).map_err(|why| Exit::failed(format!("error: {why}")))?,
         false => Evidence::default(),
     };
     let failed = |why: String| Exit::failed(format!("error: {why}"));
@@ -163,7 +163,7 @@ fn gather(
     Ok(gathered.runs)
 }
 
-/// Adds what was measured to the records in a folder, which lose what is of other cards.
+/// Adds what was measured to the records in a folder, `measured.csv` in one for each file of claims; they lose what is of other cards.
 fn record(
     program: &Program,
     folder: &Path,
@@ -172,7 +172,7 @@ fn record(
     wanted: &Wanted,
 ) -> Result<(), Exit> {
     for one in audited {
-        let path = folder.join(format!("{}.csv", one.claims.name));
+        let path = folder.join(&one.claims.name).join("measured.csv");
         let mut all = Evidence::default();
         if path.is_file() {
             let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());

@@ -3,12 +3,12 @@
 //! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
 //! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
 //!
-//! The shipped program is [`main`] with [`Registry::shipped`]. Who adds parts of their own writes the same line and has every
+//! The shipped program is [`main`] with [`shipped`]. Who adds parts of their own writes the same line and has every
 //! subcommand for them:
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
-//!     let registry = folkmoot::Registry::shipped();
+//!     let registry = folkmoot::shipped();
 //!     // registry.add::<mine::Params>() …
 //!     folkmoot::main(registry)
 //! }
@@ -38,6 +38,7 @@ mod report;
 mod resume;
 mod run;
 mod shard;
+mod shipped;
 mod show;
 mod signals;
 mod sweep;
@@ -53,6 +54,7 @@ use context::Program;
 use exit::Exit;
 use folkmoot_engine::ranks::{Alone, Ranks};
 pub use folkmoot_scenarios::registry::Registry;
+pub use shipped::{CRATES, Register, registry, shipped};
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
 //! The `folkmoot` command with everything that comes with it.
 
 fn main() -> std::process::ExitCode {
-    folkmoot::main(folkmoot_scenarios::registry::Registry::shipped())
+    folkmoot::main(folkmoot::shipped())
 }

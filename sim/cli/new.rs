@@ -18,7 +18,7 @@ const CRATES: [(&str, &str); 5] = [
     ("folkmoot-draws", "sim/core/draws"),
     ("folkmoot-engine", "sim/core/engine"),
     ("folkmoot-parts", "sim/core/parts"),
-    ("folkmoot-strategies", "sim/strategies"),
+    ("folkmoot-scenarios", "scenarios"),
 ];
 
 pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {

@@ -30,13 +30,13 @@ from place import Failed, Measured, Place, masked_place
 
 
 def trained(at, row, work, peer, bench, unit, benches_by_threads):
-    """A training loop and its peer; `benches_by_threads` has the bench's name and what its environment says."""
+    """A training loop and its peer; `bench` is its crate and name, and `benches_by_threads` has the bench's name and what its environment says."""
 
     def ours(threads, only, env):
-        rate = at.criterion("folkmoot-strategies", bench, f"^{only}$")
+        rate = at.criterion(*bench, f"^{only}$")
         return lambda: [((work, "ours", "folkmoot", threads, unit), value) for value in rate(**env).values()]
 
-    at.build("bench", "-q", "--no-run", "-p", "folkmoot-strategies", "--bench", bench)
+    at.build("bench", "-q", "--no-run", "-p", bench[0], "--bench", bench[1])
     mine = [ours(threads, only, env) for threads, (only, env) in benches_by_threads.items()]
     return at.in_turns(row, at.peer(row, work, *peer) + mine)
 
@@ -45,21 +45,21 @@ def ppgm(at):
     """PPGM's training in pairs a second, beside PyTorch."""
     peer = ("sim/tools/learning/benches/ppgm_pytorch.py", ["torch", "numpy"], "60")
     benches = {threads: ("ppgm/ppgm", {"RAYON_NUM_THREADS": str(threads)}) for threads in (1, 2)}
-    return trained(at, "ppgm", "PPGM training", peer, "ppgm", "pairs/s", benches)
+    return trained(at, "ppgm", "PPGM training", peer, ("folkmoot-ppgm", "ppgm"), "pairs/s", benches)
 
 
 def fgcl(at):
     """FGCL's training in steps a second, beside PyTorch."""
-    peer = ("sim/strategies/benches/fgcl_torch.py", ["torch"], "400")
-    benches = {1: ("strategies/fgcl/gcn/1 thread", {}), 2: ("strategies/fgcl/gcn/2 threads", {})}
-    return trained(at, "fgcl", "FGCL training", peer, "fgcl", "steps/s", benches)
+    peer = ("sim/algorithms/fgcl/benches/fgcl_torch.py", ["torch"], "400")
+    benches = {1: ("fgcl/gcn/1 thread", {}), 2: ("fgcl/gcn/2 threads", {})}
+    return trained(at, "fgcl", "FGCL training", peer, ("folkmoot-fgcl", "fgcl"), "steps/s", benches)
 
 
 def fedavg(at):
     """FedAvg in client updates a second, beside PyTorch Geometric."""
     peer = ("sim/tools/learning/benches/fedavg_pyg.py", ["torch", "torch_geometric"], "1000", "2")
     benches = {threads: (f"engine/fed_avg/{threads} threads/1000", {}) for threads in (1, 2)}
-    return trained(at, "fedavg", "FedAvg", peer, "fed_avg", "updates/s", benches)
+    return trained(at, "fedavg", "FedAvg", peer, ("folkmoot-classifiers", "fed_avg"), "updates/s", benches)
 
 
 def gw(at):
@@ -115,7 +115,7 @@ def dtw(at):
 
 def skipgram(at):
     """Skip-gram in words a second on BlogCatalog's walks, beside gensim."""
-    at.build("build", "-q", "--release", "-p", "folkmoot-learning", "--example", "skipgram_walks")
+    at.build("build", "-q", "--release", "-p", "folkmoot-scores", "--example", "skipgram_walks")
     program, work, unit = at.target / "release/examples/skipgram_walks", "skip-gram on BlogCatalog", "words/s"
     at.run(program, "walks", at.scratch, "10", way_out="is BlogCatalog below FOLKMOOT_DATA?")
     tokens = (at.scratch / "walks.u32").stat().st_size / 4
@@ -186,7 +186,7 @@ def rmat(at):
 
 def clients(at):
     """Events a second and bytes a client by the number of clients: walks on random graphs, messages alone."""
-    at.build("build", "-q", "--release", "-p", "folkmoot-strategies", "--example", "walks")
+    at.build("build", "-q", "--release", "-p", "folkmoot-walks", "--example", "walks")
 
     def turn(threads, n):
         # A process for each number, or the memory of one would be in the next one's account.

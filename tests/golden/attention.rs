@@ -1,13 +1,12 @@
 //! Multi-head attention, with and without padding.
 
+use folkmoot_checks::golden::{
+    Case, Form, Got, Mismatch, Named, Weights, gradient_rows, gradients, model, numbers, rows, variable, weighed,
+};
 use folkmoot_learning::layers::MultiHeadAttention;
 use folkmoot_learning::{Layout, Tape};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use super::compare::{Got, Mismatch};
-use super::model::{Form, Named, Weights, gradient_rows, model, numbers, rows, variable, weighed};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +62,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     };
     let mean: Vec<f32> = (0..n_queries * n_keys).map(mean).collect();
     let together = |which: usize| {
-        let gradient = |parameter: &Named| match super::model::gradients(&tape, &[*parameter]) {
+        let gradient = |parameter: &Named| match gradients(&tape, &[*parameter]) {
             Got::Map(mut fields) => match fields.remove(0).1 {
                 Got::List(values) => values,
                 _ => Vec::new(),
@@ -73,7 +72,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         Got::List(named.iter().take(6).skip(which).step_by(2).flat_map(gradient).collect())
     };
     let mut grad_params = vec![("in_proj_weight", together(0)), ("in_proj_bias", together(1))];
-    if let Got::Map(fields) = super::model::gradients(&tape, &named[6..]) {
+    if let Got::Map(fields) = gradients(&tape, &named[6..]) {
         grad_params.extend(fields);
     }
     Ok(case.compare_single(Got::Map(vec![

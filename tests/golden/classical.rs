@@ -1,11 +1,9 @@
 //! Classical heads: support vectors, logistic regression, nearest neighbours and k-means.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, flags, row_major, text};
 use folkmoot_scores::classical::{KMeans, Svm};
 use folkmoot_scores::evaluation::{LogisticRegression, knn_precomputed};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, flags, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,9 @@
 //! What codecs keep of a matrix.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_codecs::{Codec, LowRank, Rounding, Symbols, Uniform};
 use folkmoot_draws::{SeedableRng, SimRng};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

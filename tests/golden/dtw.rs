@@ -1,13 +1,10 @@
 //! Dynamic time warping of row sequences, and the dissimilarities of vertices by their neighbours' degree vectors.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, Pairs, row_major};
 use folkmoot_graphs::Graph;
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::{self, Metric};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::graph_measures::Pairs;
-use super::schema::{Case, row_major};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

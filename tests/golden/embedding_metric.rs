@@ -1,10 +1,8 @@
 //! Distances between the rows of encoded embeddings, and Gromov-Wasserstein's value at the product plan.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::gw::{Space, objective};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,12 +1,11 @@
 //! Fused Gromov-Wasserstein: the value at a plan, and conditional gradient.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::gw::{Fused, Options, feature_cost, fused_gw, fused_objective};
 use folkmoot_similarity::transport::Plan;
 use serde::Deserialize;
 
-use super::compare::{Got, Mismatch};
 use super::gw::space;
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,29 +1,9 @@
 //! Hop distances, neighbourhoods, the edit distance and the shortest-path kernel.
 
-use folkmoot_graphs::{Graph, measures};
+use folkmoot_checks::golden::{Case, Got, Mismatch, Pairs, text};
+use folkmoot_graphs::measures;
 use folkmoot_similarity::{graph_edit, shortest_path};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, text};
-
-/// A graph by its directed pairs; an undirected edge is listed in both directions.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Pairs {
-    num_nodes: u32,
-    edges: Vec<(u32, u32)>,
-}
-
-impl Pairs {
-    pub(super) fn undirected(&self) -> Result<Graph, String> {
-        let listed = Graph::from_edges(self.num_nodes, &self.edges, true).map_err(text)?;
-        match listed.arcs().all(|(u, v)| listed.has_edge(v, u)) {
-            true => Ok(listed.undirected()),
-            false => Err("an edge is listed in one direction only".into()),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

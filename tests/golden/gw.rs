@@ -1,11 +1,9 @@
 //! Gromov-Wasserstein: value and gradient at a plan, conditional gradient, entropic plans.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::gw::{Entropic, Options, Space, entropic_gw, gradient, gw, objective};
 use folkmoot_similarity::transport::Plan;
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "UPPERCASE")]

@@ -1,12 +1,11 @@
 //! Barycentres under Gromov-Wasserstein: one update, and the alternation from a given start.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::gw::{Alternation, Options, Solver, Space, barycentre, update};
 use folkmoot_similarity::transport::Plan;
 use serde::Deserialize;
 
-use super::compare::{Got, Mismatch};
 use super::gw::space;
-use super::schema::{Case, row_major, text};
 
 type Matrix = Vec<Vec<f64>>;
 

@@ -1,11 +1,10 @@
 //! Gromov-Wasserstein by scaling with either loss and uneven weights: the proximal-point method, and the entropic one.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, text};
 use folkmoot_similarity::gw::{Entropic, Loss, entropic_gw};
 use serde::Deserialize;
 
-use super::compare::{Got, Mismatch};
 use super::gw::space;
-use super::schema::{Case, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,12 +1,10 @@
 //! Agglomerative clustering: merges, cophenetic distances and leaves under the lowest common ancestor.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_similarity::dissimilarity::Condensed;
 use folkmoot_similarity::linkage::{Linkage, Merge, linkage};
 use folkmoot_similarity::tree::Tree;
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

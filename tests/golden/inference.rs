@@ -1,11 +1,9 @@
 //! Attackers that learn labels from rows.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_draws::{SeedableRng, SimRng};
-use folkmoot_strategies::inference::{Attackers, Known, Network, Table, macro_auc};
+use folkmoot_scores::inference::{Attackers, Known, Network, Table, macro_auc};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

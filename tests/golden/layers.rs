@@ -1,12 +1,12 @@
 //! Graph layers: outputs and all gradients, those by the weights of arcs among them.
 
+use folkmoot_checks::golden::{
+    Arcs, Case, Form, Got, Mismatch, Named, Nothing, Weights, gradient_rows, gradients, model, numbers, row_major,
+    rows, variable, weighed,
+};
 use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Mode, Sage, Tag, light_gcn};
 use folkmoot_learning::{Adjacency, Csr, DegreeRule, Layout, Tape, Var};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::model::{Arcs, Form, Named, Weights, gradient_rows, gradients, model, numbers, rows, variable, weighed};
-use super::schema::{Case, Nothing, row_major};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,13 +1,10 @@
 //! Losses with their gradients, and the pairs that skip-gram sees.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, gradient_rows, row_major, rows, variable};
 use folkmoot_learning::losses::{SkipGramLoss, skip_gram_negative_sampling, skip_gram_softmax};
 use folkmoot_learning::skip_gram::window_pairs;
 use folkmoot_learning::{Tape, Var};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::model::{gradient_rows, rows, variable};
-use super::schema::{Case, row_major};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

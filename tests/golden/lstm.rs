@@ -1,12 +1,11 @@
 //! LSTM in one direction and in both.
 
+use folkmoot_checks::golden::{
+    Case, Form, Got, Mismatch, Named, Weights, gradient_rows, gradients, model, numbers, rows, variable, weighed,
+};
 use folkmoot_learning::layers::Lstm;
 use folkmoot_learning::{Layout, Tape};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::model::{Form, Named, Weights, gradient_rows, gradients, model, numbers, rows, variable, weighed};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,8 @@
 //! Scores of predictions, clusterings and embeddings.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, flags, row_major, text};
 use folkmoot_scores as scores;
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, flags, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,13 +1,13 @@
 //! Whole models: a node classifier, and graph classifiers on a batch.
 
+use folkmoot_checks::golden::{
+    Arcs, Case, Form, Got, Mismatch, Named, Weights, gradient_rows, gradients, model, row_major, rows, variable,
+};
 use folkmoot_learning::layers::{Gcn, Gin, Linear, Mode, Readout};
 use folkmoot_learning::{Batch, Layout, Tape, Var};
 use serde::Deserialize;
 
-use super::compare::{Got, Mismatch};
 use super::layers::gcn_matrix;
-use super::model::{Arcs, Form, Named, Weights, gradient_rows, gradients, model, rows, variable};
-use super::schema::{Case, row_major};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,8 @@
 //! The modularity of divisions of graphs.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, Pairs};
 use folkmoot_graphs::measures;
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::graph_measures::Pairs;
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,8 @@
 //! Where optimisers go under given gradients, and the mean of models.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_learning::{Adam, Average, Decay, Moments, Optimiser, Sgd};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::Case;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,8 @@
 //! Linear transport, exact and entropic.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::transport::{Plan, Sinkhorn, exact, sinkhorn};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,8 @@
 //! The Laplace law, the multi-bit encoder, the exponential mechanism and composition.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_privacy::{Entries, Exponential, Laplace, Mechanism, MultiBit, PrivacyCost, composition};
-use folkmoot_strategies::fedwalk::theory::encoder_score;
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,9 +129,7 @@ fn exponential(case: &Case) -> Result<Fields, String> {
         return Err("dissimilarity and lca_leaves differ in shape".into());
     }
     let pairs = dissimilarity.into_iter().zip(leaves);
-    let scores: Vec<f64> = pairs
-        .map(|(distance, leaves)| encoder_score(distance, leaves))
-        .collect();
+    let scores: Vec<f64> = pairs.map(|(distance, leaves)| -distance * f64::from(leaves)).collect();
     let sensitivity = scores.iter().fold(0.0, |largest: f64, score| largest.max(score.abs()));
     let printed = Exponential::as_printed(epsilon, sensitivity, "one vertex").map_err(text)?;
     let calibrated = Exponential::calibrated(epsilon, sensitivity, "one vertex").map_err(text)?;

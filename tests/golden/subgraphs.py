@@ -1,4 +1,5 @@
-"""Expected values of methods on parts of a graph and on single nodes: writes subgraphs.json beside this script.
+"""Expected values of methods on parts of a graph and on single nodes: writes federated.json beside this script, and users.json
+beside the tests of `sim/algorithms/users`.
 
     python3 subgraphs.py       # numpy 2.4.6
 
@@ -219,35 +220,52 @@ def fed_gta(threshold):
 
 true_degrees = [float(d) for d in drawn_graph(N, 0.2).sum(axis=1)]
 noisy = lambda scale: [float(d) for d in single(np.array(true_degrees) + rng.laplace(scale=scale, size=N))]
-golden = {
-    "topic": "subgraphs",
-    "about": "What methods on parts of a graph and on single nodes compute. kprop: powers of the normalised adjacency without loops. multi_bit: "
-    "LPGNN's encoder, its report as bytes, and the estimate of every coordinate. blink_prior, blink_posterior, blink: beta model of noisy degrees "
-    "over all pairs, Bayes' rule, and both from reports as bytes to weights. fed_pub: softmax of cosines. fed_gta_told, fed_gta: moments of passed "
-    "labels, confidence, and shares of models.",
-    "library": {"numpy": np.__version__},
-    "cases": [
-        *(kprop(steps) for steps in (0, 1, 2, 8)),
-        multi_bit("multi_bit_1_of_200", 1.0, 200, 0.0, 1.0),
-        multi_bit("multi_bit_4_of_40", 9.0, 40, -2.0, 3.0),
-        multi_bit("multi_bit_12_of_20", 3.0, 20, 0.0, 1.0, 12),
-        multi_bit("multi_bit_all_of_30", 4.0, 30, -1.0, 1.0, 30),
-        blink_prior("blink_prior_of_degrees", true_degrees, 0.0),
-        blink_prior("blink_prior_of_one_silent", [None, *true_degrees[1:]], 0.0),
-        *(blink_prior(f"blink_prior_scale_{scale}", noisy(scale), scale) for scale in (2.5, 5.0, 20.0)),
-        *(blink_posterior(epsilon) for epsilon in (0.5, 1, 4)),
-        blink("Soft", 1.0, 0.1),
-        blink("Soft", 6.0, 0.5),
-        blink("Hard", 4.0, 0.2),
-        blink("Hybrid", 2.0, 0.1),
-        blink("Hybrid", 4.0, 0.4),
-        *(fed_pub(tau) for tau in (0, 3, 10)),
-        fed_gta_told("Both", 6, 5, 0.5, 20.0),
-        fed_gta_told("Raw", 13, 3, 0.8, 5.0),
-        fed_gta_told("Central", 20, 0, 0.5, 20.0),
-        *(fed_gta(threshold) for threshold in (-2, 0.3, 2)),
-    ],
-}
-# A row of numbers on one line.
-text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda row: "[" + re.sub(r"\s+", " ", row[1]) + "]", json.dumps(golden, indent=1))
-pathlib.Path(__file__).with_suffix(".json").write_text(text + "\n")
+users = [
+    *(kprop(steps) for steps in (0, 1, 2, 8)),
+    multi_bit("multi_bit_1_of_200", 1.0, 200, 0.0, 1.0),
+    multi_bit("multi_bit_4_of_40", 9.0, 40, -2.0, 3.0),
+    multi_bit("multi_bit_12_of_20", 3.0, 20, 0.0, 1.0, 12),
+    multi_bit("multi_bit_all_of_30", 4.0, 30, -1.0, 1.0, 30),
+    blink_prior("blink_prior_of_degrees", true_degrees, 0.0),
+    blink_prior("blink_prior_of_one_silent", [None, *true_degrees[1:]], 0.0),
+    *(blink_prior(f"blink_prior_scale_{scale}", noisy(scale), scale) for scale in (2.5, 5.0, 20.0)),
+    *(blink_posterior(epsilon) for epsilon in (0.5, 1, 4)),
+    blink("Soft", 1.0, 0.1),
+    blink("Soft", 6.0, 0.5),
+    blink("Hard", 4.0, 0.2),
+    blink("Hybrid", 2.0, 0.1),
+    blink("Hybrid", 4.0, 0.4),
+]
+federated = [
+    *(fed_pub(tau) for tau in (0, 3, 10)),
+    fed_gta_told("Both", 6, 5, 0.5, 20.0),
+    fed_gta_told("Raw", 13, 3, 0.8, 5.0),
+    fed_gta_told("Central", 20, 0, 0.5, 20.0),
+    *(fed_gta(threshold) for threshold in (-2, 0.3, 2)),
+]
+
+
+def write(path, topic, about, cases):
+    golden = {"topic": topic, "about": about, "library": {"numpy": np.__version__}, "cases": cases}
+    # A row of numbers on one line.
+    row = lambda match: "[" + re.sub(r"\s+", " ", match[1]) + "]"
+    text = re.sub(r"\[\s+([^][{}]*?)\s+\]", row, json.dumps(golden, indent=1))
+    (path / f"{topic}.json").write_text(text + "\n")
+
+
+here = pathlib.Path(__file__).resolve().parent
+write(
+    here.parent.parent / "sim/algorithms/users/tests/golden",
+    "users",
+    "What users of one node release and a server learns on. kprop: powers of the normalised adjacency without loops. multi_bit: LPGNN's "
+    "encoder, its report as bytes, and the estimate of every coordinate. blink_prior, blink_posterior, blink: beta model of noisy degrees "
+    "over all pairs, Bayes' rule, and both from reports as bytes to weights.",
+    users,
+)
+write(
+    here,
+    "federated",
+    "Shares of models in personalised federated training. fed_pub: softmax of cosines. fed_gta_told, fed_gta: moments of passed labels, "
+    "confidence, and shares of models.",
+    federated,
+)

@@ -1,10 +1,8 @@
 //! The pieces of t-SNE: probabilities from distances, and divergence and gradient at a given map.
 
+use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_scores::classical::{joint_probabilities, map_divergence};
 use serde::Deserialize;
-
-use super::compare::{Got, Mismatch};
-use super::schema::{Case, row_major, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

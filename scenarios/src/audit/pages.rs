@@ -11,12 +11,13 @@ use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The short page: what was found, system by system, and the verdicts counted. Pages of each system lie in `results/`.
+/// The short page: what was found, system by system, and the verdicts counted. The page of each system lies in its folder.
 pub fn summary(audited: &[Audited]) -> String {
     let mut page = String::from(
         "# Results\n\n\
-         Published claims and what the shipped cards measure. The program writes this page and those in `results/` from\n\
-         `scenarios/claims/`: the claims, the rule that decides each, and the recorded runs with seeds and result hashes.\n\
+         Published claims and what the shipped cards measure. The program writes this page, and `results.md` in each folder\n\
+         beside it, from `claims.ron`, the claims and the rule that decides each, and `measured.csv`, the recorded runs with seeds and\n\
+         result hashes.\n\
          `folkmoot audit` compares them again, `folkmoot audit --quick` in minutes without a data file, and\n\
          `folkmoot audit --from DIR` with runs of your own.\n\n\
          In a table, `±` is one standard error over seeds.\n\n\
@@ -60,7 +61,7 @@ pub fn summary(audited: &[Audited]) -> String {
             .iter()
             .filter(|finding| finding.looks > 1 && finding.verdict.is_decided())
             .count();
-        let name = format!("[{}](results/{}.md)", one.claims.system, one.claims.name);
+        let name = format!("[{}]({}/results.md)", one.claims.system, one.claims.name);
         let _ = writeln!(
             page,
             "| {name} | {} | {} | {} | {survivors} |",
@@ -87,12 +88,7 @@ pub fn summary(audited: &[Audited]) -> String {
     for one in audited.iter().filter(|one| !one.claims.found.trim().is_empty()) {
         let _ = write!(page, "\n## {}\n\n{}\n", one.claims.system, filled(one).trim());
     }
-    page += "\n## Besides\n\n\
-             - Studies in more words, with tables, commands and fingerprints of single runs:\n  \
-             [FedWalk and DeepWalk](results/notes/fedwalk.md), [GW-LDP](results/notes/gw-ldp.md),\n  \
-             [FGCL](results/notes/fgcl.md), [PPGM](results/notes/ppgm.md).\n\
-             - [FedAvg and its rivals](results/notes/fed-avg.md).\n\
-             - [Speed](results/notes/speed.md), beside other programs.\n";
+    page += "\n## Besides\n\n[Speed](speed.md), beside other programs.\n";
     page
 }
 
@@ -214,7 +210,7 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
     for table in &claims.tables {
         let begins = |figure: &&Figure| figure.panels.first().is_some_and(|panel| panel.table == table.title);
         if let Some(figure) = claims.figures.iter().find(begins) {
-            let _ = write!(page, "\n![{}](../figures/{}.svg)\n", figure.title, figure.name);
+            let _ = write!(page, "\n![{}](figures/{}.svg)\n", figure.title, figure.name);
         }
         page += &self::table(table, evidence, registry)?;
     }

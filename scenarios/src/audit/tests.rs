@@ -7,10 +7,10 @@ mod rules;
 use super::*;
 use crate::claims::Claims;
 
-const CARD: &str = "fedwalk/predictor";
-const AXIS: &str = "strategy.predictor_prob";
+const CARD: &str = "toy/probs";
+const AXIS: &str = "strategy.prob";
 
-/// A claim on `fedwalk/predictor` at p = 0.2, with these fields besides.
+/// A claim on `toy/probs` at p = 0.2, with these fields besides.
 fn claim(fields: &str) -> Claim {
     let text = format!(
         r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", card: "{CARD}", arm: {{ "{AXIS}": "0.2" }}, metric: "m", {fields})])"#
@@ -349,7 +349,7 @@ fn an_interaction_that_is_none_is_refused_with_its_place_and_the_way_out() {
             "(system: \"S\", paper: \"P\", claims: [\n(id: \"a\", claim: \"c\", at: \"t\", card: \"{CARD}\", metric: \"m\", {fields}),\n])"
         );
         let why = Claims::read("s", &text).unwrap_err().to_string();
-        assert!(why.contains("claims/s.ron") && why.contains("2:"), "{why}");
+        assert!(why.contains("s/claims.ron") && why.contains("2:"), "{why}");
         why
     };
     let both = r#"against: (metric: "n"), elsewhere: (metric: "k")"#;
@@ -374,11 +374,11 @@ fn an_interaction_that_is_none_is_refused_with_its_place_and_the_way_out() {
         // Two differences from the same number are the difference of two numbers.
         (
             both.to_owned() + ", rule: Interaction(More)",
-            "n of fedwalk/predictor stands in both: say in `elsewhere`",
+            "n of toy/probs stands in both: say in `elsewhere`",
         ),
         (
             r#"against: (metric: "n"), elsewhere: (), rule: Interaction(More)"#.to_owned(),
-            "m of fedwalk/predictor stands in both",
+            "m of toy/probs stands in both",
         ),
         (
             r#"against: (metric: "n"), elsewhere: (metric: "k", change: Percent), rule: Interaction(More)"#.to_owned(),
@@ -428,16 +428,15 @@ fn a_bound_on_what_is_drawn_has_an_interval() {
 #[test]
 fn a_figure_is_of_tables_whose_columns_are_numbers() {
     let read = |panel: &str, columns: &str| {
-        let table = format!(
-            r#"(title: "t", card: "karate", metric: "payload_bytes", rows: "strategy.predictor_prob", {columns})"#
-        );
+        let table =
+            format!(r#"(title: "t", card: "toy/probs", metric: "payload_bytes", rows: "strategy.prob", {columns})"#);
         let figure = format!(r#"(name: "f", title: "F", x: "p", panels: [(y: "y", {panel})])"#);
         Claims::read(
             "s",
             &format!(r#"(system: "S", paper: "P", tables: [{table}], figures: [{figure}])"#),
         )
     };
-    let both = r#"columns: "strategy.predictor_prob""#;
+    let both = r#"columns: "strategy.prob""#;
     for (panel, columns) in [
         (r#"table: "u""#, both),
         (r#"table: "t""#, ""),
@@ -446,11 +445,11 @@ fn a_figure_is_of_tables_whose_columns_are_numbers() {
         let said = read(panel, columns).unwrap_err().to_string();
         assert!(said.contains("there is no table with columns"), "{panel}: {said}");
     }
-    let registry = Registry::shipped();
+    let registry = crate::toy::registry();
     let claims = read(r#"table: "t""#, both).unwrap();
     assert_eq!(claims.tables[0].places(&registry).unwrap(), [0.0, 0.2, 0.4]);
     let mut named = claims.tables[0].clone();
-    (named.card, named.rows, named.columns) = ("fed-gcn/small".to_owned(), "arm".to_owned(), "arm".to_owned());
+    (named.card, named.rows, named.columns) = ("toy/arms".to_owned(), "arm".to_owned(), "arm".to_owned());
     assert!(
         named
             .places(&registry)
@@ -546,7 +545,7 @@ fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
 /// A card that says something else gives other runs; what is recorded of it before is no answer any more. Comments and spaces say nothing.
 #[test]
 fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
-    let registry = Registry::shipped();
+    let registry = crate::toy::registry();
     let wanted = |set: &[&str]| {
         let mut key = run("0.2");
         key.set = set.iter().map(|setting| (*setting).to_owned()).collect();
@@ -558,7 +557,7 @@ fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
             expected: BTreeMap::new(),
         }
     };
-    let (today, other) = (wanted(&[]), wanted(&["strategy.walks_per_node=3"]));
+    let (today, other) = (wanted(&[]), wanted(&["strategy.steps=3"]));
     let mut evidence = evidence(&[("0.0", &[1.0]), ("0.2", &[1.0])]);
     let key = run("0.2").to_string();
     let seeds = evidence.runs.get_mut(&key).unwrap();

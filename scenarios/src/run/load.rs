@@ -2,11 +2,11 @@
 
 use super::{Failure, Watcher};
 use crate::scenario::Scenario;
+use crate::settings::Files;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Isolated, Partition};
 use folkmoot_metrics::npy::{Array, Values};
-use folkmoot_strategies::settings::Files;
 use folkmoot_traces::{Shelf, TraceError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -113,15 +113,14 @@ impl<'a> Reading<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::Registry;
     use crate::scenario::check;
     use crate::text::Source;
 
     #[test]
     fn brackets_around_nothing_and_quotes_around_a_name_may_be_left_out_or_written() {
-        let registry = Registry::shipped();
+        let registry = crate::toy::registry();
         let resolved = |dataset: &str, more: &str| {
-            let card = format!("(dataset: {dataset}, strategy: FedWalk(), {more})");
+            let card = format!("(dataset: {dataset}, strategy: Idle(), {more})");
             let scenario = check("card", &Source::new("card", &card).unwrap(), &registry);
             scenario.map_err(|problems| problems.to_string()).unwrap().resolved()
         };
@@ -139,18 +138,18 @@ mod tests {
 
     #[test]
     fn what_is_wrong_keeps_its_place_behind_a_name_in_another_form() {
-        let registry = Registry::shipped();
+        let registry = crate::toy::registry();
         let said = |card: &str| {
             let source = Source::new("c.ron", card).unwrap();
             check("card", &source, &registry).map(|_| ()).unwrap_err().to_string()
         };
-        let wrong = said("(dataset: Planetoid(name: \"Cora\"), strategy: FedWalk(walk_lenght: 3))");
-        assert!(wrong.contains("1:54 strategy.walk_lenght"), "{wrong}");
-        let wrong = said("(dataset: Planetoid(name: \"Corra\"), strategy: FedWalk())");
+        let wrong = said("(dataset: Planetoid(name: \"Cora\"), strategy: Idle(stesp: 3))");
+        assert!(wrong.contains("1:51 strategy.stesp"), "{wrong}");
+        let wrong = said("(dataset: Planetoid(name: \"Corra\"), strategy: Idle())");
         assert!(wrong.contains("dataset.name"), "{wrong}");
-        let wrong = said("(dataset: TuDataset(nam: MUTAG), strategy: FedWalk())");
+        let wrong = said("(dataset: TuDataset(nam: MUTAG), strategy: Idle())");
         assert!(wrong.contains("1:21 dataset.nam"), "{wrong}");
-        let wrong = said("(dataset: EdgeList, strategy: FedWalk())");
+        let wrong = said("(dataset: EdgeList, strategy: Idle())");
         assert!(wrong.contains("1:11 dataset") && wrong.contains("edges"), "{wrong}");
     }
 }

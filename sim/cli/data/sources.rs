@@ -261,7 +261,6 @@ pub(crate) fn list(program: &Program, args: &ListArgs) -> Result<(), Exit> {
 mod tests {
     use super::*;
     use folkmoot_graphs::DataError;
-    use folkmoot_scenarios::registry::Registry;
     use folkmoot_scenarios::run::{Failure, load_data};
     use folkmoot_scenarios::scenario::check;
     use folkmoot_scenarios::text::Source;
@@ -269,7 +268,7 @@ mod tests {
     #[test]
     fn every_set_that_a_card_names_and_that_needs_files_has_a_source() {
         let sets = read(SHIPPED).unwrap();
-        let registry = Registry::shipped();
+        let registry = crate::shipped();
         let mut n_needing = 0;
         for (card, text) in registry.cards() {
             let scenario = check(card, &Source::new(card, text).unwrap(), &registry).unwrap();

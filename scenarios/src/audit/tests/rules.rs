@@ -168,7 +168,7 @@ fn targets_that_are_not_reached_are_censored_at_the_horizon() {
 
 #[test]
 fn missing_seeds_and_stale_rows_are_found() {
-    let registry = Registry::shipped();
+    let registry = crate::toy::registry();
     let key = RunKey {
         card: CARD.to_owned(),
         arm: BTreeMap::from([(AXIS.to_owned(), "0.2".to_owned())]),

@@ -38,21 +38,16 @@ mod tests;
 
 pub use settings::{Branch, Params, Personal};
 
+use folkmoot_classifiers::attacks;
+use folkmoot_classifiers::classifier::{self, Classifier, Handed};
+use folkmoot_classifiers::federated::{self, Facts, Federated};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
-use folkmoot_strategies::attacks;
-use folkmoot_strategies::classifier::{self, Classifier, Handed};
-use folkmoot_strategies::federated::{self, Facts, Federated};
-use folkmoot_strategies::rounds::{self, Rounds};
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
+use folkmoot_rounds::Rounds;
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
 use std::sync::Arc;
 
 impl Params {
-    /// These settings as whoever runs cards takes them.
-    pub fn runs(self) -> Box<dyn Runs> {
-        runs(self)
-    }
-
     /// The first step by itself.
     fn first(&self) -> federated::Params {
         federated::Params {
@@ -101,7 +96,7 @@ impl Settings for Params {
 
     fn terms() -> Vec<Term> {
         [
-            rounds::TERMS,
+            folkmoot_rounds::TERMS,
             classifier::TERMS,
             classifier::FARING,
             federated::OWN_TERMS,

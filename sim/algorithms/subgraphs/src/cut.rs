@@ -1,9 +1,9 @@
 //! One graph cut among clients: what each holds, and what it borders on.
 
+use folkmoot_classifiers::classifier::Shard;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
-use folkmoot_strategies::classifier::Shard;
-use folkmoot_strategies::settings::Source;
+use folkmoot_scenarios::settings::Source;
 
 /// All that one client holds. It knows the edges of its own nodes, also those to nodes of others, and who holds these; of such a node it
 /// knows no more.

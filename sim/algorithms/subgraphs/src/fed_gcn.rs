@@ -62,25 +62,18 @@ pub use theory::{Counts, count};
 pub use words::Words;
 
 use crate::{Cut, Part};
+use folkmoot_classifiers::attacks::{self, RoundVictim};
+use folkmoot_classifiers::classifier::{self, Accuracy, Classifier, Held, Shard};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
-use folkmoot_strategies::attacks::{self, RoundVictim};
-use folkmoot_strategies::classifier::{self, Accuracy, Classifier, Held, Shard};
-use folkmoot_strategies::rounds::{self, Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
+use folkmoot_rounds::{Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
 use serde::{Serialize, Serializer};
 use settings::Plan;
 use std::sync::Arc;
 use study::Worth;
-
-impl Params {
-    /// These settings as whoever runs cards takes them.
-    pub fn runs(self) -> Box<dyn Runs> {
-        runs(self)
-    }
-}
 
 /// What everybody knows before a run.
 #[derive(Clone, Debug, Serialize)]
@@ -130,7 +123,7 @@ impl Settings for Params {
 
     fn terms() -> Vec<Term> {
         [
-            rounds::TERMS,
+            folkmoot_rounds::TERMS,
             classifier::TERMS,
             classifier::FARING,
             study::TERMS,
@@ -214,7 +207,7 @@ impl RoundVictim for FedGcn {
                 parts,
                 sizes: source.sizes(),
             }),
-            study: Box::new(rounds::Watched(study)),
+            study: Box::new(folkmoot_rounds::Watched(study)),
         })
     }
 

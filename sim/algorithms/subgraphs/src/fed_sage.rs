@@ -59,26 +59,17 @@ pub use settings::{Generator, Params};
 pub use told::Told;
 
 use crate::Cut;
+use folkmoot_classifiers::attacks::{self, RoundVictim};
+use folkmoot_classifiers::classifier::{self, Classifier, Encoder, Facts, Held, Shard};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Broken, Chosen};
-use folkmoot_strategies::attacks::{self, RoundVictim};
-use folkmoot_strategies::classifier::{self, Classifier, Encoder, Facts, Held, Shard};
-use folkmoot_strategies::rounds::{
-    self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained,
-};
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, runs, split_of};
+use folkmoot_rounds::{self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
 use maker::Networks;
 use settings::Plan;
 use std::sync::Arc;
-
-impl Params {
-    /// These settings as whoever runs cards takes them.
-    pub fn runs(self) -> Box<dyn Runs> {
-        runs(self)
-    }
-}
 
 impl Settings for Params {
     type Facts = Facts;
@@ -111,7 +102,7 @@ impl Settings for Params {
 
     fn terms() -> Vec<Term> {
         [
-            rounds::TERMS,
+            folkmoot_rounds::TERMS,
             classifier::TERMS,
             classifier::FARING,
             study::TERMS,
@@ -200,7 +191,7 @@ impl RoundVictim for FedSage {
                 pieces,
                 sizes: source.sizes(),
             }),
-            study: Box::new(rounds::Watched(study)),
+            study: Box::new(folkmoot_rounds::Watched(study)),
         })
     }
 

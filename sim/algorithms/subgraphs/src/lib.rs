@@ -15,3 +15,31 @@ pub mod fed_gcn;
 pub mod fed_sage;
 
 pub use cut::{Cut, Part};
+
+use folkmoot_scenarios::axis::DuplicateName;
+use folkmoot_scenarios::registry::Registry;
+
+/// Adds what this crate has to what cards may name.
+///
+/// # Errors
+///
+/// When a name is taken.
+pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_folder("subgraphs");
+    registry.add::<fed_gcn::Params>()?;
+    registry.add::<ada_fgl::Params>()?;
+    registry.add::<fed_sage::Params>()
+}
+
+/// A registry with this crate and what it builds on, for tests.
+///
+/// # Panics
+///
+/// Never: their names differ.
+pub fn only() -> Registry {
+    let mut registry = Registry::base();
+    folkmoot_rounds::register(&mut registry).expect("names differ");
+    folkmoot_classifiers::register(&mut registry).expect("names differ");
+    register(&mut registry).expect("names differ");
+    registry
+}

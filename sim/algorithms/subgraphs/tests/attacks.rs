@@ -1,18 +1,18 @@
 //! Attacks on methods for cut graphs: what they find where something was planted, and where nothing was; and that a run goes on as without them.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+use folkmoot_classifiers::attacks::{
+    Attack, ClientLinking, GradientInversion, LikelihoodRatio, LinkStealing, LossThreshold, Variance,
+};
+use folkmoot_classifiers::classifier::{LocalOptimiser, Model, Split, Training};
 use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
 use folkmoot_parts::Chosen;
-use folkmoot_strategies::attacks::{
-    Attack, ClientLinking, GradientInversion, LikelihoodRatio, LinkStealing, LossThreshold, Variance,
-};
-use folkmoot_strategies::classifier::{LocalOptimiser, Model, Split, Training};
-use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::{Files, Job, Runs};
+use folkmoot_rounds::Protocol;
+use folkmoot_scenarios::settings::{Files, Job, Runs, runs};
 use folkmoot_subgraphs::ada_fgl::{self, Personal};
 use folkmoot_subgraphs::fed_gcn;
 use folkmoot_subgraphs::fed_sage::{self, Generator};
@@ -147,7 +147,7 @@ impl Plan {
             attacks: attacks(),
             ..ada_fgl::Params::default()
         };
-        [("FedGcn", gcn.runs()), ("FedSage", sage.runs()), ("AdaFgl", ada.runs())]
+        [("FedGcn", runs(gcn)), ("FedSage", runs(sage)), ("AdaFgl", runs(ada))]
     }
 }
 

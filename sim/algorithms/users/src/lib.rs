@@ -30,3 +30,45 @@ pub use settings::{LabelLoss, Params, Split, Training};
 pub use told::Told;
 pub use train::Learned;
 pub use users::{User, Users};
+
+use edges::EdgeRelease;
+use features::FeatureRelease;
+use folkmoot_scenarios::axis::DuplicateName;
+use folkmoot_scenarios::registry::Registry;
+use labels::LabelRelease;
+
+/// Adds what this crate has to what cards may name.
+///
+/// # Errors
+///
+/// When a name is taken.
+pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_folder("users");
+    registry.add::<Params>()?;
+    registry.add::<walk_sgd::Params>()?;
+    registry.add_part::<dyn FeatureRelease, features::ClearFeatures>()?;
+    registry.add_part::<dyn FeatureRelease, features::MultiBitFeatures>()?;
+    registry.add_part::<dyn FeatureRelease, features::OneBitFeatures>()?;
+    registry.add_part::<dyn FeatureRelease, features::LaplaceFeatures>()?;
+    registry.add_part::<dyn FeatureRelease, features::GaussianFeatures>()?;
+    registry.add_part::<dyn LabelRelease, labels::ClearLabels>()?;
+    registry.add_part::<dyn LabelRelease, labels::LabelResponse>()?;
+    registry.add_part::<dyn EdgeRelease, edges::PublicEdges>()?;
+    registry.add_part::<dyn EdgeRelease, edges::EdgeResponse>()?;
+    registry.add_part::<dyn EdgeRelease, edges::Dprr>()?;
+    registry.add_part::<dyn EdgeRelease, edges::Blink>()?;
+    registry.add_part::<dyn EdgeRelease, edges::LaplaceEdges>()
+}
+
+/// A registry with this crate and what it builds on, for tests.
+///
+/// # Panics
+///
+/// Never: their names differ.
+pub fn only() -> Registry {
+    let mut registry = Registry::base();
+    folkmoot_rounds::register(&mut registry).expect("names differ");
+    folkmoot_classifiers::register(&mut registry).expect("names differ");
+    register(&mut registry).expect("names differ");
+    registry
+}

@@ -32,7 +32,7 @@ use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Broken;
-use folkmoot_strategies::settings::{Runs, Settings, Shared, Source, split_of, without_weights};
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of, without_weights};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -42,13 +42,6 @@ const TRAIN: Purpose = Purpose(*b"us-train");
 const DRAWS: Purpose = Purpose(*b"us-roles");
 /// What a codec rounds at random.
 const CODING: Purpose = Purpose(*b"us-coded");
-
-impl Params {
-    /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
-    pub fn runs(self) -> Box<dyn Runs> {
-        folkmoot_strategies::settings::runs(self)
-    }
-}
 
 /// What everybody knows before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -12,8 +12,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition};
-use folkmoot_scenarios::registry::Registry;
-use folkmoot_strategies::settings::{Settings, Source};
+use folkmoot_scenarios::settings::{Settings, Source};
 use folkmoot_users::Params;
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ fn params(text: &str) -> Params {
         "training: (epochs: 60), "
     };
     let text = format!("({training}{text})");
-    Registry::shipped().settings(&text).unwrap()
+    folkmoot_users::only().settings(&text).unwrap()
 }
 
 fn play_in(dataset: &Arc<Dataset>, params: &Params, world: &World, options: Options) -> Result<Outcome, RunError> {
@@ -319,7 +318,7 @@ fn released_numbers_are_packed_at_no_price() {
 #[test]
 fn a_codec_of_features_is_refused_where_it_is_not_sound() {
     let refused = |text: &str| {
-        let problems = Registry::shipped().settings::<Params>(text).unwrap_err();
+        let problems = folkmoot_users::only().settings::<Params>(text).unwrap_err();
         format!("{problems:?}")
     };
     let said = refused("(features: LaplaceFeatures(), codec: TopK())");
@@ -382,7 +381,7 @@ fn the_absent_are_left_out() {
 
 #[test]
 fn what_does_not_suit_is_refused_with_a_way_out() {
-    let registry = Registry::shipped();
+    let registry = folkmoot_users::only();
     let why = |dataset: &Arc<Dataset>, n_clients: u32, text: &str| {
         let partition = Arc::new(Partition::one_item_each(n_clients));
         let params: Params = registry.settings(text).unwrap();

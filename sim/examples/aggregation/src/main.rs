@@ -1,7 +1,7 @@
 //! An aggregation rule from another crate: `aggregation run median`, and every other command, knows it.
 
 use folkmoot_parts::part;
-use folkmoot_strategies::rounds::{Rule, Updates};
+use folkmoot_rounds::{Rule, Updates};
 
 /// The median of each number, or of an even number of updates a point between the two in the middle.
 #[part(name = "Middle", about = "the middle of each coordinate, or near it")]
@@ -25,9 +25,9 @@ impl Rule for Middle {
 }
 
 fn main() -> std::process::ExitCode {
-    let mut registry = folkmoot::Registry::shipped();
+    let mut registry = folkmoot::shipped();
     registry
-        .add_aggregation::<Middle>()
+        .add_part::<dyn Rule, Middle>()
         .expect("no shipped rule is called so");
     registry
         .add_card("median", include_str!("../median.ron"))

@@ -55,7 +55,7 @@ impl Availability for Shifts {
 }
 
 fn main() -> std::process::ExitCode {
-    let mut registry = folkmoot::Registry::shipped();
+    let mut registry = folkmoot::shipped();
     registry
         .add_availability::<Shifts>()
         .expect("no shipped model is called so");

@@ -1,9 +1,9 @@
 //! A metric from another crate: `metric run balanced`, and every other command, knows it.
 
+use folkmoot_classifiers::attacks::{Attack, Present, Target, add_attack};
+use folkmoot_classifiers::classifier::{Classifier, Held, Part};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
-use folkmoot_strategies::attacks::{Attack, Present, Target};
-use folkmoot_strategies::classifier::{Classifier, Held, Part};
 
 /// The mean over classes of the recall on test nodes. It evaluates the model as an attack does, from above; `attacks` of a card names it.
 #[part(name = "BalancedAccuracy", about = "mean recall over classes on test nodes")]
@@ -57,10 +57,8 @@ impl Attack for BalancedAccuracy {
 }
 
 fn main() -> std::process::ExitCode {
-    let mut registry = folkmoot::Registry::shipped();
-    registry
-        .add_attack::<BalancedAccuracy>()
-        .expect("no shipped attack is called so");
+    let mut registry = folkmoot::shipped();
+    add_attack::<BalancedAccuracy>(&mut registry).expect("no shipped attack is called so");
     registry
         .add_card("balanced", include_str!("../balanced.ron"))
         .expect("no shipped card is called so");

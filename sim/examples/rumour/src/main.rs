@@ -6,7 +6,7 @@
 use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
-use folkmoot_strategies::settings::{Settings, Shared, Source};
+use folkmoot_scenarios::settings::{Settings, Shared, Source};
 
 messages! {
     /// From the server to the first who knows.
@@ -152,7 +152,7 @@ impl Settings for Rumour {
 }
 
 fn main() -> std::process::ExitCode {
-    let mut registry = folkmoot::Registry::shipped();
+    let mut registry = folkmoot::shipped();
     registry.add::<Rumour>().expect("no shipped strategy is called so");
     registry
         .add_card("rumour", include_str!("../rumour.ron"))

@@ -1,4 +1,4 @@
-"""FedAvg in PyTorch Geometric, client after client: what the bench `sim/strategies/benches/fed_avg.rs` runs.
+"""FedAvg in PyTorch Geometric, client after client: what the bench `sim/algorithms/classifiers/benches/fed_avg.rs` runs.
 
 Each of N clients has one graph of 20 nodes and 40 edges and takes one step of gradient descent a round on two layers of GCN of
 width 16, the mean of the nodes and a linear layer; the server takes the mean of the weights in double precision. Prints client

@@ -1,4 +1,4 @@
-"""PPGM's training step in PyTorch, the batch padded and masked: what `sim/strategies/benches/ppgm.rs` runs.
+"""PPGM's training step in PyTorch, the batch padded and masked: what `sim/algorithms/ppgm/benches/ppgm.rs` runs.
 
 A step is 5 graphs of 90 nodes and 135 edges, each paired with one graph that matches and one that does not: 10 pairs of 15 graphs.
 Three layers of GCN of width 100, attention of 8 codes to the nodes, attention of the other's message to the nodes, an LSTM, the

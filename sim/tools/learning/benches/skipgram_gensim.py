@@ -1,6 +1,6 @@
 """Trains ours and gensim on the same walks with the same settings, and times and scores both.
 
-    cargo build --release -p folkmoot-learning --example skipgram_walks
+    cargo build --release -p folkmoot-scores --example skipgram_walks
     FOLKMOOT_DATA=DATA python skipgram_gensim.py target/release/examples/skipgram_walks OUT [negative|hierarchical] [threads]...
 
 Writes walks and vectors to OUT. Needs `pip install gensim` in an environment outside the tree. Ours includes reading the walks and

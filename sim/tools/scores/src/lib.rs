@@ -7,6 +7,7 @@
 //! - [`spearman`], [`kendall`], [`precision_at`]: how far two orders of the same items agree.
 //! - [`evaluation`]: what vectors of nodes know: labels by logistic regression and by nearest neighbours, and links.
 //! - [`classical`]: support vector machines, clusters and maps.
+//! - [`inference`]: attackers who guess a property from rows of numbers.
 //!
 //! Matrices are row-major slices. Counts stay integers until the last division and floats are added in ascending index,
 //! so a score has the same bits everywhere. Conventions are those of scikit-learn; a score that its definition leaves
@@ -20,6 +21,7 @@ mod classes;
 pub mod classical;
 mod clustering;
 pub mod evaluation;
+pub mod inference;
 mod kernels;
 mod labels;
 mod neighbours;

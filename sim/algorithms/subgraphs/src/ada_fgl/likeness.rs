@@ -1,9 +1,9 @@
 //! What a client makes of the common model's answers before it learns: which nodes are alike, what features are passed along, old edges and new, and how far labels tell of
 //! neighbours' labels.
 
+use folkmoot_classifiers::classifier::{Nodes, Part};
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_learning::Csr;
-use folkmoot_strategies::classifier::{Nodes, Part};
 
 /// How labels are passed along edges to see what they tell: so often, and what comes counts so much.
 const PASSES: u32 = 10;

@@ -3,10 +3,10 @@
 use super::likeness::{alike, homophily, softmax, weighed};
 use super::relations::Relations;
 use super::{Branch, Personal};
+use folkmoot_classifiers::classifier::{Nodes, Part};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adam, Batch, Decay, Init, Layout, Moments, Optimiser, Parameter, Tape, Var};
-use folkmoot_strategies::classifier::{Nodes, Part};
 
 /// The slope of a rectifier below 0 before it learns.
 const SLOPE: f32 = 0.25;

@@ -1,10 +1,10 @@
 //! The settings of AdaFGL, as cards write them.
 
+use folkmoot_classifiers::attacks::Attack;
+use folkmoot_classifiers::classifier::{Inputs, Model, Scale, Split, Training};
+use folkmoot_classifiers::federated::OptimiserState;
 use folkmoot_parts::{Chosen, Rules, part};
-use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{Inputs, Model, Scale, Split, Training};
-use folkmoot_strategies::federated::OptimiserState;
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_rounds::Protocol;
 
 /// The parameters of AdaFGL.
 #[part(

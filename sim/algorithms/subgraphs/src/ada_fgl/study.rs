@@ -3,12 +3,12 @@
 use super::Personal;
 use super::likeness::softmax;
 use super::personal::{Second as Made, second};
+use folkmoot_classifiers::classifier::{Accuracy, Held, Nodes, Part};
+use folkmoot_classifiers::federated::{Federated, conclude_own};
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::{Answering, Asked, ClientScoreRow, Spread, Weighed};
-use folkmoot_strategies::classifier::{Accuracy, Held, Nodes, Part};
-use folkmoot_strategies::federated::{Federated, conclude_own};
-use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundStudy};
 use rayon::prelude::*;
 use std::sync::Arc;
 

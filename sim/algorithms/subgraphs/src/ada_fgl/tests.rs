@@ -2,13 +2,13 @@ use super::likeness::{alike, homophily, softmax, weighed};
 use super::personal::{Passed, Second, second};
 use super::relations::Relations;
 use super::*;
+use folkmoot_classifiers::classifier::{Model, Nodes, Part, Scale, Split, Training};
 use folkmoot_draws::{Purpose, SimRng, Streams, normal};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_learning::{Batch, Csr, Layout, Tape};
-use folkmoot_strategies::classifier::{Model, Nodes, Part, Scale, Split, Training};
-use folkmoot_strategies::rounds::Protocol;
-use folkmoot_strategies::settings::Prepared;
+use folkmoot_rounds::Protocol;
+use folkmoot_scenarios::settings::Prepared;
 
 fn stream(seed: u64) -> SimRng {
     Streams::new(seed).global(Purpose(*b"test    "))

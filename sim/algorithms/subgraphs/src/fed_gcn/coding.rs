@@ -11,7 +11,7 @@ use crate::Part;
 use crate::codec::no_draws;
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::rounds::{Gathered, Heard, Says};
+use folkmoot_rounds::{Gathered, Heard, Says};
 
 /// Where among words the numbers stand.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 use super::FedGcn;
 use super::settings::Weights;
 use crate::Part;
+use folkmoot_classifiers::classifier::{Brings, Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Csr;
-use folkmoot_strategies::classifier::{Brings, Held, Shard};
-use folkmoot_strategies::rounds::Rounds;
-use folkmoot_strategies::settings::Source;
+use folkmoot_rounds::Rounds;
+use folkmoot_scenarios::settings::Source;
 use std::collections::BTreeMap;
 
 /// What all clients hold of the graph who hold these nodes of it.

@@ -3,9 +3,9 @@
 use super::exchange::Kept;
 use super::{FedGcn, Memory, Words};
 use crate::Part;
+use folkmoot_classifiers::classifier::Shard;
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::classifier::Shard;
-use folkmoot_strategies::rounds::{Gathered, Heard, RoundStrategy};
+use folkmoot_rounds::{Gathered, Heard, RoundStrategy};
 use std::collections::VecDeque;
 
 /// What every client keeps in the end.

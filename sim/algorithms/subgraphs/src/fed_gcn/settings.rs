@@ -1,11 +1,11 @@
 //! The settings of FedGCN, as cards write them.
 
 use crate::codec;
+use folkmoot_classifiers::attacks::Attack;
+use folkmoot_classifiers::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
-use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
-use folkmoot_strategies::rounds::{Protocol, Secure, Trains};
+use folkmoot_rounds::{Protocol, Secure, Trains};
 
 /// Why clients cannot be hidden who tell their neighbours something.
 pub(super) const TOLD: &str =

@@ -2,9 +2,9 @@
 
 use super::FedGcn;
 use super::theory::Counts;
+use folkmoot_classifiers::classifier::Accuracy;
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::classifier::Accuracy;
-use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundStudy};
 
 const YAO: &str = "Yao et al., NeurIPS 2023";
 

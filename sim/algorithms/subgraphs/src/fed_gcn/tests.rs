@@ -2,14 +2,14 @@ mod citations;
 
 use super::theory::count;
 use super::*;
+use folkmoot_classifiers::classifier::{Encoder, Model, Split, Training};
 use folkmoot_codecs::{Half, Qsgd};
 use folkmoot_draws::{Purpose, Streams, index, shuffle};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
 use folkmoot_parts::Value as _;
-use folkmoot_strategies::classifier::{Encoder, Model, Split, Training};
-use folkmoot_strategies::rounds::Protocol;
+use folkmoot_rounds::Protocol;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn stream(seed: u64) -> SimRng {
@@ -66,7 +66,7 @@ fn small() -> Params {
 
 fn secure() -> Protocol {
     Protocol {
-        secure: rounds::Secure::Pairwise { threshold: 0.6 },
+        secure: folkmoot_rounds::Secure::Pairwise { threshold: 0.6 },
         ..small().protocol
     }
 }
@@ -358,7 +358,7 @@ fn no_hop_is_federated_averaging_to_the_bit_and_hops_are_not() {
     let (data, cut) = (dataset(60, 110, 9, 3), turns(60, 4));
     let of = |hops| play(&Params { hops, ..small() }, &data, &cut, false);
     let ours = of(0);
-    let averaging = folkmoot_strategies::fed_avg::Params {
+    let averaging = folkmoot_classifiers::fed_avg::Params {
         model: small().model,
         training: small().training,
         protocol: small().protocol,

@@ -1,7 +1,7 @@
 //! Rows as they travel.
 
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::rounds::message::Extra;
+use folkmoot_rounds::message::Extra;
 use serde::{Deserialize, Serialize};
 
 /// Words of four bytes: numbers of nodes, degrees, and the bits of `f32`s. What stands where follows from what everybody knows, so that nothing else is sent.

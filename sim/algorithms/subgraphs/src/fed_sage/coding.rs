@@ -8,7 +8,7 @@ use super::numbers::Numbers;
 use super::told::Told;
 use crate::codec::no_draws;
 use folkmoot_codecs::{Damaged, Shape};
-use folkmoot_strategies::packed::{Packed, Packing, first_not_finite};
+use folkmoot_rounds::packed::{Packed, Packing, first_not_finite};
 
 impl Makers {
     /// The matrices of a generator with embeddings of so many nodes; with none, of a gradient.

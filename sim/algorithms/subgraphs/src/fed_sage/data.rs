@@ -1,11 +1,11 @@
 //! What clients hold, and the graph that nobody does.
 
 use super::FedSage;
+use folkmoot_classifiers::classifier::{Classifier, Held, Part, Shard, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Partition;
-use folkmoot_strategies::classifier::{Classifier, Held, Part, Shard, Split};
-use folkmoot_strategies::rounds::Rounds;
-use folkmoot_strategies::settings::Source;
+use folkmoot_rounds::Rounds;
+use folkmoot_scenarios::settings::Source;
 use std::sync::Arc;
 
 /// All that one client holds: its nodes with the edges between them. Those to nodes of others are lost.

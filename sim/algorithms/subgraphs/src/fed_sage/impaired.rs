@@ -1,9 +1,9 @@
 //! A client's graph without some of its nodes, which it hides from itself to learn what is missing.
 
 use super::settings::Plan;
+use folkmoot_classifiers::classifier::{Nodes, Part, Shard};
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_learning::{Batch, Csr};
-use folkmoot_strategies::classifier::{Nodes, Part, Shard};
 
 /// What is left when nodes are hidden, and what is known of those.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use super::impaired::Impaired;
 use super::losses::{Comparison, Factors, Missing, Nearest};
 use super::numbers::Gradient;
 use super::settings::Plan;
+use folkmoot_classifiers::classifier::{Nodes, Shard};
 use folkmoot_draws::{SimRng, index, normals_f32};
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adjacency, Csr, Factored, Init, Layout, Moments, Parameter, Tape, Var};
-use folkmoot_strategies::classifier::{Nodes, Shard};
 use std::cell::OnceCell;
 
 /// A graph convolution's weight and bias.

@@ -1,12 +1,12 @@
 //! The settings of FedSage and FedSage+, as cards write them.
 
 use crate::codec;
+use folkmoot_classifiers::attacks::Attack;
+use folkmoot_classifiers::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_learning::{Adam, Decay, Optimiser};
 use folkmoot_parts::{Chosen, Rules, part};
-use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
-use folkmoot_strategies::rounds::{Protocol, Secure, Trains, Weighting};
+use folkmoot_rounds::{Protocol, Secure, Trains, Weighting};
 
 /// Why clients cannot be hidden who train generators.
 pub(super) const TOLD: &str = "clients also tell generators, embeddings and gradients in the first round, which no clip bounds; set generator: Off";

@@ -4,11 +4,11 @@ use super::FedSage;
 use super::data::{Piece, Whole};
 use super::exchange::{Filled, bytes, is_linked, n_training};
 use super::told::Told;
+use folkmoot_classifiers::classifier::{Accuracy, Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
-use folkmoot_strategies::classifier::{Accuracy, Held, Shard};
-use folkmoot_strategies::rounds::message::Extra;
-use folkmoot_strategies::rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::message::Extra;
+use folkmoot_rounds::{RoundEnd, RoundStudy};
 use std::sync::Arc;
 
 const ZHANG: &str = "Zhang et al., NeurIPS 2021";

@@ -8,14 +8,14 @@ use super::maker::Sight;
 use super::settings::Plan;
 use super::told::HEAD;
 use super::*;
+use folkmoot_classifiers::classifier::{Model, Part, Split, Training};
+use folkmoot_classifiers::fed_avg;
 use folkmoot_codecs::{Half, Qsgd, Symbols, TopK, Uniform};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
-use folkmoot_strategies::classifier::{Model, Part, Split, Training};
-use folkmoot_strategies::fed_avg;
-use folkmoot_strategies::rounds::{Absent, Protocol, Secure, Weighting};
-use folkmoot_strategies::settings::Prepared;
+use folkmoot_rounds::{Absent, Protocol, Secure, Weighting};
+use folkmoot_scenarios::settings::Prepared;
 
 fn stream(seed: u64) -> SimRng {
     Streams::new(seed).global(Purpose(*b"test    "))

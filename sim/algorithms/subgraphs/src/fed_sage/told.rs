@@ -3,7 +3,7 @@
 use super::numbers::Numbers;
 use super::settings::Plan;
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::rounds::message::Extra;
+use folkmoot_rounds::message::Extra;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::packed::Packed;
+use folkmoot_rounds::packed::Packed;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,12 +1,11 @@
 //! The settings of a [`WalkSgd`](super::WalkSgd), as a card writes them.
 
 use super::{Chain, Jumps};
+use folkmoot_classifiers::attacks::Attack;
+use folkmoot_classifiers::classifier::{Inputs, Model, Pooling, Split};
+use folkmoot_classifiers::gossip::Topology;
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, part};
-use folkmoot_strategies::attacks::Attack;
-use folkmoot_strategies::classifier::{Inputs, Model, Pooling, Split};
-use folkmoot_strategies::gossip::Topology;
-use folkmoot_strategies::settings::Runs;
 
 /// The parameters of [`WalkSgd`](super::WalkSgd).
 #[part(
@@ -117,11 +116,6 @@ impl Params {
             let rule = "must be without feedback: what was left out of a model when it was handed on does not belong to the one that comes back, which others have changed";
             rules.require(!self.codec.feeds_back(), "codec", rule);
         }
-    }
-
-    /// These settings as whoever runs cards takes them. Not generic, so that the engine is compiled for it here, where it is optimised.
-    pub fn runs(self) -> Box<dyn Runs> {
-        folkmoot_strategies::settings::runs(self)
     }
 
     pub(super) fn n_reports(&self) -> u32 {

@@ -2,9 +2,9 @@
 
 use super::theory::{communicability, epsilon, pairwise_loss};
 use super::{Chain, WalkSgd, counter};
+use folkmoot_classifiers::classifier::{Held, Part, Score};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::VISITS;
-use folkmoot_strategies::classifier::{Held, Part, Score};
 use std::fmt::Write;
 use std::sync::Arc;
 

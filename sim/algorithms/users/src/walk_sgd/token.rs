@@ -3,7 +3,7 @@
 use super::message::Peer;
 use super::{NEXT, WalkSgd, any_neighbour, counter};
 use folkmoot_engine::prelude::*;
-use folkmoot_strategies::packed::{Packed, Packing, Sent, first_not_finite};
+use folkmoot_rounds::packed::{Packed, Packing, Sent, first_not_finite};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -4,8 +4,7 @@ use folkmoot_draws::{index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
-use folkmoot_scenarios::registry::Registry;
-use folkmoot_strategies::settings::{Settings, Source};
+use folkmoot_scenarios::settings::{Settings, Source};
 use folkmoot_users::walk_sgd::Params;
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ fn played(rate: f64, attacks: &str, threads: usize) -> Outcome {
         "(model: (hidden: 64), split: Shares(train: 0.5, validation: 0), steps: 3000, report_every: 1000, topology: Ring(), \
          rate: {rate}, attacks: [{attacks}])"
     );
-    let params: Params = Registry::shipped().settings(&card).unwrap();
+    let params: Params = folkmoot_users::only().settings(&card).unwrap();
     let prepared = params
         .prepare(&Source::new(&dataset, &partition, Streams::new(7)))
         .unwrap();
@@ -67,6 +66,6 @@ fn members_are_found_by_what_a_walk_has_learned_by_heart() {
 #[test]
 fn nobody_reads_updates_where_a_model_walks() {
     let card = "(attacks: [LossThreshold(), ClientLinking(rounds: 2)])";
-    let why = Registry::shipped().settings::<Params>(card).unwrap_err().to_string();
+    let why = folkmoot_users::only().settings::<Params>(card).unwrap_err().to_string();
     assert!(why.contains("attacks.1") && why.contains("no server here"), "{why}");
 }

@@ -4,8 +4,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{DropoutSpec, LinkClass, Links, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
-use folkmoot_scenarios::registry::Registry;
-use folkmoot_strategies::settings::{Settings, Source};
+use folkmoot_scenarios::settings::{Settings, Source};
 use folkmoot_users::walk_sgd::{Params, Peer, WalkSgd};
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +38,7 @@ fn data(seed: u64) -> (Arc<Dataset>, Arc<Partition>) {
 
 fn params(more: &str) -> Params {
     let rest = "model: (encoder: Gin, hidden: 8), inputs: Degree(most: 8), split: Shares(train: 0.6, validation: 0)";
-    Registry::shipped().settings(&format!("({rest}, {more})")).unwrap()
+    folkmoot_users::only().settings(&format!("({rest}, {more})")).unwrap()
 }
 
 fn play_in(more: &str, world: &World, options: Options) -> Outcome {
@@ -174,7 +173,7 @@ fn codecs_are_refused_where_they_are_not_sound() {
     assert_eq!(number(&outcome, "stopped_tokens"), 1.0, "{:?}", outcome.summary);
     assert!(outcome.warnings.iter().any(|warning| warning.contains("not finite")));
     let refused = |text: &str| {
-        let settings = Registry::shipped().settings::<Params>(text);
+        let settings = folkmoot_users::only().settings::<Params>(text);
         settings.unwrap_err().to_string()
     };
     assert!(refused("(codec: TopK())").contains("codec: must be Plain, Half"));
@@ -256,7 +255,7 @@ fn visits_beyond_the_most_give_no_gradient() {
     assert!(tokens(&stopped).0 < 60);
     // Without noise nothing protects, and to add noise alone is refused.
     assert_eq!(play("steps: 20").privacy[0].epsilon_worst_client, f64::INFINITY);
-    let refused = Registry::shipped()
+    let refused = folkmoot_users::only()
         .settings::<Params>("(visits: (then: Noise))")
         .unwrap_err()
         .to_string();

@@ -1,0 +1,63 @@
+//! Embeds the cards and claims below `scenarios`: what lies in a folder `scenarios/CRATE` comes with the program if the crate does.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=scenarios");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("Cargo sets it"));
+    let mut text = String::from("&[\n");
+    for dir in sorted(&root.join("scenarios"))? {
+        if dir.join("cards").is_dir() {
+            write(&dir, &mut text)?;
+        }
+    }
+    text += "]\n";
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
+    fs::write(out.join("scenarios.rs"), text)
+}
+
+/// One folder as an expression of the type `Scenarios`.
+fn write(dir: &Path, text: &mut String) -> io::Result<()> {
+    let folder = dir.file_name().unwrap_or_default();
+    let _ = write!(text, "Scenarios {{ folder: {folder:?}, cards: &[");
+    let cards = dir.join("cards");
+    for path in files(&cards)? {
+        let name = path.strip_prefix(&cards).unwrap_or(&path).with_extension("");
+        let _ = write!(text, "({name:?}, include_str!({path:?})), ");
+    }
+    *text += "], claims: ";
+    if dir.join("claims.ron").is_file() {
+        let [claims, measured, looks] = ["claims.ron", "measured.csv", "looks.csv"].map(|name| dir.join(name));
+        let _ = write!(
+            text,
+            "Some(ClaimsFile {{ name: {folder:?}, text: include_str!({claims:?}), measured: include_str!({measured:?}), \
+             looks: include_str!({looks:?}) }})"
+        );
+    } else {
+        *text += "None";
+    }
+    *text += " },\n";
+    Ok(())
+}
+
+/// What is in a folder, by name.
+fn sorted(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// All files below a folder, by path.
+fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in sorted(dir)? {
+        match path.is_dir() {
+            true => found.extend(files(&path)?),
+            false => found.push(path),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,242 @@
+//! What a training gives away, asked by attackers from above: parts that a card names in a strategy's `attacks`.
+//!
+//! An [`Attack`] looks at what is [`Answering`] when a run is over, at what clients hold so that its guesses can be scored, and writes numbers down. It sends
+//! nothing and changes nothing: a run with attacks goes the way of the run without. What an attacker reaches is a lower bound of what is
+//! given away, and stands beside what the same attacker reaches where nothing is given away.
+//!
+//! - **Whose model.** Where there is one model for all, it is asked. Where each client answers with one of its own, a card may say that those are
+//!   asked (`attacked: Clients`): about an item, or a pair of nodes, the model of the client that holds it, as whoever uses that client's
+//!   answers, or gets hold of its model, can. Those who read what the server was sent ask no model.
+//! - **Signs are fixed.** An area below one half is worse than a coin, and says so.
+//! - **Shadow models** are trained by the strategy itself: the whole run again, in the same world, on other training items, under a seed of
+//!   its own. So whatever the strategy does to protect its clients, it does to the shadows too. Scores that would end the run (`stop`) are
+//!   those of the shadow's own data.
+//! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer than 100 others it is left out.
+
+mod client_linking;
+mod gradient_inversion;
+mod gradient_search;
+mod likelihood_ratio;
+mod link_stealing;
+mod loss_threshold;
+mod numbers;
+#[cfg(test)]
+mod search_tests;
+mod study;
+mod taught_links;
+mod terms;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod update_tests;
+
+pub use client_linking::ClientLinking;
+pub use gradient_inversion::GradientInversion;
+pub use gradient_search::{Classes, Distance, GradientSearch};
+pub use likelihood_ratio::{LikelihoodRatio, Variance};
+pub use link_stealing::LinkStealing;
+pub use loss_threshold::LossThreshold;
+pub(crate) use study::doubt;
+pub use study::{RoundVictim, Victim, n_rounds, share, watch};
+pub use terms::TERMS;
+
+use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_parts::{Part, kind};
+use folkmoot_rounds::Seen;
+use folkmoot_scenarios::axis::DuplicateName;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::settings::Source;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The share of others that may pass where what is found is counted.
+pub const MOST_FALSE: f64 = 0.01;
+
+/// Somebody who asks what a training gives away.
+pub trait Attack: Send + Sync {
+    /// Attacks, and writes down what is reached.
+    ///
+    /// # Errors
+    ///
+    /// When a shadow model cannot be trained.
+    fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError>;
+
+    /// Whether it has anything to ask of such a network and data. Default: yes.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what to do.
+    fn suits(&self, _classifier: &Classifier, _facts: &Facts) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    /// Of how many of the last rounds it reads what the server was sent; the server keeps that much. Default: 0.
+    fn n_rounds(&self) -> u32 {
+        0
+    }
+
+    /// Scores the server's model after a round that is evaluated, on what clients hold: a curve, which a card may give a target. Not called
+    /// where there is no such model, or where clients answer from what they are told. Default: nothing is written down.
+    fn after_round(&self, _present: &Present<'_>, _sheet: &mut Sheet) {}
+
+    /// What its numbers mean. Those that have terms can be a card's headline, targets and figures, and `explain` knows them. Default: nothing
+    /// is said of them.
+    fn terms() -> Vec<Term>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+}
+
+kind!(Attack, "attack", LossThreshold {});
+
+/// Adds an attack, or another evaluator of trained classifiers, with what its numbers mean.
+///
+/// # Errors
+///
+/// When its name is taken.
+pub fn add_attack<P: Part + Attack>(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_part::<dyn Attack, P>()?;
+    registry.add_terms::<dyn Attack>(P::terms());
+    Ok(())
+}
+
+/// The data of a run, as they were shared out.
+struct Data {
+    dataset: Arc<Dataset>,
+    partition: Arc<Partition>,
+    streams: Streams,
+    split: Split,
+    held: Arc<Held>,
+    divided: Vec<Parts>,
+}
+
+impl Data {
+    fn source(&self) -> Source<'_> {
+        Source::new(&self.dataset, &self.partition, self.streams)
+    }
+}
+
+/// The models that are asked.
+#[derive(Clone, Debug)]
+pub enum Models {
+    /// One, about everything.
+    One(Vec<f32>),
+    /// One for each client, about what it holds.
+    OfClients(Vec<Vec<f32>>),
+}
+
+impl Models {
+    /// That which is asked about what a client holds.
+    pub fn of(&self, client: usize) -> &[f32] {
+        match self {
+            Models::One(model) => model,
+            Models::OfClients(models) => &models[client],
+        }
+    }
+}
+
+/// What answers when a run is over.
+pub struct Answering {
+    /// The models that are asked.
+    pub models: Models,
+    /// What clients look at when these answer: what they hold, with what they were told of others' or have made up behind it.
+    pub known: Arc<Held>,
+}
+
+/// The training of shadow models on other data: what clients hold, of which data, and the seed.
+type Train<'a> = dyn Fn(&Arc<Held>, &Source<'_>, u64) -> Result<Answering, StrategyError> + Sync + 'a;
+
+/// What an attack is made on.
+pub struct Target<'a> {
+    /// The network, and how it is trained.
+    pub classifier: &'a Classifier,
+    /// The models that are asked when the run is over.
+    pub last: &'a Answering,
+    /// A model that nobody has trained.
+    pub first: &'a Answering,
+    /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
+    pub seen: &'a [Seen],
+    data: &'a Data,
+    train: &'a Train<'a>,
+}
+
+/// What can be scored after a round.
+pub struct Present<'a> {
+    /// The network, and how it is trained.
+    pub classifier: &'a Classifier,
+    /// The server's model.
+    pub model: &'a [f32],
+    data: &'a Data,
+}
+
+impl Present<'_> {
+    /// The data of the run.
+    pub fn dataset(&self) -> &Dataset {
+        &self.data.dataset
+    }
+
+    /// Which of its items each client has.
+    pub fn partition(&self) -> &Partition {
+        &self.data.partition
+    }
+
+    /// What clients hold of them, ready for the network.
+    pub fn held(&self) -> &Held {
+        &self.data.held
+    }
+}
+
+/// An item of the pool that attackers of membership ask about.
+struct Item {
+    class: u32,
+    trains: bool,
+}
+
+impl Target<'_> {
+    /// The data of the run.
+    pub fn dataset(&self) -> &Dataset {
+        &self.data.dataset
+    }
+
+    /// Which of its items each client has.
+    pub fn partition(&self) -> &Partition {
+        &self.data.partition
+    }
+
+    /// What clients hold of them, ready for the network.
+    pub fn held(&self) -> &Held {
+        &self.data.held
+    }
+
+    /// What is answered of all labelled items: clients in their order, items ascending.
+    fn asked(&self, answering: &Answering) -> Vec<Asked> {
+        let of_client = |(client, shard)| {
+            let items = self.partition().shard(client);
+            self.classifier.asked(shard, items, answering.models.of(client))
+        };
+        let shards = answering.known.shards().par_iter();
+        let all: Vec<Vec<Asked>> = shards.enumerate().map(of_client).collect();
+        all.into_iter().flatten().collect()
+    }
+
+    /// The same items, and which of them train.
+    fn pool(&self) -> Vec<Item> {
+        let asked = self.asked(self.first);
+        let mut asked = asked.iter();
+        let of_client = |parts: &Parts| -> Vec<Item> {
+            let n = parts.iter().map(Vec::len).sum();
+            let items = asked.by_ref().take(n);
+            items
+                .map(|asked| Item {
+                    class: asked.class,
+                    trains: parts[0].binary_search(&asked.item).is_ok(),
+                })
+                .collect()
+        };
+        self.data.divided.iter().flat_map(of_client).collect()
+    }
+}

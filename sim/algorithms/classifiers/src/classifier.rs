@@ -1,0 +1,262 @@
+//! Classification of graphs, or of the nodes of one graph, by a graph network: what the strategies that train one share.
+//!
+//! [`Network`] is the model that [`Model`] describes; a [`Classifier`] trains it on a [`Shard`], and scores it on all that is
+//! [`Held`].
+//!
+//! - **Splits.** Each client's items are divided into training, validation and test once, by a stream of its own ([`Split`]).
+//! - **Edges of a shard.** A client that holds nodes knows the edges between them and no others.
+//! - **A shard without training items** leaves a model as it came. Items without a class are in no split.
+//! - **A graph without nodes** is read out as 0, so its class follows from the biases of the head.
+//! - **One class only** in a validation or test part: there is no area under the curve, and its score is left out.
+//!
+//! Training allocates nothing from the second step on, but for what a small batch of nodes reads of its graph: each thread keeps a tape and a batch, and no
+//! result depends on them.
+
+mod controls;
+mod conv;
+mod data;
+mod divided;
+mod extended;
+mod hidden;
+#[cfg(test)]
+mod hidden_tests;
+mod last;
+mod narrow;
+#[cfg(test)]
+mod near_tests;
+mod network;
+mod nodes;
+mod rows;
+mod scale;
+mod scores;
+mod searched;
+mod settings;
+mod terms;
+mod train;
+mod whole;
+
+pub use conv::Conv;
+pub use data::{Brought, starts};
+pub use data::{Part, Shard};
+pub(crate) use divided::{Asked, Parts};
+pub use extended::Brings;
+pub(crate) use last::LastLayer;
+pub use network::Network;
+pub use nodes::Nodes;
+pub use rows::{GraphRows, NodeRows};
+pub use scores::{Accuracy, Score};
+pub(crate) use searched::Scene;
+pub use settings::{
+    Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
+    trains,
+};
+pub use terms::{FARING, TERMS};
+pub use train::{Contrast, Course};
+pub use whole::Whole;
+
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::{Batch, Csr, Optimiser};
+use folkmoot_rounds::{RoundStrategy, RoundStudy, Rounds, Watched};
+use folkmoot_scenarios::settings::{Shared, Source};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What everybody knows of the data: how long a row of a node is, how many classes there are, and whether graphs have them or nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The number of clients.
+    pub n_clients: u32,
+    /// Numbers that a node brings.
+    pub n_features: u32,
+    /// Classes to tell apart.
+    pub n_classes: u32,
+    /// Whole graphs are classified; otherwise nodes are.
+    pub classifies_graphs: bool,
+    /// What a node brings, where the card lets the data decide.
+    #[serde(skip)]
+    pub(crate) inputs: Inputs,
+    #[serde(skip)]
+    scale: Scale,
+    #[serde(skip)]
+    target: Target,
+}
+
+impl Facts {
+    /// What a network that reads `inputs` may know.
+    ///
+    /// # Errors
+    ///
+    /// When the data set has not what `inputs` asks for.
+    pub fn new(inputs: Inputs, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let dataset = source.dataset;
+        let inputs = inputs.resolved(dataset.features.is_some());
+        Ok(Facts {
+            n_clients: source.n_clients(),
+            n_features: data::Brought::new(inputs, dataset)?.n_features() as u32,
+            n_classes: dataset.n_classes as u32,
+            classifies_graphs: dataset.is_graph_level(),
+            inputs,
+            scale: Scale::Raw,
+            target: Target::Classes,
+        })
+    }
+
+    /// The same for another target and scale.
+    pub fn with(self, target: Target, scale: Scale, source: &Source<'_>) -> Facts {
+        Facts {
+            n_classes: data::n_classes(target, source.dataset) as u32,
+            classifies_graphs: self.classifies_graphs && target == Target::Classes,
+            scale,
+            target,
+            ..self
+        }
+    }
+}
+
+/// A network and how it is trained.
+pub struct Classifier {
+    network: Network,
+    encoder: Encoder,
+    inputs: Inputs,
+    scale: Scale,
+    target: Target,
+    training: Training,
+    optimiser: Optimiser,
+}
+
+impl Classifier {
+    /// The network that `model` describes.
+    pub fn new(model: &Model, training: &Training, facts: &Facts) -> Self {
+        let (n_features, n_classes) = (facts.n_features as usize, facts.n_classes as usize);
+        let network = Network::new(model, n_features, n_classes, facts.classifies_graphs);
+        Classifier {
+            network: match facts.scale {
+                Scale::Federated => network.with_scale(),
+                Scale::Raw | Scale::Standardised => network,
+            },
+            encoder: model.encoder,
+            inputs: facts.inputs,
+            scale: facts.scale,
+            target: facts.target,
+            optimiser: training.build(),
+            training: training.clone(),
+        }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// How it is trained.
+    pub fn training(&self) -> &Training {
+        &self.training
+    }
+
+    /// A graph as the network reads it: its adjacency, and features of shape `(n_nodes, n_features)`, row-major.
+    pub(crate) fn batch(&self, adjacency: &Csr, features: &[f32]) -> Batch {
+        let mut batch = Batch::new(self.network.n_features());
+        batch.push(&self.encoder.matrix(adjacency), features);
+        batch
+    }
+
+    fn reading(&self, split: Split) -> data::Reading {
+        data::Reading {
+            inputs: self.inputs,
+            scale: self.scale,
+            target: self.target,
+            split,
+            encoder: self.encoder,
+        }
+    }
+
+    /// Passes of one training over its items.
+    pub fn epochs(&self) -> u32 {
+        self.training.epochs
+    }
+
+    /// Operations of one training: for each weight, node and epoch 2 forward and 4 backward.
+    pub fn cost(&self, shard: &Shard) -> f64 {
+        let n_nodes = shard.n_train_nodes() as f64;
+        6.0 * self.network.layout().len() as f64 * n_nodes * f64::from(self.training.epochs)
+    }
+
+    /// The same of a single step on one batch.
+    pub fn step_cost(&self, shard: &Shard) -> f64 {
+        let batch = self.training.batch_size.map_or(f64::INFINITY, f64::from);
+        let share = (batch / (shard.n_items() as f64).max(1.0)).min(1.0);
+        self.cost(shard) / f64::from(self.training.epochs) * share
+    }
+
+    /// Shares the data out as this network reads them; what clients hold that are not needed here stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// When the data set has no classes, features are not finite, a class is out of range, an item is in several shards, or nobody
+    /// has anything to train on.
+    pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
+        self.hold(data::shards(self.reading(split), source)?, source)
+    }
+
+    /// What clients hold together, ready for this network.
+    fn hold(&self, mut shards: Vec<Shard>, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
+        let all_are_here = source.needed.len() == shards.len();
+        if all_are_here && shards.iter().all(|shard| shard.n_train() == 0) {
+            return Err(StrategyError(
+                "no client has anything to train on; raise split.train or label the data".to_owned(),
+            ));
+        }
+        let sums = self.network.begins_with_sums();
+        shards.par_iter_mut().for_each(|shard| shard.make_ready(sums));
+        Ok(Held::new(shards, source.sizes()))
+    }
+}
+
+/// What all clients hold.
+pub struct Held {
+    shards: Vec<Shard>,
+    sizes: Vec<u64>,
+}
+
+impl Held {
+    /// What clients hold who hold this, with the number of items of each.
+    pub fn new(shards: Vec<Shard>, sizes: Vec<u64>) -> Arc<Held> {
+        Arc::new(Held { shards, sizes })
+    }
+
+    /// What each holds.
+    pub fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+}
+
+/// What each client is given of it.
+pub struct Handed(pub Arc<Held>);
+
+impl Handed {
+    /// The same with what watches a training in rounds on it.
+    pub fn watched<R>(held: &Arc<Held>, study: impl RoundStudy<R> + 'static) -> Shared<Rounds<R>>
+    where
+        R: for<'a> RoundStrategy<Shard<'a> = &'a Shard>,
+    {
+        Shared {
+            shards: Box::new(Handed(Arc::clone(held))),
+            study: Box::new(Watched(study)),
+        }
+    }
+}
+
+impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
+    fn n_clients(&self) -> u32 {
+        self.0.shards.len() as u32
+    }
+
+    fn shard(&self, client: ClientId) -> &Shard {
+        &self.0.shards[client.0 as usize]
+    }
+
+    fn size(&self, client: ClientId) -> u64 {
+        self.0.sizes[client.0 as usize]
+    }
+}

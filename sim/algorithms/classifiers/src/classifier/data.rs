@@ -1,0 +1,590 @@
+//! The shards: what each client trains on, validates with and tests on, ready for the network.
+
+use super::narrow::Narrow;
+use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
+use folkmoot_draws::{Purpose, Streams, shuffle, unit};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
+use folkmoot_learning::{Batch, Csr};
+use folkmoot_rounds::packed::first_not_finite;
+use folkmoot_scenarios::settings;
+use folkmoot_scores::inference::{Scaling, Table};
+use rayon::prelude::*;
+
+const SPLIT: Purpose = Purpose(*b"cl-split");
+
+/// The round under which an item's part is drawn that is common to all clients; that of a client's own shuffle is 0.
+const COMMON: Round = Round(1);
+
+/// What items are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// To learn from.
+    Train,
+    /// To choose settings by.
+    Validation,
+    /// To be scored on.
+    Test,
+}
+
+/// All that one client holds.
+#[derive(Clone)]
+pub struct Shard {
+    kind: Kind,
+    /// Beside the rest, which is far away: every message is handled with these.
+    n_train: u32,
+    n_train_nodes: u32,
+    /// Its nodes as they train where they use few of their columns.
+    narrow: Option<Box<Narrow>>,
+}
+
+/// A graph as it trains: its matrix, its features, and the labels that it brings.
+pub(super) type Single = (Csr, Vec<f32>, Vec<u32>);
+
+/// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
+#[derive(Clone)]
+pub(super) enum Kind {
+    /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own classes, and the training graphs one
+    /// by one for smaller batches.
+    Graphs {
+        items: Box<[Vec<u32>; 3]>,
+        classes: Box<[Vec<u32>; 3]>,
+        parts: Box<[(Batch, Vec<u32>); 3]>,
+        single: Vec<Single>,
+    },
+    /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which nodes are in it.
+    Nodes {
+        client: u32,
+        batch: Box<Batch>,
+        labels: Vec<u32>,
+        masks: [Vec<bool>; 3],
+        train: Vec<u32>,
+    },
+}
+
+/// One part as the network sees it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) batch: &'a Batch,
+    pub(super) labels: &'a [u32],
+    /// The rows that count, if not all.
+    pub(super) mask: Option<&'a [bool]>,
+}
+
+impl<'a> View<'a> {
+    /// The same of other nodes, if there are such.
+    pub(super) fn of(self, nodes: Option<&'a Batch>) -> View<'a> {
+        View {
+            batch: nodes.unwrap_or(self.batch),
+            ..self
+        }
+    }
+
+    /// How many items count.
+    pub(super) fn len(&self) -> usize {
+        self.mask
+            .map_or(self.labels.len(), |mask| mask.iter().filter(|counts| **counts).count())
+    }
+}
+
+impl Shard {
+    pub(super) fn new(kind: Kind) -> Shard {
+        let (n_train, batch) = match &kind {
+            Kind::Graphs { parts, .. } => (parts[Part::Train as usize].1.len(), &parts[Part::Train as usize].0),
+            Kind::Nodes { train, batch, .. } => (train.len(), &**batch),
+        };
+        Shard {
+            n_train: n_train as u32,
+            n_train_nodes: batch.csr().n_rows() as u32,
+            narrow: None,
+            kind,
+        }
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn view(&self, part: Part) -> View<'_> {
+        match &self.kind {
+            Kind::Graphs { parts, .. } => {
+                let (batch, labels) = &parts[part as usize];
+                View {
+                    batch,
+                    labels,
+                    mask: None,
+                }
+            }
+            Kind::Nodes {
+                batch, labels, masks, ..
+            } => View {
+                batch,
+                labels,
+                mask: Some(&masks[part as usize]),
+            },
+        }
+    }
+
+    /// Lets its batches keep the features that are not 0, where few are, and, for networks that begin with them, sums over neighbours.
+    pub(super) fn make_ready(&mut self, sums: bool) {
+        match &mut self.kind {
+            Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| make_ready(batch, sums)),
+            Kind::Nodes { batch, .. } => {
+                make_ready(batch, sums);
+                self.narrow = Narrow::of(batch);
+            }
+        }
+    }
+
+    pub(super) fn narrow(&self) -> Option<&Narrow> {
+        self.narrow.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn forget_narrow(&mut self) {
+        self.narrow = None;
+    }
+
+    /// The nodes of one graph, where it holds such.
+    pub fn nodes(&self) -> Option<Nodes<'_>> {
+        match &self.kind {
+            Kind::Graphs { .. } => None,
+            Kind::Nodes {
+                batch, labels, masks, ..
+            } => Some(Nodes {
+                matrix: batch.csr(),
+                labels,
+                masks,
+            }),
+        }
+    }
+
+    /// How many labels it learns from.
+    pub fn n_train(&self) -> usize {
+        self.n_train as usize
+    }
+
+    /// How many items its training may be cut into batches of.
+    pub(super) fn n_items(&self) -> usize {
+        match &self.kind {
+            Kind::Graphs { single, .. } => single.len(),
+            Kind::Nodes { train, .. } => train.len(),
+        }
+    }
+
+    /// Nodes that take part in a pass over the training items.
+    pub(super) fn n_train_nodes(&self) -> usize {
+        self.n_train_nodes as usize
+    }
+}
+
+/// What a node brings of a data set: looked up once, and read for each graph.
+pub struct Brought<'a> {
+    inputs: Inputs,
+    /// What is read, with its columns; `None` where inputs are made from the graph.
+    features: Option<(&'a Features, Vec<usize>)>,
+    n_features: usize,
+}
+
+impl<'a> Brought<'a> {
+    /// What `inputs` takes of a data set.
+    pub fn new(inputs: Inputs, dataset: &'a Dataset) -> Result<Brought<'a>, StrategyError> {
+        let made = |n_features| Brought {
+            inputs,
+            features: None,
+            n_features,
+        };
+        match inputs {
+            Inputs::Degree { most } => return Ok(made(most as usize + 1)),
+            Inputs::Constant => return Ok(made(1)),
+            Inputs::Structured { .. } if dataset.features.is_none() => return Ok(made(1 + inputs.n_structural())),
+            Inputs::Features
+            | Inputs::RowNormalised
+            | Inputs::Intrinsic
+            | Inputs::FeaturesOrDegree { .. }
+            | Inputs::Structured { .. } => {}
+        }
+        let Some(features) = &dataset.features else {
+            return refuse("the data set has no features; set inputs: Degree() or Constant");
+        };
+        if features.n_rows() != dataset.n_nodes() {
+            return refuse(format!(
+                "the data set has features for {} nodes and {} nodes",
+                features.n_rows(),
+                dataset.n_nodes()
+            ));
+        }
+        let is_structural = |column: &usize| {
+            let mut ranges = dataset.structural_columns.iter();
+            ranges.any(|range| range.contains(&(*column as u32)))
+        };
+        let is_left_out = |column: &usize| inputs == Inputs::Intrinsic && is_structural(column);
+        let columns: Vec<usize> = (0..features.n_columns())
+            .filter(|column| !is_left_out(column))
+            .collect();
+        if columns.is_empty() {
+            return refuse(
+                "the data set's features have no column that is asked for; set inputs: Degree() or Constant",
+            );
+        }
+        Ok(Brought {
+            inputs,
+            n_features: columns.len() + inputs.n_structural(),
+            features: Some((features, columns)),
+        })
+    }
+
+    /// How many numbers a node brings.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape `(n_nodes, n_features)`.
+    pub fn of(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
+        let mut all = vec![0.0; rows.len() * self.n_features];
+        let each = all.chunks_exact_mut(self.n_features);
+        let Some((features, columns)) = &self.features else {
+            for (node, to) in each.enumerate() {
+                let column = match self.inputs {
+                    Inputs::Degree { most } => graph.degree(node as u32).min(most as usize),
+                    _ => 0,
+                };
+                to[column] = 1.0;
+            }
+            self.add_structure(graph, &mut all);
+            return Ok(all);
+        };
+        let mut whole = vec![0.0; features.n_columns()];
+        for (row, to) in rows.iter().zip(each) {
+            features.write_row(*row, &mut whole);
+            if let Some(column) = first_not_finite(&whole) {
+                return refuse(format!(
+                    "feature {column} of node {row} is {}, and features must be finite",
+                    whole[column]
+                ));
+            }
+            match columns.len() == whole.len() {
+                true => to[..whole.len()].copy_from_slice(&whole),
+                false => to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]),
+            }
+            if self.inputs == Inputs::RowNormalised {
+                let sum: f64 = to.iter().map(|x| f64::from(x.abs())).sum();
+                let share = |x: f32| if sum > 0.0 { (f64::from(x) / sum) as f32 } else { x };
+                to.iter_mut().for_each(|x| *x = share(*x));
+            }
+        }
+        self.add_structure(graph, &mut all);
+        Ok(all)
+    }
+
+    /// Writes the last numbers of each row, those that are of the structure about a node.
+    fn add_structure(&self, graph: &Graph, all: &mut [f32]) {
+        let Inputs::Structured { walks, degrees } = self.inputs else {
+            return;
+        };
+        let n_plain = self.n_features - self.inputs.n_structural();
+        for (node, row) in all.chunks_exact_mut(self.n_features).enumerate() {
+            let (back, degree) = row[n_plain..].split_at_mut(walks as usize);
+            back_home(graph, node as u32, back);
+            if degrees > 0 {
+                degree[graph.degree(node as u32).clamp(1, degrees as usize) - 1] = 1.0;
+            }
+        }
+    }
+}
+
+/// The probabilities that a walk from `node` that goes on to a neighbour at random, each as likely, is back after 1, 2 and so on steps; 0 without
+/// neighbours. Sums are in double precision, by ascending nodes.
+fn back_home(graph: &Graph, node: u32, back: &mut [f32]) {
+    let mut now = vec![0.0; graph.n_nodes()];
+    now[node as usize] = 1.0;
+    for back in back {
+        let mut next = vec![0.0; now.len()];
+        for (from, share) in (0..).zip(&now).filter(|(_, share)| **share > 0.0) {
+            let neighbours = graph.neighbours(from);
+            for &to in neighbours {
+                next[to as usize] += share / neighbours.len() as f64;
+            }
+        }
+        now = next;
+        *back = now[node as usize] as f32;
+    }
+}
+
+/// See [`Shard::make_ready`].
+pub(super) fn make_ready(batch: &mut Batch, sums: bool) {
+    batch.keep_nonzeros();
+    if sums {
+        batch.keep_neighbour_sums();
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
+    Err(StrategyError(why.into()))
+}
+
+/// How a network reads a data set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reading {
+    pub(super) inputs: Inputs,
+    pub(super) scale: Scale,
+    pub(super) target: Target,
+    pub(super) split: Split,
+    pub(super) encoder: Encoder,
+}
+
+/// The shards of all clients; of those that are not needed here, an empty one.
+pub(super) fn shards(reading: Reading, run: &settings::Source<'_>) -> Result<Vec<Shard>, StrategyError> {
+    let source = Source::of_clients(reading, run.dataset, run.partition)?;
+    let of_client = |client: u32| {
+        if !run.needed.contains(&client) {
+            return source.graphs(Default::default());
+        }
+        let items = run.partition.shard(client as usize);
+        let parts = source.split(client, source.labelled(items), run.streams);
+        source.shard(client, items, parts)
+    };
+    (0..run.n_clients()).into_par_iter().map(of_client).collect()
+}
+
+/// How many classes a target has.
+pub(super) fn n_classes(target: Target, dataset: &Dataset) -> usize {
+    match (target, &dataset.node_labels) {
+        (Target::NodeLabels, Some(labels)) => labels.n_classes(),
+        _ => dataset.n_classes,
+    }
+}
+
+/// The class of each node, over all graphs in order, where these are learned in a set of graphs.
+fn node_classes(target: Target, dataset: &Dataset) -> Result<Option<Vec<u32>>, StrategyError> {
+    if target == Target::Classes || !dataset.is_graph_level() {
+        return Ok(None);
+    }
+    let labels = dataset.node_labels.as_ref();
+    let single = |labels: &Labels| -> Option<Vec<u32>> {
+        (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
+    };
+    match labels.and_then(single) {
+        Some(classes) => Ok(Some(classes)),
+        None => refuse("the data set has not one class for each node; set target: Classes"),
+    }
+}
+
+/// The class of each item, if it has one.
+fn classes(dataset: &Dataset) -> Result<Vec<Option<u32>>, StrategyError> {
+    let n_classes = dataset.n_classes;
+    let classes: Vec<Option<u32>> = match (&dataset.graph_labels, &dataset.node_labels) {
+        (Some(labels), _) => labels.iter().map(|class| Some(*class)).collect(),
+        (None, Some(labels)) if !dataset.is_graph_level() => {
+            if labels.is_multi_label() {
+                return refuse("a node of the data set has several classes; choose one whose nodes have one each");
+            }
+            (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
+        }
+        _ => return refuse(dataset.no_classes()),
+    };
+    if classes.len() != dataset.n_items() {
+        let (got, items) = (classes.len(), dataset.n_items());
+        return refuse(format!("the data set has classes for {got} items and {items} items"));
+    }
+    if n_classes < 2 {
+        return refuse(format!(
+            "there must be at least 2 classes to tell apart, got {n_classes}"
+        ));
+    }
+    match classes
+        .iter()
+        .position(|class| class.is_some_and(|c| c as usize >= n_classes))
+    {
+        Some(item) => refuse(format!(
+            "item {item} has class {}, and classes must lie below {n_classes}",
+            classes[item].unwrap_or_default()
+        )),
+        None => Ok(classes),
+    }
+}
+
+/// Where the nodes of each graph begin.
+pub fn starts(graphs: &[Graph]) -> Vec<u32> {
+    let mut start = 0;
+    let next = |graph: &Graph| {
+        start += graph.n_nodes() as u32;
+        start - graph.n_nodes() as u32
+    };
+    graphs.iter().map(next).collect()
+}
+
+/// What shards are made from.
+pub(super) struct Source<'a> {
+    reading: Reading,
+    dataset: &'a Dataset,
+    classes: Vec<Option<u32>>,
+    node_classes: Option<Vec<u32>>,
+    brought: Brought<'a>,
+    starts: Vec<u32>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
+        if reading.split == Split::Published && dataset.splits.is_none() {
+            return refuse("the data set was published without a split; set split: Shares()");
+        }
+        if matches!(reading.encoder, Encoder::Gat { .. }) {
+            settings::without_weights(dataset)?;
+        }
+        Ok(Source {
+            reading,
+            dataset,
+            classes: classes(dataset)?,
+            node_classes: node_classes(reading.target, dataset)?,
+            brought: Brought::new(reading.inputs, dataset)?,
+            starts: starts(&dataset.graphs),
+        })
+    }
+
+    /// The same for all clients of a partition.
+    pub(super) fn of_clients(
+        reading: Reading,
+        dataset: &'a Dataset,
+        partition: &Partition,
+    ) -> Result<Source<'a>, StrategyError> {
+        if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
+            // What one client trains on would be what another is tested on.
+            return refuse(
+                "the shards overlap or leave something out; set split: Common(), All or Published, or choose another partition",
+            );
+        }
+        Source::new(reading, dataset)
+    }
+
+    /// The labelled items among `items`, in their order.
+    pub(super) fn labelled(&self, items: &[u32]) -> Vec<u32> {
+        let has_class = |item: &u32| self.classes[*item as usize].is_some();
+        items.iter().copied().filter(has_class).collect()
+    }
+
+    /// What a client holds of `items`, of which those of `parts` train, validate and test.
+    pub(super) fn shard(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+        match self.dataset.is_graph_level() {
+            true => self.graphs(parts),
+            false => self.nodes(client, items, parts),
+        }
+    }
+
+    /// Three lists of items, each ascending.
+    pub(super) fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
+        let (train, validation) = match self.reading.split {
+            Split::All => return [items, Vec::new(), Vec::new()],
+            Split::Published => {
+                let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
+                let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
+                return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
+            }
+            Split::Common { train, validation } => {
+                let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+                for item in items {
+                    let drawn = unit(&mut streams.party(SPLIT, Party::Client(ClientId(item)), COMMON));
+                    parts[usize::from(drawn >= train) + usize::from(drawn >= train + validation)].push(item);
+                }
+                return parts;
+            }
+            Split::Shares { train, validation } => (train, validation),
+        };
+        let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
+        shuffle(&mut rng, &mut items);
+        let n = items.len();
+        let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
+        let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);
+        let test = items.split_off(n_train + n_validation);
+        let validation = items.split_off(n_train);
+        [items, validation, test].map(|mut part| {
+            part.sort_unstable();
+            part
+        })
+    }
+
+    fn graphs(&self, items: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+        let single = |item: &u32| -> Result<Single, StrategyError> {
+            let graph = &self.dataset.graphs[*item as usize];
+            let start = self.starts[*item as usize];
+            let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
+            let matrix = self.reading.encoder.matrix(&Csr::from_graph(graph));
+            let labels = match &self.node_classes {
+                Some(classes) => rows.iter().map(|node| classes[*node as usize]).collect(),
+                None => self.classes[*item as usize].into_iter().collect(),
+            };
+            Ok((matrix, self.brought.of(graph, &rows)?, labels))
+        };
+        let mut graphs: Vec<Vec<Single>> = Vec::with_capacity(3);
+        for part in &items {
+            graphs.push(part.iter().map(single).collect::<Result<_, _>>()?);
+        }
+        if self.reading.scale == Scale::Standardised {
+            let scaling = self.scaling(
+                graphs[Part::Train as usize]
+                    .iter()
+                    .flat_map(|(_, features, _)| features),
+            );
+            let all = graphs.iter_mut().flatten();
+            all.for_each(|(_, features, _)| *features = self.scaled(&scaling, features));
+        }
+        let batch = |graphs: &Vec<Single>| {
+            let (mut batch, mut all) = (Batch::new(self.brought.n_features()), Vec::new());
+            for (matrix, features, labels) in graphs {
+                batch.push(matrix, features);
+                all.extend(labels);
+            }
+            (batch, all)
+        };
+        let parts = [batch(&graphs[0]), batch(&graphs[1]), batch(&graphs[2])];
+        let of_items = |part: &Vec<u32>| part.iter().filter_map(|item| self.classes[*item as usize]).collect();
+        let classes = [of_items(&items[0]), of_items(&items[1]), of_items(&items[2])];
+        Ok(Shard::new(Kind::Graphs {
+            items: Box::new(items),
+            classes: Box::new(classes),
+            parts: Box::new(parts),
+            single: graphs.swap_remove(Part::Train as usize),
+        }))
+    }
+
+    /// What brings numbers to mean 0 and variance 1 over the nodes that train.
+    fn scaling<'f>(&self, train: impl Iterator<Item = &'f f32>) -> Scaling {
+        let values: Vec<f32> = train.copied().collect();
+        Scaling::of(&Table::from_rows(values.chunks_exact(self.brought.n_features())))
+    }
+
+    fn scaled(&self, scaling: &Scaling, features: &[f32]) -> Vec<f32> {
+        scaling
+            .apply(&Table::from_rows(features.chunks_exact(self.brought.n_features())))
+            .values()
+            .to_vec()
+    }
+
+    pub(super) fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+        let graph = self.dataset.graph().induced(items);
+        let mut features = self.brought.of(&graph, items)?;
+        let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
+        let masks: [Vec<bool>; 3] = [mask(&parts[0]), mask(&parts[1]), mask(&parts[2])];
+        if self.reading.scale == Scale::Standardised {
+            let rows = features
+                .chunks_exact(self.brought.n_features())
+                .zip(&masks[Part::Train as usize]);
+            let train = rows.filter(|(_, trains)| **trains).flat_map(|(row, _)| row);
+            features = self.scaled(&self.scaling(train), &features);
+        }
+        let mut batch = Batch::new(self.brought.n_features());
+        batch.push(&self.reading.encoder.matrix(&Csr::from_graph(&graph)), &features);
+        let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
+        let labels = items
+            .iter()
+            .map(|item| self.classes[*item as usize].unwrap_or_default())
+            .collect();
+        Ok(Shard::new(Kind::Nodes {
+            client,
+            batch: Box::new(batch),
+            labels,
+            masks,
+            train,
+        }))
+    }
+}

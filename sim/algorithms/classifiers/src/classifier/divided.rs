@@ -1,0 +1,168 @@
+//! The same data divided otherwise, and what a model says of single items: for whoever asks what a training gives away of its items.
+
+use super::data::{self, Kind, Shard};
+use super::{Classifier, Held, Split};
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::{Batch, Tape};
+use folkmoot_scenarios::settings::Source;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The items of one client that train, validate and test, each ascending.
+pub(crate) type Parts = [Vec<u32>; 3];
+
+/// A labelled item, and what a model says of it.
+pub(crate) struct Asked {
+    /// A graph's place in its set, or a node.
+    pub(crate) item: u32,
+    /// Its class.
+    pub(crate) class: u32,
+    /// Shape `(n_classes,)`.
+    pub(crate) logits: Vec<f64>,
+}
+
+impl Classifier {
+    /// How [`share`](Self::share) divides the items of each client.
+    ///
+    /// # Errors
+    ///
+    /// As `share`.
+    pub(crate) fn divided(&self, split: Split, source: &Source<'_>) -> Result<Vec<Parts>, StrategyError> {
+        let parts = data::Source::of_clients(self.reading(split), source.dataset, source.partition)?;
+        let of_client = |client: usize| {
+            let labelled = parts.labelled(source.partition.shard(client));
+            parts.split(client as u32, labelled, source.streams)
+        };
+        Ok((0..source.partition.n_clients()).map(of_client).collect())
+    }
+
+    /// Shares the data out with the items of each client divided so.
+    ///
+    /// # Errors
+    ///
+    /// As [`share`](Self::share).
+    pub(crate) fn share_divided(
+        &self,
+        split: Split,
+        divided: &[Parts],
+        source: &Source<'_>,
+    ) -> Result<Arc<Held>, StrategyError> {
+        let (dataset, partition) = (source.dataset, source.partition);
+        let parts = data::Source::of_clients(self.reading(split), dataset, partition)?;
+        let of_client = |client: usize| parts.shard(client as u32, partition.shard(client), divided[client].clone());
+        let shards: Result<Vec<Shard>, StrategyError> =
+            (0..partition.n_clients()).into_par_iter().map(of_client).collect();
+        self.hold(shards?, source)
+    }
+
+    /// What a model says of every item of a client that is in some part, by ascending item. `items` are all that the client holds, in
+    /// the order of its shard: a node is asked about as the client sees it, with the edges that the client knows.
+    pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Asked> {
+        let n_classes = self.network.n_classes();
+        let logits = |batch: &Batch| -> Vec<f64> {
+            Tape::with_own(|tape| {
+                tape.load(self.network.layout(), parameters);
+                let logits = self.network.logits(tape, batch, None);
+                tape.value(logits).iter().map(|x| f64::from(*x)).collect()
+            })
+        };
+        let one = |((item, class), logits): ((&u32, &u32), &[f64])| Asked {
+            item: *item,
+            class: *class,
+            logits: logits.to_vec(),
+        };
+        let mut all: Vec<Asked> = match shard.kind() {
+            Kind::Graphs {
+                items, classes, parts, ..
+            } => {
+                let parts = parts.iter().zip(items.iter().zip(classes.iter()));
+                let parts = parts.filter(|(_, (items, _))| !items.is_empty());
+                parts
+                    .flat_map(|((batch, _), (items, classes))| {
+                        let rows = logits(batch);
+                        let of_part = items.iter().zip(classes).zip(rows.chunks_exact(n_classes)).map(one);
+                        of_part.collect::<Vec<Asked>>()
+                    })
+                    .collect()
+            }
+            Kind::Nodes {
+                batch, labels, masks, ..
+            } => {
+                let rows = logits(batch);
+                let nodes = items.iter().zip(labels).zip(rows.chunks_exact(n_classes)).enumerate();
+                let is_in_some = |place: usize| masks.iter().any(|mask| mask[place]);
+                nodes
+                    .filter(|(place, _)| is_in_some(*place))
+                    .map(|(_, node)| one(node))
+                    .collect()
+            }
+        };
+        all.sort_by_key(|asked| asked.item);
+        all
+    }
+}
+
+impl Shard {
+    /// The pairs of nodes of one graph that the client knows to be joined, as places in its shard, each `u < v` once, ascending; none
+    /// where it holds whole graphs.
+    pub(crate) fn joined(&self) -> Vec<(u32, u32)> {
+        let Kind::Nodes { batch, .. } = self.kind() else {
+            return Vec::new();
+        };
+        let csr = batch.csr();
+        let of_node = |u: u32| {
+            let others = csr.columns()[csr.range(u as usize)].iter();
+            others.filter(move |v| **v != u).map(move |v| (u.min(*v), u.max(*v)))
+        };
+        let mut joined: Vec<(u32, u32)> = (0..csr.n_rows() as u32).flat_map(of_node).collect();
+        joined.sort_unstable();
+        joined.dedup();
+        joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::{Facts, Inputs, Model, Training};
+    use folkmoot_draws::Streams;
+    use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
+
+    /// Two clients who share half of what they have: where parts are common a node is for the same at both, in the shares that are asked for.
+    #[test]
+    fn what_is_common_is_for_the_same_wherever_it_is() {
+        let n = 3_000;
+        let edges: Vec<(u32, u32)> = (0..n).map(|v| (v, (v + 1) % n)).collect();
+        let mut dataset = Dataset::of_graph("ring", Graph::from_edges(n, &edges, false).unwrap());
+        let classes: Vec<Option<u32>> = (0..n).map(|v| Some(v % 3)).collect();
+        dataset.node_labels = Some(Labels::from_single(3, &classes).unwrap());
+        dataset.n_classes = 3;
+        let rows: Vec<_> = (0..n).map(|v| [(v % 3, 1.0)]).collect();
+        dataset.features = Some(Features::Sparse(SparseRows::from_rows(3, &rows).unwrap()));
+        let dataset = Arc::new(dataset);
+        let shards = vec![(0..2_000).collect(), (1_000..3_000).collect()];
+        let partition = Arc::new(Partition::from_shards(shards).unwrap());
+        let source = Source::new(&dataset, &partition, Streams::new(4));
+        let facts = Facts::new(Inputs::Features, &source).unwrap();
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let (train, validation) = (0.2, 0.4);
+        let refused = classifier.divided(Split::Shares { train, validation }, &source);
+        assert!(refused.err().unwrap().to_string().contains("set split: Common()"));
+        let [first, second] = &classifier
+            .divided(Split::Common { train, validation }, &source)
+            .unwrap()[..]
+        else {
+            panic!("two clients");
+        };
+        for (part, share) in [train, validation, 0.4].into_iter().enumerate() {
+            let shared = |all: &[u32]| -> Vec<u32> {
+                let items = all.iter().copied();
+                items.filter(|item| (1_000..2_000).contains(item)).collect()
+            };
+            assert_eq!(shared(&first[part]), shared(&second[part]));
+            // Within five standard deviations of 2 000 draws.
+            assert!((first[part].len() as f64 / 2_000.0 - share).abs() < 0.055, "{part}");
+        }
+        assert_eq!(first.iter().map(Vec::len).sum::<usize>(), 2_000);
+    }
+}

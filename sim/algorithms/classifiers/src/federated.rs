@@ -1,0 +1,521 @@
+//! Federated training by a named [`Method`]: one model for all, or one for each client.
+//!
+//! What the methods share stands here: a graph network and its data, rounds, scores of the server's model and of each client's own. A
+//! method is one file below `federated/`, which says what travels, what a client learns and keeps, and what it answers with; its own
+//! documentation has its table of messages, in bytes.
+//!
+//! - **Own models.** A client's own model is what it answers with: the server's, or one that is made of it and of what the client keeps. Where a
+//!   client trains in a round that is evaluated, it counts its own test items and its hits among them; no message is sent for it, and
+//!   `cohort_accuracy` is what they come to. After the last round `client_scores.csv` has every client. Both take no virtual time.
+//! - **What is kept** stays at its client. It is replaced when an update is sent, whether or not it arrives.
+//! - **Start.** Where clients begin with something that is never sent, all draw it from the public fact `start_seed`.
+//! - **A client without training items** sends what it was sent, which counts nothing, and keeps what it has.
+//! - **Scale.** With `scale: Federated` the first round asks for statistics of inputs instead of updates, 8 + 16 × n_features bytes a client, and 8 × n_features
+//!   bytes more go with every model.
+//! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes together when the run is over.
+
+mod cut;
+mod ditto;
+mod fed_dyn;
+mod fed_gta;
+mod fed_nova;
+mod fed_per;
+mod fed_pub;
+mod fed_star;
+mod fine_tuned;
+mod gcfl;
+mod global;
+mod ifca;
+mod local_only;
+mod method;
+mod moon;
+mod study;
+
+pub use ditto::Ditto;
+pub use fed_dyn::FedDyn;
+pub use fed_gta::{FedGta, Moments};
+pub use fed_nova::FedNova;
+pub use fed_per::{FedPer, FedRep};
+pub use fed_pub::FedPub;
+pub use fed_star::FedStar;
+pub use fine_tuned::FineTuned;
+pub use gcfl::{Comparison, Gcfl};
+pub use global::Global;
+pub use ifca::Ifca;
+pub use local_only::LocalOnly;
+pub use method::{Answers, Common, Learned, Local, Method};
+pub use moon::Moon;
+pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
+
+use method::models_of;
+
+use crate::attacks::{self, Attack, Models, RoundVictim};
+use crate::classifier::{self, Classifier, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
+use folkmoot_codecs::{Shape, n_values};
+use folkmoot_draws::Rng;
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::{Layout, Moments as OptimiserMoments};
+use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_rounds::{
+    self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
+};
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const START: Purpose = Purpose(*b"fd-start");
+
+/// The parameters of [`Federated`].
+#[part(
+    name = "Federated",
+    about = "federated training of graph networks by a named method, with scores by client",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// What is learned together and what by each client for itself.
+    pub method: Chosen<dyn Method>,
+    /// The network.
+    pub model: Model,
+    /// A client's training in one round.
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// How these are scaled; in common only by a method with one model for all, behind which the scale comes.
+    pub scale: Scale,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// How rounds go.
+    pub protocol: Protocol,
+    /// What becomes of a client's optimiser between its rounds.
+    pub optimiser_state: OptimiserState,
+    /// Who asks, when the run is over, what the training has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
+    /// Whose model they ask.
+    pub attacked: Attacked,
+}
+
+/// Whose model attackers ask.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attacked {
+    /// The server's one model. A method without one is not attacked, and says so.
+    #[default]
+    Server,
+    /// About what a client holds, the model that this client answers with: one that it keeps, or that the server has for it. Shadows are models
+    /// of clients, too. Attacks on what the server is sent ask no model, and are refused.
+    Clients,
+}
+
+/// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most authors' programs hold an optimiser for each
+/// client for a whole run; a device that forgets all but what the protocol names has to begin again.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptimiserState {
+    /// It starts afresh in each round.
+    #[default]
+    Fresh,
+    /// The client keeps it, in the memory of up to two models, and goes on with it whatever model it is sent. It is never sent, and kept as
+    /// soon as an update is sent, whether or not it arrives.
+    Kept,
+}
+
+impl Params {
+    /// What is trained, for a protocol.
+    pub fn trains(&self) -> Trains {
+        let trains = classifier::trains(&self.model, &self.training, self.scale);
+        Trains {
+            tells_model_alone: self.method.tells_model_alone().and(trains.tells_model_alone),
+            ..trains
+        }
+    }
+
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let is_read = ["method", "protocol.rule", "protocol.server"];
+        if !is_read.iter().any(|field| rules.is_broken(field)) {
+            self.method.rules(self, rules);
+        }
+        if !rules.is_broken("method") {
+            let rule = "must be Raw or Standardised with this method: a common scale comes behind one model for all, and nothing may be told beside it";
+            let is_carried = self.scale != Scale::Federated || self.method.carries_scale();
+            rules.require(is_carried, "scale", rule);
+            self.protocol.suits(&self.trains(), rules);
+        }
+        for (i, attack) in self.attacks.iter().enumerate() {
+            let field = format!("attacks.{i}");
+            if self.attacked == Attacked::Clients && !rules.is_broken(&field) {
+                let rule =
+                    "reads what the server was sent and asks no client's model; set attacked: Server, or leave it out";
+                rules.require(attack.n_rounds() == 0, &field, rule);
+            }
+        }
+    }
+}
+
+/// What everybody knows before a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Facts {
+    /// Of the data.
+    #[serde(flatten)]
+    pub data: classifier::Facts,
+    /// What models are drawn from that clients begin with by themselves.
+    pub start_seed: u32,
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Rounds<Federated>;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.protocol.rounds)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
+        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
+        doubts
+    }
+
+    fn keeps() -> bool {
+        true
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &[
+            "test_own_accuracy",
+            "test_own_worst_tenth",
+            "payload_bytes",
+            "virtual_s",
+        ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
+    fn terms() -> Vec<Term> {
+        [
+            folkmoot_rounds::TERMS,
+            classifier::TERMS,
+            classifier::FARING,
+            study::TERMS,
+            attacks::TERMS,
+        ]
+        .concat()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        Ok(Facts {
+            data: classifier::Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source),
+            start_seed: source.streams.global(START).next_u32(),
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        let task = Federated {
+            method: self.method.clone(),
+            common: Common::new(
+                Classifier::new(&self.model, &self.training, &facts.data),
+                facts.start_seed,
+                facts.data.n_clients,
+            ),
+            epochs: f64::from(self.training.epochs),
+            keeps_moments: self.optimiser_state == OptimiserState::Kept,
+            rounds: self.protocol.rounds,
+            evaluate_every: self.protocol.evaluate_every,
+            attacked: self.attacked,
+        };
+        let refused = |why| StrategyError(format!("method: {why}"));
+        task.method.check(&task.common).map_err(refused)?;
+        let rounds = Rounds::new(task, self.protocol.clone())?;
+        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
+    }
+
+    fn share(
+        &self,
+        rounds: &Rounds<Federated>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+        let facts = self.facts(source)?.data;
+        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+    }
+}
+
+/// What is trained: a classifier of graphs or nodes, by a method.
+pub struct Federated {
+    method: Chosen<dyn Method>,
+    common: Common,
+    /// Of one training.
+    epochs: f64,
+    keeps_moments: bool,
+    rounds: u32,
+    evaluate_every: u32,
+    attacked: Attacked,
+}
+
+impl Federated {
+    /// The method.
+    pub fn method(&self) -> &dyn Method {
+        &*self.method
+    }
+
+    /// What all know.
+    pub fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// What a client keeps of its trainings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What the method has it keep.
+    pub numbers: Option<Vec<f32>>,
+    /// What its optimisers have of the steps before: that of the model that it sends, and that of the one that it keeps.
+    pub moments: Option<[OptimiserMoments; 2]>,
+}
+
+/// What the server keeps beside its model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// What the method makes of it.
+    pub numbers: Vec<f64>,
+    /// The models that it has for single clients, by their ids, where the method makes such.
+    pub own: BTreeMap<u32, OwnModel>,
+}
+
+/// A model for one client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnModel(#[serde(with = "shared")] pub Arc<[f32]>);
+
+/// The places of the counters behind those of rounds.
+const N_HITS: usize = 0;
+const N_ITEMS: usize = 1;
+
+impl AsRef<Classifier> for Federated {
+    fn as_ref(&self) -> &Classifier {
+        &self.common.classifier
+    }
+}
+
+impl RoundVictim for Federated {
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+        Ok(Handed::watched(held, study::Own(Arc::clone(held))))
+    }
+
+    fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
+        self.method.global(parameters).map(Cow::Owned)
+    }
+
+    fn asked(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Models> {
+        match self.attacked {
+            Attacked::Server => self.method.global(end.parameters).map(Models::One),
+            Attacked::Clients => self.own_models(end, known).map(Models::OfClients),
+        }
+    }
+
+    fn own_models(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Vec<Vec<f32>>> {
+        let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
+        Some(known.shards().par_iter().enumerate().map(own).collect())
+    }
+
+    fn untrained(&self, end: &RoundEnd<'_, Federated>) -> Option<Models> {
+        let first = self.method.global(&end.first_model());
+        match self.attacked {
+            Attacked::Server => first,
+            Attacked::Clients => first.or_else(|| Some(self.common.start())),
+        }
+        .map(Models::One)
+    }
+
+    fn asks_clients(&self) -> bool {
+        self.attacked == Attacked::Clients
+    }
+}
+
+impl RoundStrategy for Federated {
+    type Shard<'a> = &'a Shard;
+    type Order = ();
+    type Extra = ();
+    type Told = ();
+    type Collected = Memory;
+    type Kept = Kept;
+
+    const READS_KEPT: bool = true;
+    const COUNTERS: &'static [&'static str] = &[
+        folkmoot_rounds::COUNTERS[0],
+        folkmoot_rounds::COUNTERS[1],
+        folkmoot_rounds::COUNTERS[2],
+        folkmoot_rounds::COUNTERS[3],
+        "own_hits",
+        "own_items",
+    ];
+
+    fn layout(&self) -> &Layout {
+        self.common.classifier.network().layout()
+    }
+
+    fn n_parameters(&self) -> usize {
+        self.method.n_down(&self.common)
+    }
+
+    fn n_update(&self) -> usize {
+        self.method.n_up(&self.common) - self.n_fixed()
+    }
+
+    fn n_fixed(&self) -> usize {
+        self.common.classifier.n_fixed()
+    }
+
+    fn statistics(&self, shard: &Shard) -> Vec<f64> {
+        self.common.classifier.statistics(shard)
+    }
+
+    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
+        self.common.classifier.fixed(sums)
+    }
+
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        self.method
+            .tells_model_alone()
+            .and(self.common.classifier.tells_model_alone())
+    }
+
+    fn n_trainable(&self) -> usize {
+        n_values(&self.shapes())
+    }
+
+    fn shapes(&self) -> Vec<Shape> {
+        self.method.shapes(&self.common)
+    }
+
+    fn update_shapes(&self) -> Vec<Shape> {
+        self.method.update_shapes(&self.common)
+    }
+
+    fn begins(&self, others: &[f32]) -> usize {
+        self.method.begins(&self.common, others)
+    }
+
+    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
+        self.method.initial(&self.common, rng)
+    }
+
+    fn n_samples(&self, shard: &Shard) -> u32 {
+        shard.n_train() as u32
+    }
+
+    fn cost(&self, shard: &Shard) -> f64 {
+        self.common.classifier.cost(shard) * self.method.passes(self.epochs) / self.epochs
+    }
+
+    fn passes(&self) -> u32 {
+        self.common.classifier.epochs()
+    }
+
+    fn order(&self, _: Round, _: &Memory) {}
+
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+        let before = task.kept.and_then(|kept| kept.moments.clone());
+        let moments = before.clone().unwrap_or_default().map(Cell::new);
+        let local = Local {
+            common: &self.common,
+            shard: task.shard,
+            parameters: task.parameters,
+            kept: task.kept.and_then(|kept| kept.numbers.as_deref()),
+            passes: task.passes,
+            streams: &|purpose| task.rng_for(purpose),
+            moments: self.keeps_moments.then_some(&moments),
+        };
+        let Learned { sent, kept } = self.method.train(&local);
+        // An update with a number that is not finite is refused, and is to leave no trace.
+        let after = self.keeps_moments.then(|| moments.each_ref().map(Cell::take));
+        let after = after.filter(|both| both.iter().all(OptimiserMoments::is_finite));
+        let after = after.or(before);
+        let n_rounds = task.round().0 + 1;
+        let is_due = n_rounds >= self.rounds || n_rounds.is_multiple_of(self.evaluate_every);
+        let counts = is_due.then(|| {
+            // An answer may be trained, too: with a copy.
+            for (moments, after) in moments.iter().zip(after.iter().flatten()) {
+                moments.set(after.clone());
+            }
+            let own = self.method.own(&Local {
+                kept: kept.as_deref().or(local.kept),
+                ..local
+            });
+            self.common.classifier.hits(task.shard, &own)
+        });
+        let is_kept = kept.is_some() || after.is_some();
+        let kept = is_kept.then(|| Kept {
+            numbers: kept.or_else(|| local.kept.map(<[f32]>::to_vec)),
+            moments: after,
+        });
+        Trained {
+            kept,
+            counts: counts.into_iter().flatten().collect(),
+            ..Trained::model(sent)
+        }
+    }
+
+    fn placeholder(&self, _: Task<'_, '_, Self>) -> Trained<(), Kept> {
+        Trained::model(vec![0.0; self.n_update()])
+    }
+
+    fn is_read(&self, kept: &mut Option<Kept>, read: Read<'_, ()>) {
+        let Some(now) = kept else { return };
+        let Some(numbers) = &mut now.numbers else { return };
+        // Beside moments, those of a refused update stay as they were when it began.
+        if !self.method.is_read(numbers, read.change) && now.moments.is_none() {
+            *kept = None;
+        }
+    }
+
+    fn look(&self, memory: &mut Memory, updates: &Updates<'_>) {
+        let answers = Answers {
+            updates,
+            own: &memory.own,
+        };
+        let Some(rows) = self.method.rows(&self.common, &mut memory.numbers, &answers) else {
+            return;
+        };
+        let n = self.n_parameters();
+        // Clients of one row have one model, which is made once.
+        let mut made: Vec<(Vec<f64>, Arc<[f32]>)> = Vec::new();
+        for (client, row) in rows {
+            let own = match made.iter().find(|(of, _)| *of == row) {
+                Some((_, own)) => Arc::clone(own),
+                None => {
+                    let weighted = updates.all.iter().zip(row.iter().copied());
+                    let weighted = weighted.filter(|(_, weight)| *weight > 0.0);
+                    let all = weighted.map(|(update, weight)| Update { weight, ..*update });
+                    let all = Updates {
+                        all: all.collect(),
+                        ..*updates
+                    };
+                    let own = Mean {}.combine(&models_of(&all, n));
+                    let own: Arc<[f32]> = own.into_iter().map(|x| x as f32).collect();
+                    made.push((row, Arc::clone(&own)));
+                    own
+                }
+            };
+            memory.own.insert(client.0, OwnModel(own));
+        }
+    }
+
+    fn own_model(&self, memory: &Memory, client: ClientId) -> Option<Arc<[f32]>> {
+        memory.own.get(&client.0).map(|OwnModel(own)| Arc::clone(own))
+    }
+
+    fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        self.method.combine(&self.common, rule, updates)
+    }
+
+    fn settle(&self, memory: &mut Memory, model: &[f32], mean: Vec<f64>, weight: f64) -> Vec<f64> {
+        self.method
+            .settle(&self.common, &mut memory.numbers, model, mean, weight)
+    }
+}

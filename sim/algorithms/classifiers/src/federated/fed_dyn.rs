@@ -1,0 +1,110 @@
+//! FedDyn: a regulariser that each client keeps up.
+
+use super::{Common, Learned, Local, Method, Params};
+use crate::classifier::Course;
+use folkmoot_parts::{Rules, part};
+use folkmoot_rounds::{Aggregation, Weighting};
+
+/// FedDyn: each client's loss is bent in every round so that where all clients rest is where the sum of their losses does.
+///
+/// D. A. E. Acar, Y. Zhao, R. Matas Navarro, M. Mattina, P. N. Whatmough, V. Saligrama. Federated Learning Based on Dynamic Regularization.
+/// ICLR 2021, algorithm 1. <https://arxiv.org/abs/2111.04263>
+///
+/// | exchange | direction | payload                                        | bytes            |
+/// |----------|-----------|------------------------------------------------|------------------|
+/// | `model`  | downlink  | weights `θ`                                    | 4 × n_params     |
+/// | `update` | uplink    | training samples as `u32`, then weights `θ_i`  | 4 × n_params + 4 |
+///
+/// A client lessens `f_i(w) − λ_i·w + strength/2 ‖w − θ‖²` from `w = θ`, and then sets `λ_i ← λ_i − strength (θ_i − θ)`, of what learns. The
+/// server sets `h ← h − strength/N Σ (θ_i − θ)`, over all `N` clients' number, and `θ ← mean θ_i − h/strength`. All begin at 0. So
+/// `h = mean λ_i` over all clients, as long as every update that is sent is taken in: behind a codec or a clip `θ_i` is on both sides what the server reads.
+/// Noise that the server adds to a sum is in `h` alone.
+///
+/// Deviations from the paper: an update that is late, lost or refused has changed its client's `λ_i` and not `h`, and the difference stays; what
+/// does not learn, such as running statistics, is averaged.
+#[part(
+    name = "FedDyn",
+    about = "averaging with a regulariser that each client keeps up (ICLR 2021)"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct FedDyn {
+    /// Alpha in the paper.
+    #[part(default = 0.1, above = 0, f32)]
+    pub strength: f64,
+}
+
+impl Method for FedDyn {
+    fn tells_model_alone(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn carries_scale(&self) -> bool {
+        true
+    }
+
+    fn train(&self, local: &Local<'_>) -> Learned {
+        let n = local.classifier().network().layout().n_trainable();
+        let own = local.kept.map_or_else(|| vec![0.0; n], <[f32]>::to_vec);
+        let correction: Vec<f32> = own.iter().map(|x| -x).collect();
+        let course = Course {
+            pull: Some((self.strength as f32, local.parameters)),
+            correction: &correction,
+            ..local.course()
+        };
+        let sent = local.train_along(local.parameters, &course);
+        Learned {
+            kept: local.learns().then_some(own),
+            sent,
+        }
+    }
+
+    fn is_read(&self, kept: &mut Vec<f32>, change: &dyn Fn() -> Option<Vec<f32>>) -> bool {
+        // An update with a number that is not finite is refused, and is to leave no trace.
+        let Some(change) = change() else {
+            return false;
+        };
+        let strength = self.strength as f32;
+        let after: Vec<f32> = kept.iter().zip(change).map(|(own, x)| own - strength * x).collect();
+        let is_sound = after.iter().all(|x| x.is_finite());
+        if is_sound {
+            *kept = after;
+        }
+        is_sound
+    }
+
+    fn settle(
+        &self,
+        common: &Common,
+        memory: &mut Vec<f64>,
+        model: &[f32],
+        mut mean: Vec<f64>,
+        weight: f64,
+    ) -> Vec<f64> {
+        memory.resize(common.classifier.network().layout().n_trainable(), 0.0);
+        let strength = f64::from(self.strength as f32);
+        for ((h, mean), x) in memory.iter_mut().zip(&mut mean).zip(model) {
+            *h -= strength / f64::from(common.n_clients) * weight * (*mean - f64::from(*x));
+            *mean -= *h / strength;
+        }
+        mean
+    }
+
+    fn rules(&self, params: &Params, rules: &mut Rules) {
+        let Params { training, protocol, .. } = params;
+        let rule = "must be 0 with FedDyn, which pulls to the server's model by method.strength";
+        rules.require(training.proximal == 0.0, "training.proximal", rule);
+        let rule =
+            "must be Uniform with FedDyn: what the server keeps is the mean of what clients keep, each counting alike";
+        rules.require(protocol.weighting == Weighting::Uniform, "protocol.weighting", rule);
+        let rule = "must be Synchronous with FedDyn: a round's updates are changes of one model";
+        rules.require(
+            protocol.aggregation == Aggregation::Synchronous,
+            "protocol.aggregation",
+            rule,
+        );
+        let rule = "must be Mean with FedDyn: the server adds up what its clients have added up";
+        rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
+        let rule = "must be Average() with FedDyn, which makes the next model itself";
+        rules.require(protocol.server.takes_mean(), "protocol.server", rule);
+    }
+}

@@ -1,0 +1,572 @@
+//! Learning without a server: clients train models of their own and average them with those of their neighbours.
+//!
+//! X. Lian, C. Zhang, H. Zhang, C.-J. Hsieh, W. Zhang, J. Liu. Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for
+//! Decentralized Parallel Stochastic Gradient Descent. NIPS 2017, algorithm 1 (`Dpsgd`). <https://arxiv.org/abs/1705.09056>
+//!
+//! S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on Information Theory 52(6), 2006, section I
+//! (`Pairwise`). L. Xiao, S. Boyd. Fast Linear Iterations for Distributed Averaging. Systems & Control Letters 53, 2004 (matrices `W` and how
+//! fast they mix).
+//!
+//! | exchange | direction          | payload                                    | bytes        |
+//! |----------|--------------------|--------------------------------------------|--------------|
+//! | `model`  | peer, to neighbours | weights, dense `f32`                      | 4 × n_params |
+//! | `answer` | peer, `Pairwise`   | weights, dense `f32`                       | 4 × n_params |
+//! | `packed_model`, `packed_answer` | peer, with a `codec` | what it makes of the weights that learn, then the others as `f32` | its encoding + 4 × n_others |
+//! | `report` | uplink             | nothing that counts: it is for measurement | 0            |
+//!
+//! So in a round of `Averaging` or `Dpsgd` every link of the topology carries a model each way, and in one of `Pairwise` each client
+//! causes two models on one link.
+//!
+//! - **No server.** Nobody sends anything down, and no model depends on what the engine's server does. It is whoever measures: each client
+//!   tells it that it has ended a round, in a message without payload (a header's bytes count, if the card sets any), and holds its model up
+//!   to be looked at where the round is evaluated. A round of a run's tables has ended when all clients have reported it, or a timeout
+//!   after half of them have, or when nothing is under way any more.
+//! - **Rounds.** A client goes on when the models of all its neighbours of its round have come, or the timeout has passed since its own was
+//!   trained; the weight of a model that is missing is its own model's. One that finds neighbours more than a round ahead, who no longer wait
+//!   for it, joins them in their round; where links change, only one that was away does. So nobody waits for ever, whatever is lost and whoever is away.
+//! - **Absence.** A model for a client that is away is dropped. What a client had begun when it left a round is begun again when a neighbour
+//!   is heard later than that should have taken.
+//! - **Models.** All begin with one model, which everybody draws from the public fact `start_seed`; or each with one of its own. Running
+//!   statistics of batch normalisation are averaged like weights. A model with a number that is not finite is refused as if it were missing.
+//! - **Codecs.** A client packs its model once for all its neighbours and counts itself as they read it, `x_i ← x_i + mixing sum_j W_ij (d_j − d_i)`
+//!   with `d` what is read of a model: what a codec takes away from one side it takes away from both, and the mean of all models stays (DeepSqueeze: H. Tang, X.
+//!   Lian, S. Qiu, L. Yuan, C. Zhang, T. Zhang, J. Liu, 2019, <https://arxiv.org/abs/1907.07346>). What a codec that feeds back leaves out each client keeps in one
+//!   memory, whoever it sends to, and adds to the next model. A codec that leaves numbers out and does not feed back is refused. Averaging hides nothing
+//!   from a neighbour, so there is no secure sum here that a codec could break.
+//! - **What is measured** is every client's own model on the test items of all clients, and the mean of all models, which nobody holds.
+//!
+//! Deviations from the papers: in `Pairwise` a client that meets trains first, its clock runs from the end of one meeting to the next,
+//! and each moves by half of the difference of the two models as they were sent, so that their sum stays although either may have met
+//! others in between; a lost answer moves the one alone. A card's `cohort` and `deadline` mean nothing here. Not modelled: push-sum over
+//! directed links; copies of neighbours' models that only
+//! differences are sent of (CHOCO), which one lost message would part for good.
+
+mod client;
+mod coding;
+mod message;
+mod mixing;
+mod server;
+mod study;
+mod terms;
+mod topology;
+
+pub use client::Client;
+pub use message::{Peer, Up};
+pub use mixing::{Weights, contraction, drawn_near, mixed};
+pub use server::Server;
+pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
+
+use crate::attacks::{self, Attack, Models, Victim};
+use crate::classifier::{self, Classifier, Course, Handed, Held, Inputs, Model, Shard, Split, Training};
+use crate::keep::Left;
+use folkmoot_codecs::Codec;
+use folkmoot_draws::Rng;
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::Graph;
+use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_rounds::packed;
+use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use study::Watch;
+
+const START: Purpose = Purpose(*b"go-start");
+const LINKS: Purpose = Purpose(*b"go-links");
+const LOCAL: Purpose = Purpose(*b"go-local");
+
+/// The parameters of [`Gossip`].
+#[part(
+    name = "Gossip",
+    about = "learning without a server: models averaged among neighbours (gossip, D-PSGD)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// How a client's training and its neighbours' models come together.
+    pub method: Method,
+    /// Who speaks with whom.
+    pub topology: Chosen<dyn Topology>,
+    /// How much each model counts in a mean; without effect in `Pairwise`, where two meet.
+    pub weights: Weights,
+    /// How models are sent to neighbours: as they are, or packed.
+    pub codec: Chosen<dyn Codec>,
+    /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what a codec that leaves numbers out sends in bursts.
+    #[part(default = 1.0, above = 0, at_most = 1)]
+    pub mixing: f64,
+    /// The network.
+    pub model: Model,
+    /// A client's training in one round.
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// Who trains, validates and tests.
+    pub split: Split,
+    /// Rounds: how often each client trains and averages.
+    #[part(default = 50, in = 1..=1_000_000)]
+    pub rounds: u32,
+    /// How long a client waits for its neighbours once it has trained, or for an answer.
+    #[part(default = 60.0, above = 0, at_most = 1e9, unit = "s")]
+    pub timeout_s: f64,
+    /// What models clients begin with.
+    pub start: Start,
+    /// Models are scored after every so many rounds, and after the last.
+    #[part(default = 1, at_least = 1)]
+    pub evaluate_every: u32,
+    /// Who asks, when the run is over, what the training has given away.
+    pub attacks: Vec<Chosen<dyn Attack>>,
+    /// Whose model they ask.
+    pub attacked: Attacked,
+    /// Keep what each link carried as an artifact, `links.csv`, which a figure is drawn from.
+    pub keep_links: bool,
+}
+
+/// How a client's training and its neighbours' models come together.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// Each trains as `training` says, sends the model that it has come to, and takes the mean of its own and its neighbours':
+    /// `x_i ← sum_j W_ij y_j`. With one step of plain gradient descent it is D-PSGD that adapts first.
+    #[default]
+    Averaging,
+    /// Each sends the model that it has, meanwhile takes one step on one batch from it, and adds that step to the mean:
+    /// `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017, algorithm 1). Passes of `training` have no effect.
+    Dpsgd,
+    /// No rounds in common: by a clock of its own, each wakes, trains, and meets one neighbour that is drawn; both move to the mean of their
+    /// two models (Boyd et al. 2006).
+    Pairwise {
+        /// The mean time from the end of one meeting to the next waking; exponential.
+        #[part(default = 1.0, in = 0..=1e9, unit = "s")]
+        pause_s: f64,
+    },
+}
+
+/// Whose model attackers ask.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attacked {
+    /// About what a client holds, its own, as whoever uses its answers can, and every neighbour.
+    #[default]
+    Clients,
+    /// The mean of all models, which nobody holds: what a server would have had.
+    Mean,
+}
+
+impl Params {
+    fn rules(&self, rules: &mut Rules) {
+        for (i, attack) in self.attacks.iter().enumerate() {
+            let field = format!("attacks.{i}");
+            if !rules.is_broken(&field) {
+                let rule = "reads the updates that a server was sent, and there is no server here; leave it out";
+                rules.require(attack.n_rounds() == 0, &field, rule);
+            }
+        }
+        if !rules.is_broken("codec") {
+            let is_sound = self.codec.suits_models() || self.codec.feeds_back();
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number, or keep what it leaves out for later (feedback: true): neighbours have nothing else of a model";
+            rules.require(is_sound, "codec", rule);
+        }
+    }
+}
+
+impl Method {
+    fn is_pairwise(self) -> bool {
+        matches!(self, Method::Pairwise { .. })
+    }
+}
+
+/// What models clients begin with.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The same for all, drawn from a public seed.
+    #[default]
+    Alike,
+    /// Each draws its own.
+    Own,
+}
+
+/// What everybody knows before a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    /// Of the data.
+    #[serde(flatten)]
+    pub data: classifier::Facts,
+    /// What first models are drawn from.
+    pub start_seed: u32,
+    /// What links are drawn from.
+    pub links_seed: u32,
+    /// Links of the topology; of its first round, where it changes.
+    pub n_links: u32,
+    /// The links of all rounds, unless they change.
+    #[serde(skip)]
+    fixed: Option<Graph>,
+}
+
+impl Settings for Params {
+    type Facts = Facts;
+    type Strategy = Gossip;
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.rounds)
+    }
+
+    fn doubts(&self) -> Vec<Broken> {
+        let mut doubts = [
+            self.training.doubts(),
+            packed::doubts("codec", &*self.codec, self.model.hidden, true),
+        ]
+        .concat();
+        if self.method == Method::Dpsgd && self.training.epochs > 1 {
+            doubts.push(Broken {
+                path: "training.epochs".to_owned(),
+                rule: format!(
+                    "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
+                    self.training.epochs
+                ),
+            });
+        }
+        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
+        if !self.codec.suits_models() && self.mixing > 0.5 {
+            doubts.push(Broken {
+                path: "mixing".to_owned(),
+                rule: format!(
+                    "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
+                    self.mixing
+                ),
+            });
+        }
+        if self.method.is_pairwise() && self.weights != Weights::default() {
+            doubts.push(Broken {
+                path: "weights".to_owned(),
+                rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
+            });
+        }
+        doubts
+    }
+
+    fn keeps() -> bool {
+        true
+    }
+
+    fn headline() -> &'static [&'static str] {
+        &[
+            "test_accuracy",
+            "test_worst_accuracy",
+            "consensus_distance",
+            "payload_bytes",
+        ]
+    }
+
+    fn split(&self) -> Option<String> {
+        Some(split_of(&self.split, "each client's items"))
+    }
+
+    fn terms() -> Vec<Term> {
+        [terms::TERMS, classifier::FARING, attacks::TERMS].concat()
+    }
+
+    fn edge_lists(&self) -> Vec<String> {
+        self.topology.edge_list().map(str::to_owned).into_iter().collect()
+    }
+
+    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let n_clients = source.n_clients();
+        let links_seed = source.streams.global(LINKS).next_u32();
+        let rng = &mut links_rng(links_seed, 0);
+        let topology = &*self.topology;
+        let graph = match topology.changes() {
+            true => topology.graph(n_clients, rng)?,
+            false => {
+                let listed = topology.edge_list().and_then(|path| source.files.graphs.get(path));
+                topology::connected(topology, listed, n_clients, rng)?
+            }
+        };
+        Ok(Facts {
+            data: classifier::Facts::new(self.inputs, source)?,
+            start_seed: source.streams.global(START).next_u32(),
+            links_seed,
+            n_links: graph.n_edges() as u32,
+            fixed: (!topology.changes()).then_some(graph),
+        })
+    }
+
+    fn strategy(&self, facts: &Facts) -> Result<Gossip, StrategyError> {
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data);
+        let rng = &mut Streams::new(u64::from(facts.start_seed)).global(START);
+        Ok(Gossip {
+            common: classifier.network().layout().initialise(rng).into(),
+            classifier,
+            facts: facts.clone(),
+            params: self.clone(),
+        })
+    }
+
+    fn share(&self, gossip: &Gossip, source: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
+        attacks::share(gossip, &self.attacks, &gossip.facts.data, (self.split, source))
+    }
+}
+
+impl Victim for Gossip {
+    fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
+        Ok(Shared {
+            shards: Box::new(Handed(Arc::clone(held))),
+            study: Box::new(Watch(Arc::clone(held))),
+        })
+    }
+
+    fn known(&self, _: &End<'_, Gossip>, held: &Arc<Held>, _: &Source<'_>) -> Arc<Held> {
+        Arc::clone(held)
+    }
+
+    fn asked(&self, end: &End<'_, Gossip>, _: &Held) -> Option<Models> {
+        Some(self.attacked(&study::last_models(end, &self.starts(end.clients.len()))))
+    }
+
+    fn untrained(&self, end: &End<'_, Gossip>) -> Option<Models> {
+        let starts = self.starts(end.clients.len());
+        Some(self.attacked(&starts.iter().map(|start| &**start).collect::<Vec<&[f32]>>()))
+    }
+
+    fn asks_clients(&self) -> bool {
+        true
+    }
+
+    fn left(&self, end: &End<'_, Gossip>, _: &Held) -> Left {
+        let starts = self.starts(end.clients.len());
+        let own = study::last_models(end, &starts).into_iter().map(<[f32]>::to_vec);
+        Left {
+            server: None,
+            own: Some(own.collect()),
+        }
+    }
+}
+
+/// The stream that links of a round are drawn from.
+fn links_rng(links_seed: u32, round: u32) -> SimRng {
+    Streams::new(u64::from(links_seed)).party(LINKS, Party::Server, Round(round))
+}
+
+/// Learning without a server: its parameters, its network and what everybody knows.
+pub struct Gossip {
+    classifier: Classifier,
+    /// The first model, where all begin alike.
+    common: Arc<[f32]>,
+    facts: Facts,
+    params: Params,
+}
+
+impl Gossip {
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The network and how it is trained.
+    pub fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    /// The links of a round.
+    pub fn graph(&self, round: u32) -> Graph {
+        match &self.facts.fixed {
+            Some(graph) => graph.clone(),
+            None => {
+                let rng = &mut links_rng(self.facts.links_seed, round);
+                let drawn = self.params.topology.graph(self.facts.data.n_clients, rng);
+                drawn.expect("a topology has a graph in every round if it has one in the first")
+            }
+        }
+    }
+
+    fn rounds(&self) -> u32 {
+        self.params.rounds
+    }
+
+    fn method(&self) -> Method {
+        self.params.method
+    }
+
+    fn timeout(&self) -> SimSpan {
+        SimSpan::from_secs(self.params.timeout_s)
+    }
+
+    /// The neighbours of a client in a round and how much each counts, ascending; none beyond the last round.
+    fn peers(&self, me: ClientId, round: u32) -> Vec<(u32, f64)> {
+        if round >= self.rounds() {
+            return Vec::new();
+        }
+        let of = |graph: &Graph| {
+            let weighed = |j: &u32| (*j, self.params.weights.of(graph, me.0, *j));
+            graph.neighbours(me.0).iter().map(weighed).collect()
+        };
+        match &self.facts.fixed {
+            Some(graph) => of(graph),
+            None => of(&self.graph(round)),
+        }
+    }
+
+    /// A client's first model.
+    fn start(&self, me: ClientId) -> Arc<[f32]> {
+        match self.params.start {
+            Start::Alike => Arc::clone(&self.common),
+            Start::Own => {
+                let streams = Streams::new(u64::from(self.facts.start_seed));
+                let rng = &mut streams.party(START, Party::Client(me), Round(0));
+                self.classifier.network().layout().initialise(rng).into()
+            }
+        }
+    }
+
+    /// The same of all.
+    fn starts(&self, n_clients: u32) -> Vec<Arc<[f32]>> {
+        (0..n_clients).map(|client| self.start(ClientId(client))).collect()
+    }
+
+    /// What attackers ask where clients have these models.
+    fn attacked(&self, models: &[&[f32]]) -> Models {
+        match self.params.attacked {
+            Attacked::Clients => Models::OfClients(models.iter().map(|model| model.to_vec()).collect()),
+            Attacked::Mean => Models::One(study::mean(models)),
+        }
+    }
+
+    /// Operations of a client's training in one round.
+    fn cost(&self, shard: &Shard) -> f64 {
+        match self.method() {
+            Method::Dpsgd => self.classifier.step_cost(shard),
+            Method::Averaging | Method::Pairwise { .. } => self.classifier.cost(shard),
+        }
+    }
+
+    fn is_evaluated(&self, round: u32) -> bool {
+        let n_rounds = round + 1;
+        n_rounds >= self.rounds() || n_rounds.is_multiple_of(self.params.evaluate_every)
+    }
+}
+
+/// A client's training, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// How many it has ended before.
+    n_trained: u32,
+    #[serde(with = "shared")]
+    model: Arc<[f32]>,
+}
+
+/// What comes of it.
+pub struct Done {
+    n_trained: u32,
+    model: Vec<f32>,
+}
+
+/// The counters, in the order of [`Strategy::COUNTERS`].
+pub(crate) mod counter {
+    pub(crate) const MISSING: usize = 0;
+    pub(crate) const LATE: usize = 1;
+    pub(crate) const REFUSED: usize = 2;
+    pub(crate) const SKIPPED: usize = 3;
+    pub(crate) const RESTARTED: usize = 4;
+    pub(crate) const LATE_REPORTS: usize = 5;
+}
+
+impl Strategy for Gossip {
+    type Down = Never;
+    type Up = Up;
+    type Peer = Peer;
+    type Shard<'a> = &'a Shard;
+    type Work = Work;
+    type Done = Done;
+    type Server = Server;
+    type Client = Client;
+    type Sight = ();
+
+    const COUNTERS: &'static [&'static str] = &[
+        "missing_models",
+        "late_models",
+        "refused_models",
+        "skipped_rounds",
+        "repeated_trainings",
+        "late_reports",
+    ];
+
+    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
+        if setup.n_clients == 0 {
+            return Err(StrategyError(
+                "there is nobody to train; use a partition with clients".to_owned(),
+            ));
+        }
+        Ok(Server::new(self, setup.n_clients))
+    }
+
+    fn client(&self, _: &Shard, _: &Setup<'_>) -> Result<Client, StrategyError> {
+        Ok(Client::new(self))
+    }
+
+    fn on_server(
+        &self,
+        server: &mut Server,
+        event: ServerEvent<Self>,
+        cx: &mut ServerContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        server.handle(self, event, cx);
+        Ok(())
+    }
+
+    fn on_client(
+        &self,
+        shard: &Shard,
+        client: &mut Client,
+        event: ClientEvent<Self>,
+        cx: &mut ClientContext<'_, Self>,
+    ) -> Result<(), StrategyError> {
+        client.handle(self, shard, event, cx);
+        Ok(())
+    }
+
+    fn perform(&self, shard: Option<&Shard>, work: &Work, cx: &JobContext) -> Done {
+        let shard = shard.expect("clients train");
+        let course = Course {
+            is_one_step: self.method() == Method::Dpsgd,
+            ..Course::default()
+        };
+        let rng = &mut cx.round_rng(LOCAL);
+        Done {
+            n_trained: work.n_trained,
+            model: self.classifier.train_along(shard, &work.model, &course, rng).0,
+        }
+    }
+
+    fn placeholder(&self, _: Option<&Shard>, work: &Work, _: &JobContext) -> Done {
+        Done {
+            n_trained: work.n_trained,
+            model: work.model.to_vec(),
+        }
+    }
+
+    fn sized_by_values(&self) -> Vec<&'static str> {
+        packed::sized_by_values(&*self.params.codec, &["packed_model", "packed_answer"])
+    }
+
+    fn absence(&self, message: &Letter<Self>) -> Absence {
+        match message {
+            Letter::Peer(_) => Absence::GiveUp,
+            Letter::Up(_) | Letter::Down(_) => Absence::Wait,
+        }
+    }
+
+    fn starts_clients(&self) -> bool {
+        true
+    }
+
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        vec![MechanismInfo {
+            mechanism: "none: weights".to_owned(),
+            unit: "one shard".to_owned(),
+            claimed: None,
+        }]
+    }
+}

@@ -1,0 +1,74 @@
+//! Federated training of networks that classify graphs and nodes, by several systems, and what such training gives away.
+//!
+//! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
+//! - [`federated`]: models for all or for each client, by methods that are parts: FedNova, FedDyn, MOON, FedPer, Ditto, clusters, controls.
+//! - [`scaffold`]: averaging whose clients correct their drift by control variates.
+//! - [`gossip`]: models averaged among neighbours, without a server: gossip, D-PSGD, pairs that meet.
+//!
+//! All train a [`classifier`]; what they give away is measured by [`attacks`], and what a card has a run keep of them is written by [`keep`].
+
+pub mod attacks;
+pub mod classifier;
+pub mod fed_avg;
+pub mod federated;
+pub mod gossip;
+pub mod keep;
+pub mod scaffold;
+
+use attacks::add_attack;
+use federated::Method;
+use folkmoot_scenarios::axis::DuplicateName;
+use folkmoot_scenarios::registry::Registry;
+use gossip::Topology;
+
+/// Adds what this crate has to what cards may name.
+///
+/// # Errors
+///
+/// When a name is taken.
+pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_folder("classifiers");
+    registry.add::<fed_avg::Params>()?;
+    registry.add::<scaffold::Params>()?;
+    registry.add::<federated::Params>()?;
+    registry.add::<gossip::Params>()?;
+    registry.add_part::<dyn Method, federated::Global>()?;
+    registry.add_part::<dyn Method, federated::LocalOnly>()?;
+    registry.add_part::<dyn Method, federated::FineTuned>()?;
+    registry.add_part::<dyn Method, federated::FedNova>()?;
+    registry.add_part::<dyn Method, federated::FedDyn>()?;
+    registry.add_part::<dyn Method, federated::FedGta>()?;
+    registry.add_part::<dyn Method, federated::Moon>()?;
+    registry.add_part::<dyn Method, federated::FedPer>()?;
+    registry.add_part::<dyn Method, federated::FedRep>()?;
+    registry.add_part::<dyn Method, federated::FedPub>()?;
+    registry.add_part::<dyn Method, federated::FedStar>()?;
+    registry.add_part::<dyn Method, federated::Ditto>()?;
+    registry.add_part::<dyn Method, federated::Gcfl>()?;
+    registry.add_part::<dyn Method, federated::Ifca>()?;
+    add_attack::<attacks::LossThreshold>(registry)?;
+    add_attack::<attacks::LikelihoodRatio>(registry)?;
+    add_attack::<attacks::LinkStealing>(registry)?;
+    add_attack::<attacks::GradientInversion>(registry)?;
+    add_attack::<attacks::GradientSearch>(registry)?;
+    add_attack::<attacks::ClientLinking>(registry)?;
+    registry.add_part::<dyn Topology, gossip::Complete>()?;
+    registry.add_part::<dyn Topology, gossip::Ring>()?;
+    registry.add_part::<dyn Topology, gossip::Torus>()?;
+    registry.add_part::<dyn Topology, gossip::SmallWorld>()?;
+    registry.add_part::<dyn Topology, gossip::ErdosRenyi>()?;
+    registry.add_part::<dyn Topology, gossip::File>()?;
+    registry.add_part::<dyn Topology, gossip::Changing>()
+}
+
+/// A registry with this crate and what it builds on, for tests.
+///
+/// # Panics
+///
+/// Never: their names differ.
+pub fn only() -> Registry {
+    let mut registry = Registry::base();
+    folkmoot_rounds::register(&mut registry).expect("names differ");
+    register(&mut registry).expect("names differ");
+    registry
+}

@@ -1,0 +1,171 @@
+//! GW-LDP's settings, as a card states them.
+
+use super::options::{Collect, EmbedWith, Evaluation, Method, Metric, NodeWeights, RowDistance, Variant};
+use super::release::Release;
+use folkmoot_classifiers::classifier::{
+    self, Inputs, LocalOptimiser, Model, NodeRows, Pooling, Scale, Split, Target, Training,
+};
+use folkmoot_codecs::Codec;
+use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_rounds::{Aggregation, Protocol, Trains};
+
+/// The parameters of [`super::GwLdp`]. Defaults are the paper's.
+///
+/// A field that a card writes takes the place of the paper's as a whole: in `protocol: (evaluate_every: 10)` the rounds are
+/// [`Protocol`]'s 50, not 200.
+#[part(
+    name = "GwLdp",
+    about = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Which form of the system sets what a card leaves open of `model`, `representation` and `release`.
+    pub variant: Variant,
+    /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean those of a graph.
+    #[part(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
+    pub model: Model,
+    /// A client's training in one round.
+    #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
+    pub training: Training,
+    /// What nodes bring with them.
+    pub inputs: Inputs,
+    /// How these are scaled.
+    pub scale: Scale,
+    /// Which classes the network learns. Its embeddings are as wide as there are such classes; graphs are told apart by their own.
+    pub target: Target,
+    /// Who trains, validates and tests.
+    #[part(default = Split::Shares { train: 0.7, validation: 0.2 })]
+    pub split: Split,
+    /// How rounds go.
+    #[part(default = Protocol { rounds: 200, ..Protocol::default() })]
+    pub protocol: Protocol,
+    /// What represents a node.
+    pub representation: NodeRows,
+    /// Whose weights make it.
+    pub embed_with: EmbedWith,
+    /// How embeddings leave their client.
+    pub release: Chosen<dyn Release>,
+    /// How an embedding of numbers is packed on its way: it has been released by then, so that rounding it costs no privacy. It must send every
+    /// number. Signs have forms of their own.
+    pub codec: Chosen<dyn Codec>,
+    /// When embeddings are collected.
+    pub collect: Collect,
+    /// The distance of two rows of an embedding.
+    pub distance: RowDistance,
+    /// How much each node weighs.
+    pub node_weights: NodeWeights,
+    /// How Gromov-Wasserstein problems are solved.
+    pub solver: Method,
+    /// What the distances are good for.
+    pub evaluation: Evaluation,
+}
+
+/// Why its clients cannot be hidden by a clip.
+pub(super) const TOLD: &str =
+    "clients also tell embeddings of their graphs, which `release` bounds and no clip does; use FedAvg";
+
+impl Params {
+    /// What ties several settings.
+    fn rules(&self, rules: &mut Rules) {
+        let rule = "must be at least 1 round, got Every(0); AtEnd collects once";
+        rules.require(self.collect != Collect::Every(0), "collect", rule);
+        if self.collect == Collect::AtEnd && self.protocol.aggregation != Aggregation::Synchronous {
+            let rule = "must not be AtEnd with protocol.aggregation: Buffered(), whose last round ends before those asked in it have \
+                        answered; set Every(1)";
+            rules.require(false, "collect", rule);
+        }
+        let Evaluation {
+            clusters,
+            changes,
+            restart,
+            ref metrics,
+            ..
+        } = self.evaluation;
+        if self.solver.options().is_err() && (clusters || changes > 0 || restart) {
+            let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; leave them out or change it";
+            rules.require(false, "solver", rule);
+        }
+        if restart
+            && ![Metric::Released, Metric::Clean]
+                .iter()
+                .all(|metric| metrics.contains(metric))
+        {
+            let rule =
+                "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
+            rules.require(false, "evaluation.restart", rule);
+        }
+        if self.scale == Scale::Standardised {
+            let looks_at_inputs = metrics.iter().any(|metric| matches!(metric, Metric::Fused { .. })) || changes > 0;
+            let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read inputs as the set has them";
+            rules.require(!looks_at_inputs, "scale", rule);
+        }
+        let trains = Trains {
+            tells_model_alone: Err(TOLD),
+            ..classifier::trains(&self.model, &self.training, self.scale)
+        };
+        self.protocol.suits(&trains, rules);
+        if !rules.is_broken("codec") {
+            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: an embedding is sent once, and what is left out of it never comes";
+            rules.require(self.codec.suits_models(), "codec", rule);
+        }
+        if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
+            let name = self.release.text().split('(').next().unwrap_or_default();
+            let rule = format!(
+                "must not be {name}() for rows without bounds; set representation: Probabilities or HiddenSoftmax"
+            );
+            rules.require(!self.release.needs_bounds(), "release", rule);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Loss;
+    use super::*;
+    use folkmoot_parts::Value;
+
+    #[test]
+    fn what_would_be_left_undone_is_refused() {
+        let params = Params {
+            protocol: Protocol {
+                aggregation: ron::from_str("Buffered(size: 2)").unwrap(),
+                ..Protocol::default()
+            },
+            solver: Method::Entropic {
+                regularisation: 0.1,
+                loss: Loss::Square,
+            },
+            evaluation: Evaluation {
+                metrics: vec![Metric::Clean],
+                restart: true,
+                ..Evaluation::default()
+            },
+            ..Params::default()
+        };
+        let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
+        assert_eq!(fields, ["collect", "solver", "evaluation.restart"]);
+    }
+
+    #[test]
+    fn every_broken_rule_is_named() {
+        let params = Params {
+            representation: NodeRows::Hidden,
+            scale: Scale::Standardised,
+            evaluation: Evaluation {
+                changes: 1,
+                ..Evaluation::default()
+            },
+            collect: Collect::Every(0),
+            solver: Method::ConditionalGradient {
+                exchange: true,
+                start_jitter: 0.0,
+                end_starts: false,
+                restarts: 3,
+            },
+            ..Params::default()
+        };
+        let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
+        assert_eq!(fields, ["solver.restarts", "collect", "scale", "release"]);
+    }
+}

@@ -1,0 +1,21 @@
+//! Golden vectors: see `folkmoot_checks::golden`.
+#![allow(clippy::unwrap_used, reason = "a vector that cannot be computed fails the test")]
+
+#[path = "golden/system_egsc.rs"]
+mod system_egsc;
+#[path = "golden/system_ppgm.rs"]
+mod system_ppgm;
+
+use folkmoot_checks::golden::{self, Topics};
+
+const TOPICS: &Topics = &[("system_egsc", system_egsc::check), ("system_ppgm", system_ppgm::check)];
+
+#[test]
+fn golden_vectors_agree() {
+    golden::agree(TOPICS, env!("CARGO_MANIFEST_DIR"), |_| true);
+}
+
+#[test]
+fn no_expected_value_is_decoration() {
+    golden::every_value_counts(TOPICS, env!("CARGO_MANIFEST_DIR"), &[]);
+}

@@ -1,0 +1,230 @@
+//! What rounds come to, seen from above.
+
+use super::message::{Extra, NOTHING, Order};
+use super::server::{EMPTY, REFUSED};
+use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
+use folkmoot_engine::prelude::*;
+use folkmoot_metrics::PrivacyRow;
+use folkmoot_metrics::artifacts::REFUSED_UPDATES;
+
+/// What watches the training of `R`.
+pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
+    /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No message is sent for it.
+    fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet);
+
+    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at what clients have kept, as [`Study::reads_clients`]. Default: yes.
+    fn reads_clients(&self, _task: &R) -> bool {
+        true
+    }
+
+    /// The scores of controls that need no training, as [`Study::controls`]. Default: none.
+    fn controls(&self, _task: &R, _sheet: &mut Sheet) {}
+
+    /// The run has ended: counts, as [`Study::at_end`]. Default: nothing more is written down.
+    fn at_end(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+
+    /// The run has ended: scores, as [`Study::scores`]. Default: nothing more is written down.
+    fn scores(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+}
+
+/// How training ended.
+pub struct RoundEnd<'a, R: RoundStrategy> {
+    /// What was trained.
+    pub task: &'a R,
+    /// The last model.
+    pub parameters: &'a [f32],
+    /// What the server kept of the extras.
+    pub collected: &'a R::Collected,
+    /// The run, down to the messages.
+    pub run: &'a End<'a, Rounds<R>>,
+}
+
+impl<'a, R: RoundStrategy> RoundEnd<'a, R> {
+    /// That of a run.
+    pub fn of(run: &'a End<'a, Rounds<R>>) -> Self {
+        RoundEnd {
+            task: run.strategy.task(),
+            parameters: run.server.parameters(),
+            collected: run.server.collected(),
+            run,
+        }
+    }
+
+    /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
+    pub fn seen(&self) -> &'a [Seen] {
+        self.run.server.seen()
+    }
+}
+
+impl<R: RoundStrategy> RoundEnd<'_, R> {
+    /// What a client has kept of its trainings, if anything.
+    pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
+        self.run.clients.get(client).and_then(Client::kept)
+    }
+
+    /// What codecs have left out of a client's updates so far, as many numbers as learn; nothing where that is not kept.
+    pub fn left_out(&self, client: ClientId) -> &[f32] {
+        self.run.clients.get(client).map_or(&[], Client::left_out)
+    }
+
+    /// The model before the first round.
+    pub fn first_model(&self) -> Vec<f32> {
+        self.task.initial(&mut self.run.setup.rng(INITIAL))
+    }
+
+    /// What the task's own releases have cost, a row for each of [`RoundStrategy::mechanisms`].
+    pub fn privacy(&self) -> &[PrivacyRow] {
+        &self.run.privacy[WEIGHTS + 1..][..self.task.mechanisms().len()]
+    }
+
+    /// How many rounds there were.
+    pub fn n_rounds(&self) -> u32 {
+        self.run.rounds.len() as u32
+    }
+}
+
+/// Says what became of updates that should have moved the model, and did not.
+fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
+    let (refused, empty) = (counters[REFUSED], counters[EMPTY]);
+    if refused > 0 {
+        sheet.warn(format!(
+            "{refused} updates were refused, since a number in them is not finite (artifacts/refused_updates.csv)"
+        ));
+    }
+    if empty > 0 {
+        sheet.warn(format!(
+            "in {empty} of {n_rounds} rounds the model was not moved by any update"
+        ));
+    }
+}
+
+/// How many times larger messages of what is learned would be as they are, where a codec packs them.
+fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    let (rounds, protocol) = (end.strategy, end.strategy.protocol());
+    let (n_down, n_up) = (
+        4 * rounds.task.n_parameters() as u64,
+        4 * rounds.task.n_update() as u64 + 4,
+    );
+    let order = if R::Order::IS_NUMBERS { n_down } else { 0 };
+    let up = match protocol.secure {
+        Secure::Off => ("packed_update", n_up),
+        Secure::Pairwise { .. } => ("masked_update", 2 * n_up),
+    };
+    // A packed extra has as many numbers as a model.
+    for (name, kinds, codec) in [
+        (
+            "compression_down",
+            &[("packed_model", n_down + order)][..],
+            &protocol.down,
+        ),
+        ("compression_up", &[up, (R::Extra::PACKED, n_down)], &protocol.up),
+    ] {
+        let (mut plain, mut packed) = (0, 0);
+        for (row, round, _, cell) in end.ledger.rows() {
+            let kind = kinds.iter().find(|(kind, _)| row.name == *kind);
+            if let (Some((_, size)), false) = (kind, rounds.is_opening(round)) {
+                plain += cell.sent * size;
+                packed += cell.payload_bytes;
+            }
+        }
+        if !codec.is_plain() && packed > 0 {
+            sheet.number(name, plain as f64 / packed as f64);
+        }
+    }
+}
+
+/// What noise in training has cost.
+fn private<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    let row = match end.strategy.protocol().private.noise_at() {
+        None => return,
+        Some(NoiseAt::Server) => end.privacy.last(),
+        Some(NoiseAt::Clients) => end.privacy.get(WEIGHTS),
+    };
+    if let Some(epsilon) = row.and_then(|row| row.epsilon_renyi) {
+        sheet.number("epsilon_training", epsilon);
+    }
+}
+
+/// After so many rounds without an update but refused ones nothing good is to be expected of a training.
+const BARREN: u32 = 10;
+
+/// Whether a round is one after which the model is scored.
+pub fn is_evaluated<R: RoundStrategy>(ended: &Ended<'_, Rounds<R>>) -> bool {
+    let protocol = ended.strategy.protocol();
+    let n_rounds = ended.round.0 + 1;
+    n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every)
+}
+
+/// A study of a training, as one of its rounds.
+pub struct Watched<T>(pub T);
+
+impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
+    fn after_round(&self, ended: &Ended<'_, Rounds<R>>, sheet: &mut Sheet) {
+        let barren = ended.server.barren();
+        if barren >= BARREN {
+            sheet.diverged(format!(
+                "in {barren} rounds no update could be taken, since each that came had a number that is not finite"
+            ));
+        }
+        if is_evaluated(ended) {
+            self.0
+                .after_round(ended.strategy.task(), ended.round, ended.server.parameters(), sheet);
+        }
+    }
+
+    fn reads_clients(&self, rounds: &Rounds<R>) -> bool {
+        self.0.reads_clients(rounds.task())
+    }
+
+    fn controls(&self, rounds: &Rounds<R>, sheet: &mut Sheet) {
+        self.0.controls(rounds.task(), sheet);
+    }
+
+    fn at_end(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+        self.0.at_end(&RoundEnd::of(end), sheet);
+        for (name, count) in COUNTERS.iter().zip(&end.counters) {
+            sheet.number(*name, *count as f64);
+        }
+        compression(end, sheet);
+        private(end, sheet);
+        warn(&end.counters, end.rounds.len(), sheet);
+        if let Some(table) = end.server.refusals() {
+            sheet.artifact(REFUSED_UPDATES.file, table.into_bytes());
+        }
+    }
+
+    fn scores(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+        self.0.scores(&RoundEnd::of(end), sheet);
+    }
+
+    /// In synchronous rounds, so many as are asked on average, if nobody is away.
+    fn expected_messages(
+        &self,
+        rounds: &Rounds<R>,
+        setup: &Setup<'_>,
+        kind: Kind,
+        round: Round,
+        _: Direction,
+    ) -> Option<f64> {
+        let asked = setup.world.cohort.mean_asked(setup.n_clients);
+        let is_secure = rounds.protocol().secure != Secure::Off;
+        let is_opening = rounds.is_opening(round);
+        let packs_extra = R::Extra::PACKED != NOTHING && !rounds.protocol().up.is_plain();
+        let expected = match kind.name {
+            "model" => !is_opening && rounds.protocol().down.is_plain(),
+            "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
+            "opening" | "ready" if rounds.is_exchange(round) => return Some(f64::from(setup.n_clients)),
+            "opening" => is_opening,
+            "ready" => false,
+            "statistics" => is_opening && !is_secure,
+            name if name == R::Told::NAME && rounds.is_exchange(round) => return None,
+            "update" => !is_opening && !is_secure && rounds.protocol().up.is_plain(),
+            "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
+            "withdrawal" => false,
+            "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
+            name if name == R::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
+            _ => rounds.brings_extra(round) && packs_extra,
+        };
+        (expected && !rounds.is_buffered()).then_some(asked)
+    }
+}

@@ -1,0 +1,42 @@
+//! Embeddings of nodes by random walks.
+//!
+//! - [`deep_walk`]: at a server that knows the whole graph, the baseline.
+//! - [`fedwalk`]: over devices, each of which knows its own neighbours.
+//!
+//! What both share is in [`node_embedding`].
+
+pub mod deep_walk;
+pub mod fedwalk;
+pub mod node_embedding;
+
+use fedwalk::Encoder;
+use fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
+use folkmoot_scenarios::axis::DuplicateName;
+use folkmoot_scenarios::registry::Registry;
+
+/// Adds what this crate has to what cards may name.
+///
+/// # Errors
+///
+/// When a name is taken.
+pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_folder("walks");
+    registry.add::<fedwalk::Params>()?;
+    registry.add::<deep_walk::Params>()?;
+    registry.add_part::<dyn Encoder, AsPrinted>()?;
+    registry.add_part::<dyn Encoder, Calibrated>()?;
+    registry.add_part::<dyn Encoder, Normalised>()?;
+    registry.add_part::<dyn Encoder, RandomisedResponse>()?;
+    registry.add_part::<dyn Encoder, Identity>()
+}
+
+/// A registry with this crate and what it builds on, for tests.
+///
+/// # Panics
+///
+/// Never: their names differ.
+pub fn only() -> Registry {
+    let mut registry = Registry::base();
+    register(&mut registry).expect("names differ");
+    registry
+}
