@@ -23,7 +23,7 @@ copy() {
 
 remove() {
     rm -r "sim/algorithms/$1" "scenarios/$1"
-    sed -i "/folkmoot_$1::register/d" sim/cli/shipped.rs
+    sed -i "/= folkmoot_$1,/d" sim/cli/shipped.rs
     sed -i "/^folkmoot-${1//_/-}[ .]/d" Cargo.toml
 }
 

@@ -44,7 +44,8 @@ pub fn without_weights(dataset: &Dataset) -> Result<(), StrategyError> {
 ///
 /// Every field has a default, so that `Name()` is a whole strategy.
 pub trait Settings: Part + Default {
-    /// What everybody knows of the data before the run, such as the number of classes. `manifest.json` lists it.
+    /// What everybody knows of the data before the run, such as the number of classes: a struct of plain values, or `()`.
+    /// `manifest.json` lists it.
     type Facts: Serialize + 'static;
     /// The system these parameters make.
     type Strategy: Strategy;
@@ -373,6 +374,7 @@ impl<P: Settings> Runs for Whole<P> {
             outcome,
             public_facts: match serde_json::to_value(&prepared.facts) {
                 Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
+                Ok(serde_json::Value::Null) => BTreeMap::new(),
                 _ => panic!("the facts of {} are a struct of plain values", P::NAME),
             },
             trusted: system.shards.trusted(),

@@ -3,13 +3,28 @@
 //! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
 //! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
 //!
-//! The shipped program is [`main`] with [`shipped`]. Who adds parts of their own writes the same line and has every
-//! subcommand for them:
+//! The shipped program is [`main`] with [`shipped`]. Who adds components of their own writes the same line and has every
+//! subcommand for them. A crate with a component needs no other dependency: every crate of the workspace is here by its short
+//! name, such as [`engine`] or [`rounds`], and [`prelude`] has what most components need.
 //!
 //! ```no_run
+//! use folkmoot::prelude::*;
+//! use folkmoot::rounds::{Rule, Updates};
+//!
+//! /// The first update that came.
+//! #[part(name = "First", about = "the first update")]
+//! #[derive(Clone, Copy, Debug)]
+//! struct First {}
+//!
+//! impl Rule for First {
+//!     fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+//!         (0..updates.n_values()).map(|i| updates.all[0].value(i)).collect()
+//!     }
+//! }
+//!
 //! fn main() -> std::process::ExitCode {
-//!     let registry = folkmoot::shipped();
-//!     // registry.add::<mine::Params>() …
+//!     let mut registry = folkmoot::shipped();
+//!     registry.add_part::<dyn Rule, First>().expect("no shipped rule is called so");
 //!     folkmoot::main(registry)
 //! }
 //! ```
@@ -54,7 +69,29 @@ use context::Program;
 use exit::Exit;
 use folkmoot_engine::ranks::{Alone, Ranks};
 pub use folkmoot_scenarios::registry::Registry;
-pub use shipped::{CRATES, Register, registry, shipped};
+pub use shipped::*;
+
+pub use folkmoot_codecs as codecs;
+pub use folkmoot_draws as draws;
+pub use folkmoot_engine as engine;
+pub use folkmoot_graphs as graphs;
+pub use folkmoot_learning as learning;
+pub use folkmoot_metrics as metrics;
+pub use folkmoot_parts as parts;
+pub use folkmoot_privacy as privacy;
+pub use folkmoot_scenarios as scenarios;
+pub use folkmoot_scores as scores;
+pub use folkmoot_similarity as similarity;
+pub use folkmoot_traces as traces;
+
+/// What a component of one's own needs.
+pub mod prelude {
+    pub use folkmoot_engine::prelude::*;
+    pub use folkmoot_parts::{Chosen, Part, Rules, kind, part};
+    pub use folkmoot_scenarios::registry::Registry;
+    pub use folkmoot_scenarios::settings::{Settings, Shared, Source};
+}
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -5,21 +5,11 @@ use crate::context::quoted;
 use crate::exit::Exit;
 use crate::output::print;
 use folkmoot_metrics::run_dir::write_whole;
-use std::fmt::Write;
 use std::path::Path;
 
 /// What the crate is made of: the example of a strategy from another crate, which is built and tested with this program.
 const CODE: &str = include_str!("../examples/rumour/src/main.rs");
 const CARD: &str = include_str!("../examples/rumour/rumour.ron");
-
-/// What the example depends on, and where each lies in a checkout.
-const CRATES: [(&str, &str); 5] = [
-    ("folkmoot", ""),
-    ("folkmoot-draws", "sim/core/draws"),
-    ("folkmoot-engine", "sim/core/engine"),
-    ("folkmoot-parts", "sim/core/parts"),
-    ("folkmoot-scenarios", "scenarios"),
-];
 
 pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     let name = args.name.as_str();
@@ -33,20 +23,28 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     }
     let checkout = args.checkout.canonicalize();
     let checkout = checkout.map_err(|error| refuse(format!("--checkout {}: {error}", args.checkout.display())))?;
-    if let Some((missing, path)) = CRATES
-        .iter()
-        .find(|(_, path)| !checkout.join(path).join("Cargo.toml").is_file())
-    {
+    let read = |name: &str| {
+        std::fs::read_to_string(checkout.join(name)).map_err(|error| {
+            refuse(format!(
+                "--checkout {}: is no checkout of Folkmoot's sources: {}: {error}",
+                args.checkout.display(),
+                checkout.join(name).display()
+            ))
+        })
+    };
+    let (workspace, lock) = (read("Cargo.toml")?, read("Cargo.lock")?);
+    if !workspace.contains("\nname = \"folkmoot\"\n") {
         return Err(refuse(format!(
-            "--checkout {}: is no checkout of Folkmoot's sources: there is no crate {missing} in {}",
-            args.checkout.display(),
-            checkout.join(path).display()
+            "--checkout {}: is no checkout of Folkmoot's sources: its Cargo.toml is of something else",
+            args.checkout.display()
         )));
     }
     write_whole(
         &dir.join("Cargo.toml"),
-        manifest(name, &checkout.to_string_lossy()).as_bytes(),
+        manifest(name, &checkout.to_string_lossy(), &workspace).as_bytes(),
     )?;
+    // The versions that were tested together; Cargo takes out what is not needed.
+    write_whole(&dir.join("Cargo.lock"), lock.as_bytes())?;
     write_whole(&dir.join("src/main.rs"), renamed(CODE, name).as_bytes())?;
     write_whole(&dir.join(format!("{name}.ron")), renamed(CARD, name).as_bytes())?;
     let place = quoted(name);
@@ -72,21 +70,19 @@ fn check(name: &str) -> Result<(), Exit> {
     }
 }
 
-fn manifest(name: &str, checkout: &str) -> String {
-    let mut text = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n"
-    );
-    for (of, path) in CRATES {
-        let path = Path::new(checkout).join(path);
-        let _ = writeln!(
-            text,
-            "{of} = {{ path = {:?} }}",
-            path.to_string_lossy().trim_end_matches('/')
-        );
-    }
-    text += "serde = { version = \"1\", features = [\"derive\"] }\n\n\
-             # One that stands alone, also below another.\n[workspace]\n";
-    text
+fn manifest(name: &str, checkout: &str, workspace: &str) -> String {
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n\
+         [dependencies]\nfolkmoot = {{ path = {checkout:?} }}\n\n\
+         # One that stands alone, also below another.\n[workspace]\n\n\
+         # As Folkmoot's own: without them training takes many times as long.\n{}",
+        profiles(workspace)
+    )
+}
+
+/// The profiles in a manifest, from the first on to its end.
+fn profiles(manifest: &str) -> &str {
+    manifest.find("[profile.").map_or("", |at| &manifest[at..])
 }
 
 /// The example under another name: that of the program and card, and in capitals that of the strategy.
@@ -114,19 +110,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_crate_depends_on_what_the_example_does() {
+    fn the_crate_depends_on_folkmoot_alone_and_has_its_profiles() {
         let example = include_str!("../examples/rumour/Cargo.toml");
-        let (_, of_example) = example.split_once("[dependencies]\n").unwrap();
-        let (of_example, _) = of_example.split_once("\n\n").unwrap();
-        let names = |lines: &str| -> Vec<String> {
-            let name = |line: &str| line.split([' ', '.']).next().unwrap().to_owned();
-            lines.lines().map(name).collect()
+        let dependencies = |manifest: &str| -> Vec<String> {
+            let (_, rest) = manifest.split_once("[dependencies]\n").unwrap();
+            let lines = rest.lines().take_while(|line| !line.is_empty());
+            lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
         };
-        let made = manifest("gossip", "/somewhere");
-        let (_, made) = made.split_once("[dependencies]\n").unwrap();
-        let (made, _) = made.split_once("\n\n").unwrap();
-        assert_eq!(names(made), names(of_example));
+        let made = manifest("gossip", "/somewhere", include_str!("../../Cargo.toml"));
+        assert_eq!(dependencies(&made), dependencies(example));
         assert!(made.contains("folkmoot = { path = \"/somewhere\" }"), "{made}");
+        assert!(
+            made.contains("\n[profile.release]\n") && !made.contains("[workspace.dependencies]"),
+            "{made}"
+        );
     }
 
     #[test]

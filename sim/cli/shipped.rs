@@ -7,17 +7,25 @@ use folkmoot_scenarios::registry::{Registry, Scenarios};
 /// What adds the components of a crate of algorithms to a registry.
 pub type Register = fn(&mut Registry) -> Result<(), DuplicateName>;
 
-/// Every crate of algorithms that comes with the program, shared ones first.
-pub const CRATES: &[Register] = &[
-    folkmoot_rounds::register,
-    folkmoot_classifiers::register,
-    folkmoot_walks::register,
-    folkmoot_gw_ldp::register,
-    folkmoot_fgcl::register,
-    folkmoot_ppgm::register,
-    folkmoot_subgraphs::register,
-    folkmoot_users::register,
-];
+macro_rules! crates {
+    ($($name:ident = $of:ident,)*) => {
+        $(pub use $of as $name;)*
+
+        /// Every crate of algorithms that comes with the program, shared ones first.
+        pub const CRATES: &[Register] = &[$($of::register),*];
+    };
+}
+
+crates! {
+    rounds = folkmoot_rounds,
+    classifiers = folkmoot_classifiers,
+    walks = folkmoot_walks,
+    gw_ldp = folkmoot_gw_ldp,
+    fgcl = folkmoot_fgcl,
+    ppgm = folkmoot_ppgm,
+    subgraphs = folkmoot_subgraphs,
+    users = folkmoot_users,
+}
 
 /// A registry with everything that comes with the program.
 pub fn shipped() -> Registry {

@@ -1,7 +1,7 @@
 //! An aggregation rule from another crate: `aggregation run median`, and every other command, knows it.
 
-use folkmoot_parts::part;
-use folkmoot_rounds::{Rule, Updates};
+use folkmoot::prelude::*;
+use folkmoot::rounds::{Rule, Updates};
 
 /// The median of each number, or of an even number of updates a point between the two in the middle.
 #[part(name = "Middle", about = "the middle of each coordinate, or near it")]

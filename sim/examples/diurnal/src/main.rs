@@ -1,9 +1,8 @@
 //! An availability model from another crate: `diurnal run diurnal`, and every other command, knows it.
 
-use folkmoot_draws::unit;
-use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{Availability, Periodic, Presence, PresenceCursor};
-use folkmoot_parts::part;
+use folkmoot::draws::unit;
+use folkmoot::engine::world::{Availability, Periodic, Presence, PresenceCursor};
+use folkmoot::prelude::*;
 
 /// Clients that are online for the same hours of every day, each in a time zone of its own.
 #[part(

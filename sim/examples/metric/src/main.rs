@@ -1,9 +1,8 @@
 //! A metric from another crate: `metric run balanced`, and every other command, knows it.
 
-use folkmoot_classifiers::attacks::{Attack, Present, Target, add_attack};
-use folkmoot_classifiers::classifier::{Classifier, Held, Part};
-use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot::classifiers::attacks::{Attack, Present, Target, add_attack};
+use folkmoot::classifiers::classifier::{Classifier, Held, Part};
+use folkmoot::prelude::*;
 
 /// The mean over classes of the recall on test nodes. It evaluates the model as an attack does, from above; `attacks` of a card names it.
 #[part(name = "BalancedAccuracy", about = "mean recall over classes on test nodes")]

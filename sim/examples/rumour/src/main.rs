@@ -3,10 +3,8 @@
 //! A rumour starts at client 0. Whoever hears it for the first time tells `fanout` random clients and reports to the server, which ends
 //! the run when nobody has anything left to say.
 
-use folkmoot_draws::index;
-use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
-use folkmoot_scenarios::settings::{Settings, Shared, Source};
+use folkmoot::draws::index;
+use folkmoot::prelude::*;
 
 messages! {
     /// From the server to the first who knows.
@@ -128,18 +126,15 @@ impl Study<Rumour> for Reach {
 }
 
 /// Nobody knows anything of the data, and nobody holds any.
-#[derive(serde::Serialize)]
-struct NoFacts {}
-
 impl Settings for Rumour {
-    type Facts = NoFacts;
+    type Facts = ();
     type Strategy = Rumour;
 
-    fn facts(&self, _: &Source<'_>) -> Result<NoFacts, StrategyError> {
-        Ok(NoFacts {})
+    fn facts(&self, _: &Source<'_>) -> Result<(), StrategyError> {
+        Ok(())
     }
 
-    fn strategy(&self, _: &NoFacts) -> Result<Rumour, StrategyError> {
+    fn strategy(&self, (): &()) -> Result<Rumour, StrategyError> {
         Ok(self.clone())
     }
 

@@ -1,8 +1,8 @@
 //! A mechanism of GW-LDP from another crate: `mechanism run laplace`, and every other command, knows it.
 
-use folkmoot_gw_ldp::{Release, Table};
-use folkmoot_parts::part;
-use folkmoot_privacy::{NoisyCounts, ParameterError};
+use folkmoot::gw_ldp::{Release, Table};
+use folkmoot::prelude::*;
+use folkmoot::privacy::{NoisyCounts, ParameterError};
 
 /// Laplace noise on every value. Of values in 0..=1 all may change by 1 with the graph.
 #[part(name = "Laplace", about = "Laplace noise that keeps what a graph may spend")]

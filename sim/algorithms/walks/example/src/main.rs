@@ -1,9 +1,8 @@
 //! An encoder of FedWalk from another crate: `encoder run thrifty`, and every other command, knows it.
 
-use folkmoot_engine::prelude::StrategyError;
-use folkmoot_parts::part;
-use folkmoot_privacy::RandomisedResponse;
-use folkmoot_walks::fedwalk::{Encoder, Entries};
+use folkmoot::prelude::*;
+use folkmoot::privacy::RandomisedResponse;
+use folkmoot::walks::fedwalk::{Encoder, Entries};
 
 /// Randomised response that spends a share of the card's budget.
 #[part(name = "Thrifty", about = "randomised response at a share of the card's budget")]

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod emit;
+mod facade;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,11 @@ use syn::DeriveInput;
 #[proc_macro_attribute]
 pub fn part(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let expanded = expand(arguments.into(), item.into());
-    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
+    let expanded = expanded.unwrap_or_else(syn::Error::into_compile_error);
+    match facade::names_parts() {
+        true => expanded.into(),
+        false => facade::through(expanded).into(),
+    }
 }
 
 fn expand(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
