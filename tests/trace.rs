@@ -194,6 +194,7 @@ fn who_worked_when_is_drawn_of_a_traced_run() {
     for out in ["b", "c"] {
         assert!(!temp.join(out).join(figure).exists(), "{out}");
     }
-    fs::write(temp.join("a").join(TRACE), "no trace").unwrap();
-    temp.run(&["plot", "a"]).refused(&["trace.json.gz: cannot be read"]);
+    fs::write(temp.join("a").join(TRACE), "this is no trace").unwrap();
+    temp.run(&["plot", "a"])
+        .refused(&["trace.json.gz: line 1: invalid gzip header"]);
 }

@@ -1,9 +1,10 @@
 //! Reading a trace back, line by line and with no more than a line in memory.
 
 use super::write::TRACKS;
-use super::{About, TRACE, gzip};
+use super::{About, TRACE};
 use crate::ids::Party;
 use crate::run_dir::ReadError;
+use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use std::fmt;
 use std::fs::File;
@@ -159,7 +160,7 @@ impl fmt::Display for Shown {
 /// A trace being read.
 pub struct TraceReader {
     path: PathBuf,
-    lines: BufReader<gzip::Unpacked<BufReader<File>>>,
+    lines: BufReader<MultiGzDecoder<BufReader<File>>>,
     about: About,
     /// The line that was read last.
     line: usize,
@@ -183,7 +184,7 @@ impl TraceReader {
         let opened = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.and_then(|file| match file.metadata()?.is_file() {
-                true => gzip::Unpacked::new(BufReader::new(file)),
+                true => Ok(MultiGzDecoder::new(BufReader::new(file))),
                 false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")),
             }),
         };

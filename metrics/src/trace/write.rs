@@ -1,13 +1,15 @@
 //! Writing a trace: lines added to a file while the run goes on, which is packed at its end.
 
-use super::{About, Event, Fate, MOST_EVENTS, Message, What, gzip};
+use super::{About, Event, Fate, MOST_EVENTS, Message, What};
 use crate::ids::{ClientId, Direction, Party, SimSpan, SimTime};
 use crate::ledger::Kind;
 use crate::run_dir::WriteError;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write as _};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How far a trace has been written: what a checkpoint knows of it.
@@ -165,10 +167,10 @@ impl TraceFile {
         ))?;
         let temporary = packed.with_extension("tmp");
         let pack = || -> io::Result<()> {
-            let mut from = BufReader::with_capacity(1 << 16, File::open(&self.path)?);
-            let mut to = BufWriter::new(File::create(&temporary)?);
-            gzip::pack(&mut from, &mut to)?;
-            to.into_inner()?.sync_all()?;
+            let to = BufWriter::new(File::create(&temporary)?);
+            let mut gzip = GzEncoder::new(to, Compression::default());
+            io::copy(&mut File::open(&self.path)?, &mut gzip)?;
+            gzip.finish()?.into_inner()?.sync_all()?;
             fs::rename(&temporary, packed)
         };
         pack().map_err(|source| {
