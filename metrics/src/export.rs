@@ -1,21 +1,12 @@
-//! Results for other programs: the curves of a run, or of all points of a sweep, in the forms that they read.
+//! The curves of a run, or of all finished runs of a sweep, as one table in CSV.
 //!
-//! | form | what it holds |
-//! |------|---------------|
-//! | long CSV | a row a value: a column per axis, then `seed,round,virtual_s,bytes,split,metric,value,n` |
-//! | Parquet  | the same table with its types: names as text, counts and seeds as whole numbers, the rest as floats; so axes of numbers alone, others as text |
-//! | TensorBoard | a folder a point with one file of scalars: step = round, wall time = virtual seconds, tag = `metric/split`; beside each, `metric_by_bytes/split`, whose step is the bytes spent |
-//!
-//! Promises: equal results have equal bytes. Leaves out: where they are written.
-
-mod events;
-mod parquet;
+//! One row per value: a column per axis, then `seed,round,virtual_s,bytes,split,metric,value,n`.
+//! Equal results give equal bytes. The Python package makes Parquet and TensorBoard files of it.
 
 use crate::curves::{Curve, CurvePoint, curves};
 use crate::run_dir::{ReadError, RunDir};
 use crate::sweep_dir::{Axis, SWEEP, SweepDir};
-use crate::table::{encode_cells, float_text, parse_number};
-use parquet::Column;
+use crate::table::{encode_cells, float_text};
 use std::path::Path;
 
 /// The columns behind the axes.
@@ -38,8 +29,6 @@ pub struct Export {
 /// One run of an [`Export`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportedRun {
-    /// The name of its folder in a sweep, or nothing.
-    pub name: String,
     /// The value of each axis.
     pub values: Vec<String>,
     /// The seed.
@@ -61,7 +50,7 @@ impl Export {
             return Ok(Export {
                 axes: Vec::new(),
                 unfinished: (!run.manifest.finished).then_some(unfinished),
-                runs: vec![ExportedRun::of(String::new(), Vec::new(), &run)],
+                runs: vec![ExportedRun::of(Vec::new(), &run)],
             });
         }
         let sweep = SweepDir::open(dir)?;
@@ -71,7 +60,7 @@ impl Export {
         let rows = points.iter().filter_map(|row| all.get(row.point as usize));
         let runs = rows.map(|point| {
             let run = RunDir::open(&manifest.point_path(dir, point))?;
-            Ok(ExportedRun::of(manifest.point_name(point), point.values.clone(), &run))
+            Ok(ExportedRun::of(point.values.clone(), &run))
         });
         Ok(Export {
             runs: runs.collect::<Result<_, ReadError>>()?,
@@ -110,50 +99,11 @@ impl Export {
         };
         encode_cells(&self.header(), self.rows().map(cells))
     }
-
-    /// The table as Parquet.
-    pub fn parquet<'a>(&'a self) -> Vec<u8> {
-        let rows: Vec<Row<'a>> = self.rows().collect();
-        let texts = |of: &dyn Fn(&Row<'a>) -> &'a str| Column::Text(rows.iter().map(of).collect());
-        let counts = |of: &dyn Fn(&Row<'a>) -> u64| {
-            Column::Count(rows.iter().map(|row| of(row).try_into().unwrap_or(i64::MAX)).collect())
-        };
-        let numbers = |of: &dyn Fn(&Row<'a>) -> f64| Column::Number(rows.iter().map(of).collect());
-        let axis = |(at, axis): (usize, &Axis)| match axis.values.iter().all(|value| parse_number(value).is_some()) {
-            true => numbers(&|(run, ..)| parse_number(&run.values[at]).unwrap_or(f64::NAN)),
-            false => texts(&|(run, ..)| &run.values[at]),
-        };
-        let mut columns: Vec<Column<'_>> = self.axes.iter().enumerate().map(axis).collect();
-        columns.extend([
-            Column::Seed(rows.iter().map(|(run, ..)| run.seed).collect()),
-            counts(&|(.., point)| point.round.into()),
-            numbers(&|(.., point)| point.virtual_s),
-            counts(&|(.., point)| point.bytes),
-            texts(&|(_, curve, _)| &curve.split),
-            texts(&|(_, curve, _)| &curve.metric),
-            numbers(&|(.., point)| point.value),
-            counts(&|(.., point)| point.n),
-        ]);
-        parquet::encode(&self.header(), &columns, rows.len())
-    }
-
-    /// Files for TensorBoard: their paths, with `/` between the parts, and their bytes.
-    pub fn tensorboard(&self) -> Vec<(String, Vec<u8>)> {
-        let path = |run: &ExportedRun| match run.name.as_str() {
-            "" => events::FILE.to_owned(),
-            name => format!("{name}/{}", events::FILE),
-        };
-        self.runs
-            .iter()
-            .map(|run| (path(run), events::encode(&run.curves)))
-            .collect()
-    }
 }
 
 impl ExportedRun {
-    fn of(name: String, values: Vec<String>, run: &RunDir) -> Self {
+    fn of(values: Vec<String>, run: &RunDir) -> Self {
         ExportedRun {
-            name,
             values,
             seed: run.manifest.seed,
             curves: curves(run),

@@ -351,7 +351,7 @@ pub(crate) struct ExportArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// The file to make, or for TensorBoard the directory [default: stdout, of CSV alone]
+    /// The file to write [default: stdout]
     #[arg(long, value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
 }
@@ -362,11 +362,11 @@ pub(crate) struct FormArgs {
     /// One table as CSV, a row a score, with a column per axis of the sweep
     #[arg(long)]
     pub(crate) long_csv: bool,
-    /// The same table as a Parquet file
-    #[arg(long, requires = "to")]
+    /// Print the command of the Python package that writes the table as a Parquet file
+    #[arg(long)]
     pub(crate) parquet: bool,
-    /// A directory for TensorBoard, a run a point; its relative time is virtual time
-    #[arg(long, requires = "to")]
+    /// Print the command of the Python package that writes a folder for TensorBoard
+    #[arg(long)]
     pub(crate) tensorboard: bool,
 }
 

@@ -1,14 +1,23 @@
-//! `folkmoot export`: scores in forms that other programs read.
+//! `folkmoot export`: scores as one table in CSV.
+//!
+//! Parquet and TensorBoard files are written by the Python package, from this table.
 
 use crate::args::ExportArgs;
+use crate::context::quoted;
 use crate::exit::Exit;
 use crate::output::{print_bytes, warn};
 use folkmoot_metrics::export::Export;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn export(args: &ExportArgs) -> Result<(), Exit> {
+    if args.form.parquet {
+        return Err(by_python(args, "a Parquet file", "parquet", "scores.parquet"));
+    }
+    if args.form.tensorboard {
+        return Err(by_python(args, "a folder for TensorBoard", "tensorboard", "board"));
+    }
     let export = Export::open(&args.dir)?;
     if let Some(there) = &export.unfinished {
         let dir = args.dir.display();
@@ -17,7 +26,6 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Exit> {
     if export.runs.is_empty() {
         return Err(Exit::usage("error: there is nothing to export yet"));
     }
-    let form = &args.form;
     let Some(to) = &args.to else {
         return print_bytes(&export.long_csv());
     };
@@ -25,36 +33,28 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Exit> {
         let why = "already exists and is never overwritten; choose another --to";
         return Err(Exit::usage(format!("error: {}: {why}", to.display())));
     }
-    let whole = |bytes| vec![(PathBuf::new(), bytes)];
-    let files = match form {
-        _ if form.tensorboard => export
-            .tensorboard()
-            .into_iter()
-            .map(|(path, bytes)| (path.into(), bytes))
-            .collect(),
-        _ if form.parquet => whole(export.parquet()),
-        _ => whole(export.long_csv()),
-    };
-    write(to, &files).map_err(|error| Exit::usage(format!("error: cannot write {}: {error}", to.display())))
+    write(to, &export.long_csv()).map_err(|error| Exit::usage(format!("error: cannot write {}: {error}", to.display())))
 }
 
-/// Writes files below `to`, or one at its very place. It appears when it is whole.
-fn write(to: &Path, files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+/// The command that writes `what`.
+fn by_python(args: &ExportArgs, what: &str, form: &str, to: &str) -> Exit {
+    let dir = quoted(&args.dir.to_string_lossy());
+    let to = args.to.as_deref().map_or(to.into(), Path::to_string_lossy);
+    Exit::usage(format!(
+        "error: {what} is written by the Python package, which `pip install './sim/python[{form}]'` installs\n\
+         help: python -m folkmoot export {dir} --{form} --to {}",
+        quoted(&to)
+    ))
+}
+
+/// Writes a file, which appears when it is whole.
+fn write(to: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Removed at the end with whatever is still in it.
     let temp = tempfile::tempdir_in(folder)?;
     let part = temp.path().join("part");
-    for (path, bytes) in files {
-        // Joined with nothing, a path would end in a slash.
-        let path = if path.as_os_str().is_empty() {
-            part.clone()
-        } else {
-            part.join(path)
-        };
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(path, bytes)?;
-    }
+    fs::write(&part, bytes)?;
     fs::rename(part, to)
 }

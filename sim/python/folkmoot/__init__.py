@@ -70,7 +70,7 @@ def _library() -> str:
     for name in names:
         if importlib.util.find_spec(name):
             return name
-    raise FolkmootError(f"frames are made of {' or '.join(names)}, which is not installed")
+    raise FolkmootError(f"frames need {' or '.join(names)}, which is not installed\n  help: python -m pip install {names[0]}")
 
 
 def _frame(text: str, columns: Mapping[str, str], rest: str = "s") -> Frame:
@@ -244,6 +244,18 @@ class _Dir:
     def curves(self) -> Frame:
         """Every score by round, virtual seconds and bytes on the wire until then, beside its seed and, of a sweep, its axes."""
         return _frame(_call("export", str(self.path), "--long-csv"), {**self._axis_types(), **_columns(_CURVE)})
+
+    def to_parquet(self, path: _Path) -> None:
+        """Writes `curves` to a new Parquet file, with the types of the frame."""
+        importlib.import_module("folkmoot.exports").parquet(self, path)
+
+    def to_tensorboard(self, folder: _Path) -> None:
+        """Writes every score to a new folder for TensorBoard, with one folder per run of a sweep.
+
+        The wall time of an event is virtual seconds. The step of the tag `metric/split` is the
+        round, that of `metric_by_bytes/split` the bytes sent until then.
+        """
+        importlib.import_module("folkmoot.exports").tensorboard(self, folder)
 
     def _axis_types(self) -> Dict[str, str]:
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -228,22 +229,25 @@ def test_curves_join_scores_with_the_bytes_until_then(library: Any, sweep: folkm
     assert rows(sweep.runs[0].curves) == [{name: row[name] for name in names[1:]} for row in curves[: len(rows(sweep.runs[0].scores))]]
 
 
-def test_parquet_says_what_the_long_table_says(folder: Path, sweep: folkmoot.Sweep) -> None:
-    program(folder, "export", "sweep", "--parquet", "--to", "curves.parquet")
+def test_a_parquet_file_has_the_values_and_types_of_the_curves(library: Any, tmp_path: Path, sweep: folkmoot.Sweep) -> None:
+    path = tmp_path / "below" / "curves.parquet"
+    sweep.to_parquet(path)
+    sweep.runs[0].to_parquet(tmp_path / "run.parquet")
     folkmoot.frames("polars")
-    for read in (polars.read_parquet(folder / "curves.parquet"), polars.from_arrow(pyarrow.parquet.read_table(folder / "curves.parquet"))):
+    for read in (polars.read_parquet(path), polars.from_arrow(pyarrow.parquet.read_table(path))):
         assert isinstance(read, polars.DataFrame)
         assert read.schema == sweep.curves.schema
         assert read.equals(sweep.curves)
+    assert polars.read_parquet(tmp_path / "run.parquet").equals(sweep.runs[0].curves)
 
 
-def test_tensorboard_reads_what_was_scored(folder: Path, sweep: folkmoot.Sweep) -> None:
+def test_tensorboard_reads_what_was_scored(tmp_path: Path, sweep: folkmoot.Sweep) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    program(folder, "export", "sweep", "--tensorboard", "--to", "board")
+    sweep.to_tensorboard(tmp_path / "board")
     folkmoot.frames("polars")
     for run in sweep.runs:
-        board = EventAccumulator(str(folder / "board" / run.path.name), size_guidance={"scalars": 0}).Reload()
+        board = EventAccumulator(str(tmp_path / "board" / run.path.name), size_guidance={"scalars": 0}).Reload()
         tags = board.Tags()["scalars"]
         assert len(tags) == 2 * len({(row["metric"], row["split"]) for row in rows(run.scores)})
         for tag in tags:
@@ -254,8 +258,40 @@ def test_tensorboard_reads_what_was_scored(folder: Path, sweep: folkmoot.Sweep) 
             assert [(event.wall_time, event.step, event.value) for event in board.Scalars(tag)] == wanted
 
 
-def program(folder: Path, *args: str) -> None:
-    subprocess.run([folkmoot._program(), *args], cwd=folder, check=True)
+def test_event_files_have_the_same_name_and_bytes_whenever_they_are_made(tmp_path: Path, sweep: folkmoot.Sweep) -> None:
+    sweep.to_tensorboard(tmp_path / "a")
+    sweep.to_tensorboard(tmp_path / "b")
+    for run in sweep.runs:
+        run.to_tensorboard(tmp_path / run.path.name)
+        assert [path.name for path in (tmp_path / "a" / run.path.name).iterdir()] == ["events.out.tfevents.folkmoot"]
+        places = [tmp_path / "a" / run.path.name, tmp_path / "b" / run.path.name, tmp_path / run.path.name]
+        assert len({(place / "events.out.tfevents.folkmoot").read_bytes() for place in places}) == 1
+
+
+@pytest.mark.parametrize("form, there", [("parquet", "scores.parquet"), ("tensorboard", "board")])
+def test_the_program_names_the_command_that_works(tmp_path: Path, sweep: folkmoot.Sweep, form: str, there: str) -> None:
+    command = [folkmoot._program(), "export", os.path.relpath(sweep.path, tmp_path), f"--{form}"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert said.returncode == 2
+    python, *rest = shlex.split(said.stderr.split("\nhelp: ")[1])
+    assert python == "python"
+    subprocess.run([sys.executable, *rest], cwd=tmp_path, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == [there]
+    again = subprocess.run([sys.executable, *rest], cwd=tmp_path, capture_output=True, text=True)
+    assert again.returncode == 2 and f"error: {there} already exists and is never overwritten" in again.stderr
+
+
+@pytest.mark.parametrize("form, module", [("parquet", "pyarrow"), ("tensorboard", "tensorboard")])
+def test_a_missing_library_is_named_with_its_pip_command(
+    form: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sweep: folkmoot.Sweep
+) -> None:
+    folkmoot.frames("pandas")
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(folkmoot.FolkmootError, match=f"help: python -m pip install {module}$"):
+        getattr(sweep, f"to_{form}")(tmp_path / "made")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
@@ -291,18 +327,3 @@ def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(tmp_path: Path) 
     found = runpy.run_path(str(example))["main"](tmp_path)
     assert found["g_1"]["found"] > found["g_1"]["by chance"] + 0.05, found
     assert set(found) == {"g_1", "o_1"}
-
-
-def test_a_table_of_more_than_a_million_rows_is_one_table(tmp_path: Path) -> None:
-    folkmoot.frames("polars")
-    made = folkmoot.run("karate", set={"strategy.walks_per_node": 1}, out=tmp_path / "run", threads=1)
-    n_rows = (1 << 20) + 7
-    scores = (f"{row // 2},0.5,{'ab'[row % 2]},metric-{row % 3},{row}.25,{row}\n" for row in range(n_rows))
-    (made.path / "scores.csv").write_text("round,virtual_s,split,metric,value,n\n" + "".join(scores))
-    program(tmp_path, "export", "run", "--parquet", "--to", "run.parquet")
-    program(tmp_path, "export", "run", "--long-csv", "--to", "run.csv")
-    read = polars.read_parquet(tmp_path / "run.parquet")
-    assert len(read) == n_rows and pyarrow.parquet.ParquetFile(tmp_path / "run.parquet").num_row_groups == 2
-    assert read.equals(polars.read_csv(tmp_path / "run.csv", schema=read.schema))
-    by_arrow = polars.from_arrow(pyarrow.parquet.read_table(tmp_path / "run.parquet"))
-    assert isinstance(by_arrow, polars.DataFrame) and read.equals(by_arrow)
