@@ -1,10 +1,10 @@
 //! `folkmoot data fetch`: the files of data sets, got from where the table of sources says.
 //!
-//! A file has its name only when it is whole and its sum is right; until then it is `NAME.part` beside it, which the next
-//! `fetch` goes on with, or `NAME.new`, made of such. Nothing that is there is ever written over. No path comes from an archive or a server.
+//! A file has its name only when it is whole and its sum is right; until then it is `NAME.part`
+//! beside it, which the next `fetch` resumes, or `NAME.new`, made of such. Nothing that is there is
+//! ever written over. No path comes from an archive or a server. Pickles are left as they are: the
+//! Python package converts them.
 
-mod pickle;
-mod planetoid;
 mod transfer;
 mod unpack;
 
@@ -16,7 +16,8 @@ use crate::output::print;
 use crate::text;
 use folkmoot_graphs::DataDirs;
 use folkmoot_scenarios::run::{Failure, load_data};
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use transfer::Host;
@@ -37,16 +38,47 @@ pub(crate) fn fetch(program: &Program, args: &FetchArgs) -> Result<(), Exit> {
     });
     let folder = dirs.iter().next().map_or(Path::new("data"), |(_, dir)| dir);
     let host = Host::new(args)?;
+    let mut pickled = Vec::new();
     for set in wanted {
-        one(program, &host, set, folder)
-            .map_err(|exit| exit.followed(&format!("  repeat with: {}", command(program, args, &set.name))))?;
+        let repeat = |exit: Exit| exit.followed(&format!("  repeat with: {}", command(program, args, &[set])));
+        if !one(program, &host, set, folder).map_err(repeat)? {
+            pickled.push(set);
+        }
     }
-    Ok(())
+    match pickled.is_empty() {
+        true => Ok(()),
+        false => Err(to_convert(&pickled, folder, &command(program, args, &pickled))),
+    }
 }
 
-/// The command that goes on with a set.
-fn command(program: &Program, args: &FetchArgs, name: &str) -> String {
-    let mut command = format!("{} data fetch {}", program.name, quoted(name));
+/// The commands that convert pickles, and the one that then checks what came of it.
+fn to_convert(sets: &[&Set], folder: &Path, check: &str) -> Exit {
+    let mut stems: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for file in sets.iter().flat_map(|set| set.files()) {
+        let path = folder.join(&file.path);
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let place = path.parent().unwrap_or(folder).to_owned();
+        stems.entry(place).or_default().push(quoted(&stem));
+    }
+    let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+    let mut said = format!(
+        "error: {} cannot be used yet: the files are Python pickles, which the Python package converts \
+         (`pip install './sim/python[planetoid]'`)",
+        names.join(", ")
+    );
+    for (place, stems) in stems {
+        let place = quoted(&place.to_string_lossy());
+        said += &format!("\nhelp: python -m folkmoot planetoid {place} {}", stems.join(" "));
+    }
+    Exit::usage(format!("{said}\n  then check it with: {check}"))
+}
+
+/// The command that goes on with some sets.
+fn command(program: &Program, args: &FetchArgs, sets: &[&Set]) -> String {
+    let mut command = format!("{} data fetch", program.name);
+    for set in sets {
+        command += &format!(" {}", quoted(&set.name));
+    }
     let paths = [
         ("--data", &args.data),
         ("--sources", &args.table.sources),
@@ -72,12 +104,13 @@ pub(super) fn unnamed(proxy: &str) -> String {
     }
 }
 
-fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<(), Exit> {
+/// Gets what is not there of a set; false if its files are then to be converted.
+fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<bool, Exit> {
     print(&format!(
         "{}: {}\n  from {}; licence: {}",
         set.name, set.about, set.source, set.licence
     ))?;
-    if let Some(Made::Planetoid { file, fingerprint, .. }) = &set.made {
+    if let Some(Made::Planetoid { file, fingerprint }) = &set.made {
         let path = folder.join(&file.path);
         if path.exists() {
             let found = fingerprint_of(program, &path).map_err(|error| Exit::usage(format!("error: {error}")))?;
@@ -87,7 +120,8 @@ fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<(), E
                     &format!("its fingerprint is {found} instead of {fingerprint}"),
                 ));
             }
-            return print(&format!("  {}: is there, its fingerprint is right", file.path));
+            print(&format!("  {}: is there, its fingerprint is right", file.path))?;
+            return Ok(true);
         }
     }
     for download in &set.downloads {
@@ -96,16 +130,9 @@ fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<(), E
         }
     }
     match &set.made {
-        None => Ok(()),
-        Some(Made::ByHand { how, files }) => by_hand(&set.name, how, files, folder),
-        Some(Made::Planetoid {
-            stem,
-            file,
-            fingerprint,
-        }) => {
-            join(program, &folder.join(stem), &folder.join(&file.path), fingerprint)?;
-            print(&format!("  {}: made of these, its fingerprint is right", file.path))
-        }
+        None => Ok(true),
+        Some(Made::ByHand { how, files }) => by_hand(&set.name, how, files, folder).map(|()| true),
+        Some(Made::Planetoid { .. }) => Ok(false),
     }
 }
 
@@ -121,37 +148,6 @@ fn by_hand(name: &str, how: &str, files: &[Content], folder: &Path) -> Result<()
         print(&format!("  {}", said(file, &sum, "is there")))?;
     }
     Ok(())
-}
-
-/// Joins downloaded files, and looks at what came of it as a card would.
-fn join(program: &Program, stem: &Path, path: &Path, fingerprint: &str) -> Result<(), Exit> {
-    let citations = planetoid::read(stem).map_err(|(file, why)| {
-        Exit::failed(format!(
-            "error: {}: {why}\n  it is not what its authors published: move it away and fetch it again",
-            file.display()
-        ))
-    })?;
-    let half = beside(path, ".new");
-    let written = File::create(&half).and_then(|file| {
-        citations.write(&file)?;
-        file.sync_all()
-    });
-    written.map_err(|error| cannot_write(&half, &error))?;
-    let wrong = match fingerprint_of(program, &half) {
-        Ok(found) if found == fingerprint => None,
-        Ok(found) => Some(format!("its fingerprint is {found} instead of {fingerprint}")),
-        Err(error) => Some(error.to_string()),
-    };
-    if let Some(why) = wrong {
-        // It is of no use, and a second failure would hide the first.
-        let _ = fs::remove_file(&half);
-        return Err(Exit::failed(format!(
-            "error: what was made of {}.* is not what the table of sources names: {why}\n  the files have changed at their host or \
-             on the way: move them away and fetch them again",
-            stem.display()
-        )));
-    }
-    fs::rename(&half, path).map_err(|error| cannot_write(path, &error))
 }
 
 /// The fingerprint of an archive, with all its components.

@@ -39,9 +39,8 @@ pub(crate) struct Set {
 pub(crate) enum Made {
     /// By who wants them.
     ByHand { how: String, files: Vec<Content> },
-    /// Of the downloaded files that begin with `stem`, by joining them.
+    /// By the Python package: `NAME.npz` of the downloaded files `raw/ind.NAME.*` beside it.
     Planetoid {
-        stem: String,
         file: Content,
         /// Of the data set that the reader makes of the file.
         fingerprint: String,
@@ -243,8 +242,12 @@ pub(crate) fn list(program: &Program, args: &ListArgs) -> Result<(), Exit> {
         let below = |text: String| vec![String::new(), String::new(), String::new(), text];
         rows.push(below(format!("from {}; licence: {}", set.source, set.licence)));
         rows.push(below(set.place()));
-        if let Some(Made::ByHand { how, .. }) = &set.made {
-            rows.push(below(format!("by hand: {how}")));
+        match &set.made {
+            None => {}
+            Some(Made::ByHand { how, .. }) => rows.push(below(format!("by hand: {how}"))),
+            Some(Made::Planetoid { .. }) => rows.push(below(
+                "pickles: data fetch prints the command of the Python package that converts them".to_owned(),
+            )),
         }
     }
     let folders: Vec<String> = dirs.iter().map(|(_, dir)| dir.display().to_string()).collect();

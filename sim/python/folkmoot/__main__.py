@@ -20,10 +20,20 @@ def main(args: Optional[List[str]] = None) -> int:
     form.add_argument("--parquet", action="store_true", help="one Parquet file")
     form.add_argument("--tensorboard", action="store_true", help="a folder of event files; wall time is virtual seconds")
     export.add_argument("--to", metavar="PATH", required=True, help="the file or folder to write; it must not exist")
+    planetoid = commands.add_parser("planetoid", help="convert the pickles of Cora, Citeseer and Pubmed")
+    planetoid.add_argument("folder", metavar="DIR", type=Path, help="has the folder raw with the files ind.NAME.*, and gets NAME.npz")
+    planetoid.add_argument("names", metavar="NAME", nargs="*", help="such as cora [default: all that are not converted]")
     chosen = parser.parse_args(args)
     try:
-        made = (Sweep if (chosen.dir / "sweep.json").is_file() else Run)(chosen.dir)
-        (made.to_parquet if chosen.parquet else made.to_tensorboard)(chosen.to)
+        if chosen.command == "export":
+            made = (Sweep if (chosen.dir / "sweep.json").is_file() else Run)(chosen.dir)
+            (made.to_parquet if chosen.parquet else made.to_tensorboard)(chosen.to)
+        else:
+            from .planetoid import convert
+
+            for path in convert(chosen.folder, chosen.names):
+                check = f"folkmoot data fetch {path.stem.capitalize()} --data {chosen.folder.parent}"
+                print(f"{path}: written\n  help: {check}   (checks its fingerprint)")
     except (FolkmootError, OSError) as error:
         print(f"error: {str(error).removeprefix('error: ')}", file=sys.stderr)
         return 2

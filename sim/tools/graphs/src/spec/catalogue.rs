@@ -21,9 +21,9 @@ const GET_BLOG_CATALOG: &str = "get it: `folkmoot data fetch BlogCatalog`; or pu
     has among its example graphs, at `blogcatalog/blogcatalog.mat` below a data folder";
 const GET_EMAIL: &str = "get it: `folkmoot data fetch EmailEuCore`; or unpack SNAP's `email-Eu-core.txt.gz` and \
     `email-Eu-core-department-labels.txt.gz` into `small-graphs/email-eu-core/` below a data folder";
-const GET_PLANETOID: &str = "get it: `folkmoot data fetch Cora` (or Citeseer, Pubmed), which joins the `ind.*` files of Planetoid's \
-    repository; or convert them to the gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) and put the \
-    archive into `planetoid/` below a data folder";
+const GET_PLANETOID: &str = "get it: `folkmoot data fetch Cora` (or Citeseer, Pubmed), then `python -m folkmoot planetoid FOLDER` with \
+    the folder `planetoid` below the data folder, which converts the pickles of Planetoid's repository; or put an archive \
+    in gnn-benchmark layout (`adj_*`, `attr_*`, `labels`, masks) into `planetoid/` below a data folder";
 const GET_TU: &str = "get it: `folkmoot data fetch NAME`; or unpack the set's zip file of the TUDataset collection, so that `NAME_A.txt` \
     lies in `tudataset/NAME/` below a data folder";
 const GET_MUSAE: &str = "get it: `folkmoot data fetch FacebookPages` (or TwitchGb); or put the three files of MUSAE's repository (`input/edges`, \
