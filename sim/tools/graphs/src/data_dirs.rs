@@ -1,11 +1,9 @@
-//! Where data files are looked for, and what is said when they are missing or wrong.
+//! Where data files are looked for.
 
-use folkmoot_parts::Broken;
-use std::io;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
-use crate::{GraphError, LabelError};
+use crate::DataError;
+use crate::sources::how_to_get;
 
 /// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`, `./data`).
 ///
@@ -57,91 +55,7 @@ impl DataDirs {
         Err(DataError::Missing {
             what: relative.to_path_buf(),
             looked,
-            get: crate::spec::how_to_get(relative),
+            get: how_to_get(relative),
         })
-    }
-}
-
-/// Why a data set could not be loaded. None of these leaves anything behind; the caller may try another set.
-#[derive(Debug, Error)]
-pub enum DataError {
-    /// No folder holds the file.
-    #[error("{}", missing(.what, .looked, .get))]
-    Missing {
-        /// The path below a data folder.
-        what: PathBuf,
-        /// Every place looked in, with the origin of its folder.
-        looked: Vec<(String, PathBuf)>,
-        /// How to get the set, in a sentence.
-        get: String,
-    },
-    /// The file exists but cannot be read.
-    #[error("{} cannot be read: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A text file breaks a rule of its format.
-    #[error("{}:{line}: {message}", .path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The rule and what was found.
-        message: String,
-    },
-    /// A file breaks a rule of its format that belongs to no single line.
-    #[error("{}: {message}", .path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The rule and what was found.
-        message: String,
-    },
-    /// The settings themselves break rules.
-    #[error("{}", Broken::list(.0, "dataset.", "\n"))]
-    Spec(Vec<Broken>),
-    /// A generator asked for more than a graph can hold.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-}
-
-/// Where a data set was looked for, and how to get it.
-fn missing(what: &Path, looked: &[(String, PathBuf)], get: &str) -> String {
-    let mut text = format!("{} was not found", what.display());
-    if looked.is_empty() {
-        text += "; no data folder was named (--data DIR or FOLKMOOT_DATA)";
-    }
-    for (origin, path) in looked {
-        text += &format!("\n  looked for {} ({origin})", path.display());
-    }
-    text + "\n  " + get
-}
-
-impl DataError {
-    pub(crate) fn line(path: &Path, line: usize, message: impl Into<String>) -> DataError {
-        DataError::Line {
-            path: path.to_path_buf(),
-            line,
-            message: message.into(),
-        }
-    }
-
-    pub(crate) fn format(path: &Path, message: impl Into<String>) -> DataError {
-        DataError::Format {
-            path: path.to_path_buf(),
-            message: message.into(),
-        }
-    }
-
-    pub(crate) fn graph(path: &Path, error: GraphError) -> DataError {
-        DataError::format(path, error.to_string())
-    }
-
-    pub(crate) fn labels(path: &Path, error: LabelError) -> DataError {
-        DataError::format(path, error.to_string())
     }
 }

@@ -10,10 +10,9 @@
 mod rows;
 
 use std::ops::Range;
-use thiserror::Error;
 
-use crate::DataError;
 use crate::column::Column;
+use crate::{DataError, GraphError};
 use rows::{Rows, View};
 
 /// A graph over the nodes `0..n_nodes`, in compressed sparse rows.
@@ -392,58 +391,6 @@ impl Graph {
             false => Graph::symmetric(rows),
         }
     }
-}
-
-/// Why a list of node pairs is not a graph.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum GraphError {
-    /// A pair names a node that does not exist.
-    #[error("an edge names node {id}, but ids must be below {n_nodes} (the number of nodes)")]
-    NodeOutOfRange {
-        /// The id in the pair.
-        id: u32,
-        /// How many nodes the graph has.
-        n_nodes: u32,
-    },
-    /// More pairs than 32-bit offsets can address.
-    #[error("{pairs} edges are too many: at most {} fit 32-bit offsets", u32::MAX / 2)]
-    TooManyArcs {
-        /// How many pairs were given.
-        pairs: usize,
-    },
-    /// The weights are not parallel to the pairs.
-    #[error("{pairs} edges came with {weights} weights; give each edge one")]
-    WeightCount {
-        /// How many pairs were given.
-        pairs: usize,
-        /// How many weights were given.
-        weights: usize,
-    },
-    /// A weight is not a finite number.
-    #[error("edge {from} {to}: the weight must be finite, got {weight}")]
-    Weight {
-        /// Source of the pair.
-        from: u32,
-        /// Target of the pair.
-        to: u32,
-        /// Its weight.
-        weight: f32,
-    },
-    /// One edge is listed with two weights.
-    #[error(
-        "edge {from} {to} is listed with weight {first} and with {second}; keep one of them, or state \
-                     that the graph is directed if the directions differ"
-    )]
-    Conflict {
-        /// Source of the edge.
-        from: u32,
-        /// Target of the edge.
-        to: u32,
-        /// The weight listed first.
-        first: f32,
-        /// The weight that differs.
-        second: f32,
-    },
 }
 
 #[cfg(test)]

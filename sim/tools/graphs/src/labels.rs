@@ -1,9 +1,7 @@
 //! Class labels of nodes: none, one or several each.
 
-use thiserror::Error;
-
-use crate::DataError;
 use crate::column::Column;
+use crate::{DataError, LabelError};
 
 /// The classes of each node, in compressed sparse rows; a node without a class is unlabelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,29 +144,6 @@ pub(crate) fn rows_hold(offsets: &[u32], ids: &[u32], n: u32) -> bool {
     };
     let ends = offsets.first() == Some(&0) && offsets.last().is_some_and(|&last| last as usize == ids.len());
     ends && offsets.windows(2).all(row_holds)
-}
-
-/// Why (node, class) pairs are not labels.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LabelError {
-    /// A label for a node that does not exist.
-    #[error("a label names node {node}, but the graph has nodes 0..{n_nodes} only")]
-    Node {
-        /// The node named.
-        node: u32,
-        /// How many nodes there are.
-        n_nodes: u32,
-    },
-    /// A class that does not exist.
-    #[error("node {node} has class {class}, but classes must be below {n_classes}")]
-    Class {
-        /// The node named.
-        node: u32,
-        /// Its class.
-        class: u32,
-        /// How many classes there are.
-        n_classes: u32,
-    },
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod column;
 mod data_dirs;
 mod dataset;
 mod embeddings;
+mod error;
 mod features;
 mod generators;
 mod graph;
@@ -36,15 +37,17 @@ mod profile;
 mod properties;
 mod readers;
 mod scaling;
+mod sources;
 mod spec;
 mod tasks;
 
-pub use data_dirs::{DataDirs, DataError};
+pub use data_dirs::DataDirs;
 pub use dataset::{Dataset, SplitError, Splits};
 pub use embeddings::Embeddings;
+pub use error::{DataError, GraphError, LabelError};
 pub use features::{DenseRows, Features, SparseRows};
-pub use graph::{Cleaned, Graph, GraphBuilder, GraphError};
-pub use labels::{LabelError, Labels};
+pub use graph::{Cleaned, Graph, GraphBuilder};
+pub use labels::Labels;
 pub use pairs::{Pair, PairError, PairSampler};
 pub use partition::{
     Balance, Centres, Cover, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner, Property,

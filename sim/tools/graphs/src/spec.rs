@@ -14,7 +14,6 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
 
 pub use catalogue::CatalogueEntry;
-pub(crate) use catalogue::how_to_get;
 pub use functions::Functions;
 pub use molecules::{Invalid, MoleculeSet};
 pub use musae::MusaeSet;

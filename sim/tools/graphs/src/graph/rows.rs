@@ -1,6 +1,6 @@
 //! Sorted rows without repetition: the storage of a graph and the three operations that build one.
 
-use super::GraphError;
+use crate::GraphError;
 
 /// Row `u` is `targets[offsets[u]..offsets[u + 1]]`, ascending and distinct; `weights` is parallel to `targets`.
 #[derive(Clone, Debug, PartialEq)]

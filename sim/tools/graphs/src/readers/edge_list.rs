@@ -10,8 +10,9 @@ mod layout;
 use std::path::{Path, PathBuf};
 
 use super::classes::{self, Class};
+use super::limits::MAX_NODES;
+use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use super::text::{Text, fields, shown, whole};
-use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 
 /// How the two files are to be understood.

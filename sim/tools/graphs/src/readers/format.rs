@@ -8,7 +8,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::MAX_UNPACKED;
+use super::limits::MAX_UNPACKED;
 use crate::DataError;
 
 /// What a message about a foreign format offers.
@@ -18,6 +18,19 @@ pub(super) enum Wanted {
     Edges,
     /// Any other text.
     Text,
+}
+
+/// The bytes of a file that is not empty, unpacked.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
+    let bytes = std::fs::read(path).map_err(|source| DataError::Read {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let bytes = unpacked(path, bytes)?;
+    if bytes.is_empty() {
+        return Err(DataError::format(path, "the file is empty"));
+    }
+    Ok(bytes)
 }
 
 /// Unpacks a gzip file; other bytes stay as they are.

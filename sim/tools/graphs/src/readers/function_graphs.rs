@@ -13,13 +13,11 @@ use std::path::Path;
 use folkmoot_metrics::npy::Array;
 use ndarray::Array2;
 
-use super::read_bytes;
+use super::format::read_bytes;
+use super::limits::MAX_NODES;
 use crate::measures::components;
 use crate::{DataError, Dataset, Features, Graph, Properties, Splits};
-use line::Function;
-
-/// Counts per block.
-const N_COLUMNS: usize = 6;
+use line::{Function, N_COLUMNS};
 
 /// The published order of the classes for the split, if the folder holds one.
 const ORDER: &str = "class_perm.npy";
@@ -131,10 +129,10 @@ impl Reading {
                 self.n_outside += 1;
                 continue;
             }
-            if self.graphs.len() as u64 > super::MAX_NODES
-                || (self.counts.len() + counts.len()) as u64 > super::MAX_NODES * N_COLUMNS as u64
+            if self.graphs.len() as u64 > MAX_NODES
+                || (self.counts.len() + counts.len()) as u64 > MAX_NODES * N_COLUMNS as u64
             {
-                let rule = format!("the set has over {} blocks; lower `n_nodes`", super::MAX_NODES);
+                let rule = format!("the set has over {} blocks; lower `n_nodes`", MAX_NODES);
                 return Err(DataError::format(path, rule));
             }
             self.n_repeated_arcs += n_repeated_arcs;

@@ -11,7 +11,9 @@ mod matrix;
 use std::path::Path;
 
 use super::classes::{self, Class};
-use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled, read_bytes};
+use super::format::read_bytes;
+use super::limits::MAX_NODES;
+use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 use matrix::Matrix;
 

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::read_bytes;
+use super::format::read_bytes;
+use super::notes::note_cleaned;
 use super::rows::{Row, Table};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows};
 
@@ -35,7 +36,7 @@ pub(crate) fn read_musae(name: &str, files: &MusaeFiles<'_>) -> Result<Dataset, 
     let edges = edges(files.edges, n_nodes)?;
     let (graph, cleaned) = GraphBuilder::new(n_nodes).build(&edges)?;
     let mut dataset = Dataset::of_graph(name, graph);
-    super::note_cleaned(&mut dataset, cleaned);
+    note_cleaned(&mut dataset, cleaned);
     if n_repeated > 0 {
         let note = format!("{n_repeated} features were listed twice at a node and count once");
         dataset.notes.push(note);

@@ -15,7 +15,9 @@ use folkmoot_metrics::npy::{Array, Values};
 use ndarray::Array2;
 
 use super::classes::{self, Class};
-use super::{MAX_NODES, note_cleaned, note_graph, note_unlabelled, read_bytes};
+use super::format::read_bytes;
+use super::limits::MAX_NODES;
+use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
 use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, unwrapped};
 

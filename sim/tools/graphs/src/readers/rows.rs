@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::classes::Class;
 use super::format::{self, Wanted};
-use super::read_bytes;
 use super::text::shown;
 use crate::DataError;
 
@@ -20,7 +19,7 @@ pub(super) struct Table {
 impl Table {
     /// Reads a file and its header.
     pub(super) fn open(path: &Path) -> Result<Table, DataError> {
-        let bytes = format::text(path, read_bytes(path)?, Wanted::Text)?;
+        let bytes = format::text(path, format::read_bytes(path)?, Wanted::Text)?;
         let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let separator = [b',', b'\t', b';']
             .into_iter()

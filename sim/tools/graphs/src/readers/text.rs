@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::format::{self, Wanted};
-use super::read_bytes;
 use crate::DataError;
 
 /// A whole text file.
@@ -27,7 +26,7 @@ impl Text {
     fn wanted(path: &Path, wanted: Wanted) -> Result<Text, DataError> {
         Ok(Text {
             path: path.to_path_buf(),
-            bytes: format::text(path, read_bytes(path)?, wanted)?,
+            bytes: format::text(path, format::read_bytes(path)?, wanted)?,
         })
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use ndarray::Array2;
 
 use super::classes::{self, Class};
-use super::note_cleaned;
+use super::notes::note_cleaned;
 use super::text::{Text, shown};
 use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 

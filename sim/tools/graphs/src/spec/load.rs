@@ -8,11 +8,8 @@ use folkmoot_draws::SimRng;
 use super::{DatasetSpec, Isolated, generate, molecules};
 use crate::mapped::read_mapped;
 use crate::readers::{self, Brought, EdgeListOptions, MatOptions};
+use crate::sources::{BLOG_CATALOG, EMAIL_EDGES, EMAIL_LABELS};
 use crate::{DataDirs, DataError, Dataset};
-
-pub(super) const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
-pub(super) const EMAIL_EDGES: &str = "small-graphs/email-eu-core/email-Eu-core.txt";
-pub(super) const EMAIL_LABELS: &str = "small-graphs/email-eu-core/email-Eu-core-department-labels.txt";
 
 impl DatasetSpec {
     /// Reads or draws the data set.

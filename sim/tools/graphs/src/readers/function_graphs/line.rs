@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 
-use super::N_COLUMNS;
-use crate::readers::MAX_UNPACKED;
+use crate::readers::limits::MAX_UNPACKED;
 use crate::{DataError, Graph, GraphBuilder};
+
+/// Counts per block.
+pub(super) const N_COLUMNS: usize = 6;
 
 /// The longest line: some thousand times what the published sets hold, so that a file that unpacks without end stops early.
 const MAX_LINE: usize = 1 << 24;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use crate::readers::MAX_UNPACKED;
+use crate::readers::limits::MAX_UNPACKED;
 
 pub(super) const MI_MATRIX: u32 = 14;
 pub(super) const MI_COMPRESSED: u32 = 15;

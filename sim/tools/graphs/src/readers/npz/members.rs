@@ -7,7 +7,7 @@ use folkmoot_metrics::npy::{Array, Values};
 use zip::ZipArchive;
 
 use crate::readers::format;
-use crate::readers::{MAX_NODES, MAX_UNPACKED};
+use crate::readers::limits::{MAX_NODES, MAX_UNPACKED};
 
 /// The members that are read, if they are there.
 pub(super) const MEMBERS: &[&str] = &[
