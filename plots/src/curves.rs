@@ -1,10 +1,9 @@
 //! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what it took them to reach a target.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::file_part;
-use crate::names::{Unit, Units, short};
-use crate::profile::{self, MAX_CURVES};
-use crate::sweep::{FEW_SEEDS, bounded};
+use crate::interval::{FEW_SEEDS, bounded};
+use crate::names::{Unit, Units, file_part, point, short};
+use crate::scene::MAX_CURVES;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +21,7 @@ pub(crate) fn targets<'a>(summaries: impl Iterator<Item = &'a BTreeMap<String, f
         .flat_map(|summary| summary.keys())
         .map(String::as_str)
         .collect();
-    let of = |name| profile::point(name).filter(|point| point.metric == target::REACHED);
+    let of = |name| point(name).filter(|point| point.metric == target::REACHED);
     names
         .into_iter()
         .filter_map(of)

@@ -8,66 +8,13 @@ mod heat;
 mod legend;
 mod lines;
 mod split;
+mod style;
 mod timeline;
 
 use crate::figure::{Figure, Lines, Panel, Role, Series};
-use crate::font::{LEADING, fit, wrap};
-use crate::scale::Scale;
-use crate::scene::{Anchor, BLACK, Color, Dash, GREY, GRID, PALETTE, Point, Scene};
-
-/// The width of a panel, and the height of its area between the axes.
-const PANEL: f64 = 1600.0;
-const AREA: f64 = 720.0;
-/// Narrower, no axis has room for its labels.
-const LEAST: f64 = PANEL * 0.4;
-/// What a panel is wide in print, in millimetres; text is then 6.3 points high.
-const PANEL_MM: f64 = 85.0;
-/// Points in a millimetre.
-const POINTS: f64 = 72.0 / 25.4;
-/// The size of ordinary text.
-const TEXT: f64 = 42.0;
-/// The size of notes and of values beside bars.
-const SMALL: f64 = 36.0;
-/// The size of the title.
-const TITLE: f64 = 48.0;
-/// The room at every side.
-const EDGE: f64 = 32.0;
-/// The length of a tick.
-const TICK: f64 = 12.0;
-/// The room between an axis, its tick labels and its label.
-const GAP: f64 = 16.0;
-
-/// The broken lines of measured curves; theory's differ by being thin and without markers.
-const DATA_DASHES: [Dash; 4] = [
-    &[],
-    &[10.0, 10.0],
-    &[44.0, 12.0, 8.0, 12.0],
-    &[24.0, 8.0, 8.0, 8.0, 8.0, 8.0],
-];
-/// The broken lines of theory.
-const THEORY_DASHES: [Dash; 3] = [&[22.0, 12.0], &[10.0, 6.0], &[40.0, 14.0, 8.0, 14.0]];
-
-const DATA_WIDTH: f64 = 6.0;
-const THEORY_WIDTH: f64 = 5.0;
-const MARKER: f64 = 12.0;
-
-fn data_color(index: usize) -> Color {
-    PALETTE[index % PALETTE.len()]
-}
-
-fn data_dash(index: usize) -> Dash {
-    DATA_DASHES[index % DATA_DASHES.len()]
-}
-
-fn theory_dash(index: usize) -> Dash {
-    THEORY_DASHES[index % THEORY_DASHES.len()]
-}
-
-/// A darker shade, for theory drawn over the curve it belongs to.
-fn darker(Color(r, g, b): Color) -> Color {
-    let half = |c: u8| (f64::from(c) * 0.5) as u8;
-    Color(half(r), half(g), half(b))
-}
+use crate::font::{LEADING, wrap};
+use crate::scene::{Anchor, BLACK, GREY, Scene};
+use style::{AREA, EDGE, GAP, LEAST, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
 
 /// How many curves or rows a panel shows at most: more could not be told apart, nor printed.
 const MOST: usize = 40;
@@ -255,50 +202,4 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     scene.width = width as u32;
     scene.height = y.ceil() as u32;
     scene
-}
-
-/// What stands above a panel, if anything does; returns the height that it takes.
-fn above(scene: &mut Scene, text: &str, origin: Point) -> f64 {
-    if text.is_empty() {
-        return 0.0;
-    }
-    let title = fit(text, TEXT, scene.panel - 2.0 * EDGE);
-    let at = (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0);
-    scene.text(at, Anchor::Start, TEXT, BLACK, title);
-    TEXT * LEADING + GAP
-}
-
-/// The horizontal axis below a plot from `(left, _)` to `(right, bottom)`: grid, ticks, labels; returns where it ends.
-fn x_axis(scene: &mut Scene, scale: &Scale, (left, top): Point, (right, bottom): Point) -> f64 {
-    let place = |value: f64| scale.place(value).map(|place| left + place * (right - left));
-    for x in scale.minor.iter().filter_map(|value| place(*value)) {
-        scene.line(vec![(x, bottom), (x, bottom + TICK / 2.0)], BLACK, 3.0);
-    }
-    let mut free_from = 0.0;
-    for (value, text) in &scale.ticks {
-        let Some(x) = place(*value).filter(|x| (left - 1.0..=right + 1.0).contains(x)) else {
-            continue;
-        };
-        scene.line(vec![(x, top), (x, bottom)], GRID, 2.0);
-        scene.line(vec![(x, bottom), (x, bottom + TICK)], BLACK, 3.0);
-        let half = crate::font::width(text, TEXT) / 2.0;
-        // A label that would touch its neighbour is left out; its tick says enough.
-        if x - half >= free_from {
-            scene.text(
-                (x, bottom + TICK + GAP / 2.0 + TEXT / 2.0),
-                Anchor::Middle,
-                TEXT,
-                BLACK,
-                text.clone(),
-            );
-            free_from = x + half + TEXT / 2.0;
-        }
-    }
-    let mut y = bottom + TICK + GAP / 2.0 + TEXT + GAP;
-    for line in wrap(&scale.label, TEXT, (right - left).max(scene.panel * 0.6), 2) {
-        let middle = f64::midpoint(left, right);
-        scene.text((middle, y + TEXT / 2.0), Anchor::Middle, TEXT, BLACK, line);
-        y += TEXT * LEADING;
-    }
-    y
 }

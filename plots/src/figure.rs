@@ -19,7 +19,7 @@ pub(crate) enum Panel {
     Bars(Bars),
     Heat(Heat),
     Timeline(Timeline),
-    Split(crate::split::Split),
+    Split(Split),
 }
 
 /// Spans of time, a row for each of some clients, below the server's rounds.
@@ -54,6 +54,32 @@ pub(crate) struct Heat {
     pub(crate) labels: Vec<String>,
     /// Row-major, of shape `(n, n)`.
     pub(crate) values: Vec<f64>,
+}
+
+/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars below.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    /// Whose data it is; empty where a figure has no other.
+    pub(crate) above: String,
+    /// What the items are.
+    pub(crate) items: String,
+    pub(crate) labels: Vec<String>,
+    pub(crate) columns: Vec<Column>,
+    /// How many clients a column is of, but for the last.
+    pub(crate) clients: u32,
+}
+
+/// One client, or several that follow each other, whose numbers are those of a mean client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Column {
+    /// The first of its clients, and how many they are.
+    pub(crate) client: u32,
+    pub(crate) clients: u32,
+    /// Items by label.
+    pub(crate) items: Vec<f64>,
+    pub(crate) size: f64,
+    pub(crate) inner: f64,
+    pub(crate) cut: f64,
 }
 
 /// What an axis measures, and how it prefers to be drawn.

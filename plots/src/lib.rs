@@ -27,6 +27,7 @@ mod dataset;
 mod draw;
 mod figure;
 mod font;
+mod interval;
 mod names;
 mod pdf;
 mod png;
@@ -359,16 +360,4 @@ fn draw_forms(figure: &Figure, drawing: &Drawing) -> Result<Vec<(&'static str, V
     })?;
     let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene)));
     Ok([("svg", svg), ("png", png)].into_iter().chain(pdf).collect())
-}
-
-/// A text as part of a file name: what is not a letter or a digit becomes a hyphen.
-fn file_part(text: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    text.chars().map(plain).take(80).collect()
 }

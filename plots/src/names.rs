@@ -141,7 +141,7 @@ impl Units<'_> {
     ///
     /// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".
     pub(crate) fn words(self, name: &str) -> (String, Unit) {
-        if let Some(point) = crate::profile::point(name) {
+        if let Some(point) = point(name) {
             let ((text, unit), (parameter, _)) = (self.words(point.metric), self.words(point.parameter));
             let (parameter, at) = (parameter.to_lowercase(), minus(&point.at.to_string()));
             return (format!("{text} at {parameter} {at}"), unit);
@@ -152,6 +152,34 @@ impl Units<'_> {
             None => (words(name, unit), unit),
         }
     }
+}
+
+/// A point's name, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point<'a> {
+    pub(crate) metric: &'a str,
+    pub(crate) parameter: &'a str,
+    pub(crate) at: f64,
+}
+
+/// The point that `name` stands for, if it stands for one.
+pub(crate) fn point(name: &str) -> Option<Point<'_>> {
+    let (metric, rest) = name.split_once('[')?;
+    let (parameter, at) = rest.strip_suffix(']')?.split_once('=')?;
+    let at = at.parse().ok().filter(|at: &f64| at.is_finite())?;
+    (!metric.is_empty() && !parameter.is_empty()).then_some(Point { metric, parameter, at })
+}
+
+/// A text as part of a file name: what is not a letter or a digit becomes a hyphen.
+pub(crate) fn file_part(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(plain).take(80).collect()
 }
 
 /// A name in words. A unit that it ends in is left out, since the axis has it, unless little else would be left.

@@ -1,10 +1,9 @@
 //! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point of a curve over the parameter.
 
 use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
-use crate::file_part;
-use crate::names::Units;
-use crate::scene::PALETTE;
-use crate::sweep::{FEW_SEEDS, bounded};
+use crate::interval::{FEW_SEEDS, bounded};
+use crate::names::{Point, Units, file_part, point};
+use crate::scene::MAX_CURVES;
 use folkmoot_metrics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +12,6 @@ const STD: &str = "_std";
 
 /// The reference of a metric that is its value before training: the place of epoch 0.
 const BEFORE: &str = "@untrained";
-
-/// How many curves a panel can hold and still be read: as many as there are colours.
-pub(crate) const MAX_CURVES: usize = PALETTE.len();
-
-/// A point's name, taken apart.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point<'a> {
-    pub(crate) metric: &'a str,
-    pub(crate) parameter: &'a str,
-    pub(crate) at: f64,
-}
-
-/// The point that `name` stands for, if it stands for one.
-pub(crate) fn point(name: &str) -> Option<Point<'_>> {
-    let (metric, rest) = name.split_once('[')?;
-    let (parameter, at) = rest.strip_suffix(']')?.split_once('=')?;
-    let at = at.parse().ok().filter(|at: &f64| at.is_finite())?;
-    (!metric.is_empty() && !parameter.is_empty()).then_some(Point { metric, parameter, at })
-}
 
 /// Whether `name` is the standard deviation of another metric: drawn as that one's band.
 pub(crate) fn is_std(name: &str) -> bool {

@@ -4,14 +4,15 @@ mod carried;
 mod clients;
 mod online;
 mod scores;
+mod shared;
 
 pub(crate) use clients::fairness_of_arms;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
-use crate::file_part;
-use crate::names::{Unit, Units, heading, si};
+use crate::names::{Unit, Units, file_part, heading, si};
 use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
+use shared::{bytes, figure, has_durations};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many points a curve that stays level is drawn with, about.
@@ -75,31 +76,11 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures
 }
 
-/// Whether messages and work took any time: the clock of an ideal world counts hops.
-fn has_durations(run: &RunDir) -> bool {
-    run.summary
-        .get("virtual_s")
-        .is_none_or(|end| folkmoot_metrics::has_durations(*end))
-}
-
 /// The names of figures that answer most questions of a run: its first score, what was sent in all, curves within it, privacy spent.
 pub(crate) fn usual(run: &RunDir) -> Vec<String> {
     let score = scores::first(run).map(|metric| format!("score-{}-by-*", file_part(metric)));
     let others = ["cumulative-bytes", "by-*", "epsilon"].map(str::to_owned);
     score.into_iter().chain(others).collect()
-}
-
-fn bytes(row: &MessageRow) -> f64 {
-    row.payload_bytes as f64 + row.header_bytes as f64
-}
-
-fn figure(name: &str, title: &str, panel: Panel) -> Figure {
-    Figure {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        notes: Vec::new(),
-        panels: vec![panel],
-    }
 }
 
 /// Kinds in the order of the table, each with its rows; named with their phase where one name stands in two phases.

@@ -25,6 +25,9 @@ pub(crate) const PALETTE: [Color; 12] = [
     Color(0, 90, 75),
 ];
 
+/// How many curves a panel can hold and still be read: as many as there are colours.
+pub(crate) const MAX_CURVES: usize = PALETTE.len();
+
 /// A point in pixels, from the upper left.
 pub(crate) type Point = (f64, f64);
 

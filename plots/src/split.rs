@@ -1,6 +1,6 @@
 //! How the data are shared out: the labels, the size and the edges of every client's shard.
 
-use crate::figure::{Figure, Panel};
+use crate::figure::{Column, Figure, Panel, Split};
 use folkmoot_metrics::{Division, RunDir, SplitRow};
 use std::collections::BTreeMap;
 
@@ -8,32 +8,6 @@ use std::collections::BTreeMap;
 const MOST_COLUMNS: usize = 160;
 /// More rows than this would be too low to read.
 const MOST_LABELS: usize = 24;
-
-/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars below.
-#[derive(Clone, Debug)]
-pub(crate) struct Split {
-    /// Whose data it is; empty where a figure has no other.
-    pub(crate) above: String,
-    /// What the items are.
-    pub(crate) items: String,
-    pub(crate) labels: Vec<String>,
-    pub(crate) columns: Vec<Column>,
-    /// How many clients a column is of, but for the last.
-    pub(crate) clients: u32,
-}
-
-/// One client, or several that follow each other, whose numbers are those of a mean client.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Column {
-    /// The first of its clients, and how many they are.
-    pub(crate) client: u32,
-    pub(crate) clients: u32,
-    /// Items by label.
-    pub(crate) items: Vec<f64>,
-    pub(crate) size: f64,
-    pub(crate) inner: f64,
-    pub(crate) cut: f64,
-}
 
 /// The figure of a run that says how its data are shared out.
 pub(crate) fn figure(run: &RunDir) -> Option<Figure> {

@@ -4,28 +4,22 @@ mod axis;
 mod runs;
 mod view;
 
-pub(crate) use axis::bounded;
 use axis::{above_it, alike, capital, counted, place};
 pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
-use view::View;
+use view::{MAX_POINTS, View};
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::file_part;
-use crate::names::{Unit, heading, minus};
-use crate::profile::{self, MAX_CURVES};
+use crate::interval::{FEW_SEEDS, bounded};
+use crate::names::{Unit, file_part, heading, minus, point};
+use crate::profile;
+use crate::scene::MAX_CURVES;
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a metric's name and that of a prediction for it.
 const REFERENCE: char = '@';
-
-/// Below so many seeds an interval says more of Student than of them: they are drawn themselves.
-pub(crate) const FEW_SEEDS: usize = 5;
-
-/// As many points as there are different markers.
-const MAX_POINTS: usize = 12;
 
 /// What answers most questions: arms over time and bytes, what a target took, the headline, curves within runs, and what runs left.
 pub(crate) const USUAL: [&str; 10] = [
@@ -145,7 +139,7 @@ impl<'a> View<'a> {
             .into_iter()
             .filter(|name| !profile::is_std(name) && !curves::is_of_target(name))
         {
-            if let Some(point) = profile::point(name) {
+            if let Some(point) = point(name) {
                 let members = families.entry((point.metric, point.parameter)).or_default();
                 members.push((point.at, name));
             }

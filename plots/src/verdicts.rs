@@ -1,8 +1,8 @@
 //! What an audit of papers found: verdicts counted, what is printed beside what was measured, and tables as curves.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
+use crate::interval::FEW_SEEDS;
 use crate::names::Unit;
-use crate::sweep::FEW_SEEDS;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 

@@ -1,7 +1,7 @@
 //! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says nothing.
 
 use super::legend::{self, Sample};
-use super::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
+use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
 use crate::figure::{Bar, Bars, Panel, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;

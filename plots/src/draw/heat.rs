@@ -1,6 +1,6 @@
 //! A panel of a square matrix: a cell for every value, darker for larger ones.
 
-use super::{EDGE, GAP, PANEL, SMALL, TEXT};
+use super::style::{EDGE, GAP, PANEL, SMALL, TEXT};
 use crate::figure::Heat;
 use crate::font::{LEADING, fit, width};
 use crate::names::{rounded, short};

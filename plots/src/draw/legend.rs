@@ -1,6 +1,6 @@
 //! The legend: a grid of samples and names below a panel.
 
-use super::{EDGE, GAP, SMALL, TEXT};
+use super::style::{EDGE, GAP, SMALL, TEXT};
 use crate::font::{LEADING, fit, width};
 use crate::scene::{Anchor, BLACK, Point, Scene};
 

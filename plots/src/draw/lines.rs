@@ -1,7 +1,7 @@
 //! A panel of curves.
 
 use super::legend::{self, Sample};
-use super::{
+use super::style::{
     DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash, theory_dash,
     x_axis,
 };

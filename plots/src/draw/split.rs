@@ -1,14 +1,13 @@
 //! A panel of clients side by side: cells for the labels of their items, and bars below for how many items and edges they have.
 
 use super::legend::{self, Sample};
-use super::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
+use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
 use crate::draw::heat::shade;
-use crate::figure::Axis;
+use crate::figure::{Axis, Column, Split};
 use crate::font::{LEADING, fit, width};
 use crate::names::{Unit, si};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, GREY, GRID, PALETTE, Point, Scene};
-use crate::split::{Column, Split};
 
 /// The height of a label's cells.
 const CELL: (f64, f64) = (26.0, 64.0);

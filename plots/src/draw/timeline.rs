@@ -2,7 +2,7 @@
 
 use super::bars::filled;
 use super::legend::{self, Sample};
-use super::{EDGE, GAP, MARKER, SMALL, TEXT, data_color, x_axis};
+use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, data_color, x_axis};
 use crate::figure::{Span, Timeline};
 use crate::font::{fit, width};
 use crate::scale::Scale;

@@ -1,6 +1,6 @@
 //! What links carried over virtual time, by direction.
 
-use super::{bytes, figure};
+use super::shared::{bytes, figure};
 use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::names::Unit;
 use folkmoot_metrics::{Direction, RunDir, has_durations};

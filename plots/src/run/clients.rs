@@ -1,6 +1,6 @@
 //! What single clients carried, and what privacy they spent.
 
-use super::{figure, has_durations};
+use super::shared::{figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::{Unit, short, value_text};
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};

@@ -1,9 +1,8 @@
 //! Scores by round, by virtual time and by bytes spent.
 
-use super::{bytes, figure, has_durations};
+use super::shared::{bytes, figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
-use crate::file_part;
-use crate::names::{Unit, Units, words};
+use crate::names::{Unit, Units, file_part, words};
 use folkmoot_metrics::{RunDir, ScoreRow};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -44,8 +44,3 @@ pub(super) fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
     let close = |a: f64, b: f64| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && close(a.1, b.1))
 }
-
-/// An interval as far as a metric can be there.
-pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Option<(f64, f64)> {
-    interval.map(|(lo, hi)| (lo.max(low), hi.min(high)))
-}

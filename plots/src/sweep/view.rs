@@ -1,12 +1,15 @@
 //! A sweep by its axes: what lies along x, what makes a curve, and what parts a figure into panels.
 
-use super::MAX_POINTS;
 use super::axis::{counted, number};
 use crate::names::{Units, minus};
-use crate::profile::{self, MAX_CURVES};
+use crate::profile;
+use crate::scene::MAX_CURVES;
 use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::sweep_dir::PointRow;
 use std::collections::BTreeSet;
+
+/// As many points as there are different markers.
+pub(super) const MAX_POINTS: usize = 12;
 
 /// A sweep, and which of its axes goes where.
 pub(super) struct View<'a> {
