@@ -2,7 +2,8 @@
 //!
 //! What one block's clients cause at another's comes after the window, so neither order nor number of the blocks changes anything.
 
-use crate::core::{Entry, Fault};
+use crate::event::Entry;
+use crate::fault::Fault;
 use crate::queue::{EventKey, Queue, QueuedEvent};
 use crate::strategy::Strategy;
 use folkmoot_metrics::{Party, SimTime};

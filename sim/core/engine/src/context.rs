@@ -1,12 +1,16 @@
-//! All that handlers and jobs may touch: one context for clients, one for the server, one for jobs.
+//! All that handlers may touch: one context for clients, one for the server.
 
-use crate::core::{Account, Content, Core, Entry, Env, Fault, Ground, next_seq};
+use crate::core::{Account, Core, next_seq};
+use crate::event::{Content, Entry};
+use crate::fault::{Fault, StrategyError};
+use crate::ground::Env;
+use crate::job::JobContext;
 use crate::privacy::Spent;
 use crate::queue::EventKey;
-use crate::release::{Channel, Charge, Receipt, Releases};
-use crate::strategy::{Letter, Strategy, StrategyError, TimerId};
+use crate::release::{Channel, Charge, Receipt};
+use crate::strategy::{Letter, Strategy, TimerId};
 use crate::world::CohortSpec;
-use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
 use folkmoot_privacy::{Law, Mechanism, ReleaseError};
@@ -62,7 +66,7 @@ impl<S: Strategy> Handling<'_, S> {
                     span,
                 });
             }
-            let job = JobContext::new(&self.env.ground, (self.me, round, self.account.handled));
+            let job = JobContext::new(self.env.ground.streams, (self.me, round, self.account.handled));
             let key = EventKey::new(due, self.me.index(), seq);
             self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }
@@ -434,70 +438,5 @@ impl<S: Strategy> ServerContext<'_, S> {
     /// Ends the run: the server handles nothing more, and what is under way stays so.
     pub fn finish(&mut self) {
         self.record.finished_at.get_or_insert(self.handling.now);
-    }
-}
-
-/// All that a job may touch besides its work and its client's shard: randomness, named by who asked for the work and when.
-#[derive(Clone, Copy, Debug)]
-pub struct JobContext {
-    streams: Streams,
-    me: Party,
-    round: Round,
-    counter: u64,
-}
-
-impl JobContext {
-    /// For the work that a party asked for in a round, at its event of that number.
-    pub(crate) fn new<S: Strategy>(ground: &Ground<'_, S>, (me, round, counter): (Party, Round, u64)) -> Self {
-        JobContext {
-            streams: ground.streams,
-            me,
-            round,
-            counter,
-        }
-    }
-
-    /// Who asked for the work, in which round and at which event of its own.
-    pub(crate) fn asked_by(&self) -> (Party, Round, u64) {
-        (self.me, self.round, self.counter)
-    }
-
-    pub(crate) fn me(&self) -> Party {
-        self.me
-    }
-
-    /// The round that the work counts for.
-    pub fn round(&self) -> Round {
-        self.round
-    }
-
-    /// The stream for `purpose` of the event that asked for the work.
-    pub fn rng(&self, purpose: Purpose) -> SimRng {
-        self.streams.counted(purpose, self.me, self.round, self.counter)
-    }
-
-    /// The stream for `purpose` of this party in this round, whatever came before in it.
-    pub fn round_rng(&self, purpose: Purpose) -> SimRng {
-        self.streams.party(purpose, self.me, self.round)
-    }
-
-    /// The stream for `purpose` of one item of the data: the same in every round, whoever holds the item.
-    pub fn item_rng(&self, purpose: Purpose, item: u32) -> SimRng {
-        self.streams.counted(purpose, Party::Server, Round(0), u64::from(item))
-    }
-
-    /// Releases of this job, by the strategy's mechanisms from number `first_mechanism` on.
-    pub fn releases(&self, first_mechanism: usize) -> Releases<'_> {
-        Releases::new(self, first_mechanism)
-    }
-
-    /// The context of a client's work in `round`, for tests of what works.
-    pub fn of_test(seed: u64, me: ClientId, round: Round) -> JobContext {
-        JobContext {
-            streams: Streams::new(seed),
-            me: Party::Client(me),
-            round,
-            counter: 0,
-        }
     }
 }

@@ -4,77 +4,23 @@
 //! when it ends. Event keys name the sender and its own counter, so the way clients are shared out changes nothing.
 
 use crate::agenda::Agendas;
-use crate::context::JobContext;
-use crate::job::{Helpers, Job, SharedJob};
+use crate::event::{Content, Entry, Envelope, Outgoing};
+use crate::fault::Fault;
+use crate::ground::Env;
+use crate::job::{Helpers, Job, JobContext, SharedJob};
 use crate::privacy::Prices;
 use crate::queue::{EventKey, QueuedEvent};
 use crate::shared::{Form, Table};
 use crate::shares::Shares;
-use crate::strategy::{Absence, Letter, MechanismInfo, Setup, Shards, Strategy, StrategyError, System, TimerId};
-use crate::study::{Heard, Study};
+use crate::strategy::{Absence, Letter, Strategy};
+use crate::study::Heard;
 use crate::trace::Notes;
-use crate::wire::{self, DecodeError, Wire};
-use crate::world::{AccessRates, Link, World};
-use folkmoot_draws::{Purpose, StreamName, Streams};
-use folkmoot_metrics::trace::{Fate, Followed, Message, What};
+use crate::wire::{self, Wire};
+use crate::world::{AccessRates, Link};
+use folkmoot_draws::{Purpose, StreamName};
+use folkmoot_metrics::trace::{Fate, Message, What};
 use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
-
-/// What handlers and jobs run on: a strategy, its data and whoever watches.
-pub(crate) struct Ground<'a, S: Strategy> {
-    pub(crate) strategy: &'a S,
-    pub(crate) shards: &'a dyn Shards<S>,
-    pub(crate) study: &'a dyn Study<S>,
-    pub(crate) streams: Streams,
-    /// Whether work is not done; only `dry` asks.
-    pub(crate) is_dry: bool,
-}
-
-impl<S: Strategy> Clone for Ground<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Strategy> Copy for Ground<'_, S> {}
-
-impl<'a, S: Strategy> Ground<'a, S> {
-    pub(crate) fn new(system: System<'a, S>, streams: Streams, is_dry: bool) -> Self {
-        Ground {
-            strategy: system.strategy,
-            shards: system.shards,
-            study: system.study,
-            streams,
-            is_dry,
-        }
-    }
-}
-
-/// The unchanging surroundings of a run, shared by all parts.
-pub(crate) struct Env<'a, S: Strategy> {
-    pub(crate) ground: Ground<'a, S>,
-    pub(crate) world: &'a World,
-    pub(crate) mechanisms: &'a [MechanismInfo],
-    pub(crate) shares: Shares,
-    pub(crate) lookahead: SimSpan,
-    pub(crate) wire_check: bool,
-    /// Whose life is noted, if anybody's.
-    pub(crate) followed: Option<Followed>,
-    /// Whether other threads help with jobs.
-    pub(crate) has_helpers: bool,
-}
-
-impl<'a, S: Strategy> Env<'a, S> {
-    /// What a strategy may know of the run.
-    pub(crate) fn setup(&self) -> Setup<'a> {
-        Setup {
-            n_clients: self.shares.n_clients(),
-            world: self.world,
-            streams: self.ground.streams,
-        }
-    }
-}
+use serde::{Deserialize, Serialize};
 
 /// The engine's own account of one party.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -98,74 +44,6 @@ pub(crate) struct Account {
     pub(crate) peer_bytes: u64,
     pub(crate) compute: SimSpan,
     pub(crate) rounds_joined: u64,
-}
-
-/// A message under way.
-pub(crate) struct Envelope<S: Strategy> {
-    pub(crate) sent_at: SimTime,
-    /// It has passed the receiver's access link.
-    pub(crate) linked: bool,
-    /// What the sender noted beside it.
-    pub(crate) note: u32,
-    pub(crate) letter: Letter<S>,
-}
-
-/// What an event carries.
-pub(crate) enum Content<S: Strategy> {
-    Start,
-    Message(Envelope<S>),
-    Done(Job<S>),
-    Timer(TimerId),
-    Undelivered {
-        to: Party,
-        letter: Letter<S>,
-        note: u32,
-        why: DropReason,
-    },
-}
-
-/// An event's content and the round of what caused it.
-pub(crate) struct Entry<S: Strategy> {
-    pub(crate) round: Round,
-    pub(crate) content: Content<S>,
-}
-
-/// An event for another part.
-pub(crate) struct Outgoing<S: Strategy> {
-    pub(crate) key: EventKey,
-    pub(crate) to: Party,
-    pub(crate) entry: Entry<S>,
-}
-
-/// Why a run ended early. Told by another rank, it is its text.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Fault {
-    /// The strategy gave up.
-    #[error("{0}")]
-    Strategy(StrategyError),
-    /// A message did not survive its encoding: a bug of the strategy's messages, found by `--wire-check`.
-    #[error("message {kind} does not survive its encoding: {error}")]
-    Wire {
-        /// The kind's name.
-        kind: &'static str,
-        /// What failed.
-        error: DecodeError,
-    },
-    /// One party caused 2^32 events.
-    #[error("one party caused 2^32 events; split the run into smaller ones")]
-    TooManyEvents,
-}
-
-impl Serialize for Fault {
-    fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Fault {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|told| Fault::Strategy(StrategyError(told)))
-    }
 }
 
 /// One mechanism's releases in one round.

@@ -5,8 +5,8 @@
 //! dependences on values remain. A stop condition that reads scores never holds, and an encoding whose length depends on
 //! values has another length. A dry run warns of both.
 
-use crate::context::JobContext;
-use crate::core::Ground;
+use crate::ground::Ground;
+use crate::job::JobContext;
 use crate::strategy::{Setup, Strategy};
 use crate::study::{End, Heard, Study};
 use crate::world::Stop;

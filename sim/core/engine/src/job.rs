@@ -8,11 +8,12 @@
 //! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job that the pool has begun, so
 //! the two cannot wait for each other. What is returned never depends on who did the work, nor on the chunks.
 
+mod context;
 mod shared;
 
+pub use self::context::JobContext;
 use self::shared::Shared;
-use crate::context::JobContext;
-use crate::core::Ground;
+use crate::ground::Ground;
 use crate::strategy::Strategy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -58,7 +58,10 @@ mod agenda;
 mod context;
 mod core;
 mod dry;
+mod event;
+mod fault;
 pub mod gather;
+mod ground;
 mod job;
 mod letter;
 mod link;
@@ -76,9 +79,10 @@ mod trace;
 pub mod wire;
 pub mod world;
 
-pub use context::{ClientContext, JobContext, RoundReport, ServerContext};
-pub use core::Fault;
+pub use context::{ClientContext, RoundReport, ServerContext};
+pub use fault::Fault;
 pub use gather::Gather;
+pub use job::JobContext;
 pub use release::{Channel, Receipt, Releases};
 pub use strategy::{Absence, ClientEvent, ServerEvent, Strategy};
 pub use study::Study;
@@ -86,8 +90,9 @@ pub use world::World;
 
 /// What an implementation of a strategy needs.
 pub mod prelude {
-    pub use crate::context::{ClientContext, JobContext, RoundReport, ServerContext};
+    pub use crate::context::{ClientContext, RoundReport, ServerContext};
     pub use crate::gather::Gather;
+    pub use crate::job::JobContext;
     pub use crate::messages;
     pub use crate::release::{Channel, Receipt, Releases};
     pub use crate::run::{Options, RunError, Unobserved, run};

@@ -1,6 +1,8 @@
 //! The receiver's end of a message's way.
 
-use crate::core::{Account, Content, Core, Entry, Env, Envelope};
+use crate::core::{Account, Core};
+use crate::event::{Content, Entry, Envelope};
+use crate::ground::Env;
 use crate::queue::EventKey;
 use crate::strategy::Strategy;
 use crate::world::Rate;

@@ -1,7 +1,10 @@
 //! The parts of the population: the server, and shares of the clients.
 
 use crate::context::{ClientContext, Handling, Noise, Record, ServerContext};
-use crate::core::{Account, Content, Core, Entry, Env, Envelope, Fault, Ground};
+use crate::core::{Account, Core};
+use crate::event::{Content, Entry, Envelope};
+use crate::fault::Fault;
+use crate::ground::{Env, Ground};
 use crate::job::Helpers;
 use crate::privacy::{Prices, Spent};
 use crate::queue::{EventKey, QueuedEvent};

@@ -1,11 +1,32 @@
 //! The privacy ledger: what every client has released, and what it costs together.
 
 use crate::release::Channel;
-use crate::strategy::{MechanismInfo, Together};
 use folkmoot_metrics::PrivacyRow;
 use folkmoot_privacy::{Accountant, Law, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// One mechanism of the privacy ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MechanismInfo {
+    /// Its name, or `none` where nothing protects a message.
+    pub mechanism: String,
+    /// What one release protects.
+    pub unit: String,
+    /// What the paper claims for the whole.
+    pub claimed: Option<f64>,
+}
+
+/// A row of the privacy ledger, after those of mechanisms, for one thing of which several of them tell, or several clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// What tells of it, the thing, and what the paper claims.
+    pub info: MechanismInfo,
+    /// Where the releases that tell of it leave.
+    pub of: Vec<Channel>,
+    /// How many clients tell of it, of whom each is taken to spend as much as the one of the row.
+    pub n_clients: u32,
+}
 
 /// What is charged, numbered as it comes: a mechanism of the strategy and the law of a release.
 #[derive(Clone, Debug, Default)]

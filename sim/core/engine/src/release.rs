@@ -4,7 +4,7 @@
 //! noisy value returned, all or nothing. A job cannot charge, since it may run more than once and its result may never be sent; its
 //! [`Releases`] end in a [`Receipt`], which the handler settles when what was made of them leaves the client.
 
-use crate::context::JobContext;
+use crate::job::JobContext;
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_privacy::{Law, Mechanism, ReleaseError};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,13 @@ pub struct Releases<'a> {
     streams: Vec<(Purpose, SimRng)>,
     /// (channel, law, item), as they came.
     notes: Vec<(Channel, Law, u32)>,
+}
+
+impl JobContext {
+    /// Releases of this job, by the strategy's mechanisms from number `first_mechanism` on.
+    pub fn releases(&self, first_mechanism: usize) -> Releases<'_> {
+        Releases::new(self, first_mechanism)
+    }
 }
 
 impl<'a> Releases<'a> {

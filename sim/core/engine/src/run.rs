@@ -20,8 +20,10 @@ pub use error::RunError;
 pub use observer::{Observer, Unobserved};
 pub use options::Options;
 
-use crate::core::{Content, Core, Entry, Env, Ground, Outgoing};
+use crate::core::Core;
 use crate::dry::CountsOnly;
+use crate::event::{Content, Entry, Outgoing};
+use crate::ground::{Env, Ground};
 use crate::job::Helpers;
 use crate::part::{ClientPart, Help, ServerPart};
 use crate::queue::EventKey;

@@ -1,7 +1,9 @@
 //! What a federated system implements to be simulated.
 
-use crate::context::{ClientContext, JobContext, ServerContext};
-use crate::release::Channel;
+use crate::context::{ClientContext, ServerContext};
+pub use crate::fault::StrategyError;
+use crate::job::JobContext;
+pub use crate::privacy::{MechanismInfo, Together};
 use crate::study::Study;
 use crate::wire::Wire;
 use crate::world::World;
@@ -9,7 +11,6 @@ use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, DropReason, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use thiserror::Error;
 
 /// What a checkpoint can hold. Of an `Arc` in it, [`shared`](crate::shared) says how it is written once for all who hold it.
 pub trait State: Send + Serialize + DeserializeOwned + 'static {}
@@ -327,30 +328,3 @@ pub enum Absence {
     /// It is dropped, and nobody is told.
     GiveUp,
 }
-
-/// One mechanism of the privacy ledger.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MechanismInfo {
-    /// Its name, or `none` where nothing protects a message.
-    pub mechanism: String,
-    /// What one release protects.
-    pub unit: String,
-    /// What the paper claims for the whole.
-    pub claimed: Option<f64>,
-}
-
-/// A row of the privacy ledger, after those of mechanisms, for one thing of which several of them tell, or several clients.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Together {
-    /// What tells of it, the thing, and what the paper claims.
-    pub info: MechanismInfo,
-    /// Where the releases that tell of it leave.
-    pub of: Vec<Channel>,
-    /// How many clients tell of it, of whom each is taken to spend as much as the one of the row.
-    pub n_clients: u32,
-}
-
-/// Why a strategy cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq, Error, serde::Serialize, serde::Deserialize)]
-#[error("{0}")]
-pub struct StrategyError(pub String);

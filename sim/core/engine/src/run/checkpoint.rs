@@ -7,7 +7,8 @@
 use super::team::{Counted, Team, unwritten};
 use super::{Run, RunError, letters};
 use crate::context::Record;
-use crate::core::{Account, Core, Env};
+use crate::core::{Account, Core};
+use crate::ground::Env;
 use crate::part::{Attendance, ClientPart, Help, ServerPart};
 use crate::privacy::{Prices, Spent};
 use crate::shared::{Contents, Table};

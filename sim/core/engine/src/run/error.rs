@@ -1,7 +1,6 @@
 //! Why a run fails.
 
-use crate::core::Fault;
-use crate::strategy::StrategyError;
+use crate::fault::{Fault, StrategyError};
 use folkmoot_metrics::{Party, Round, SimTime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,8 +1,8 @@
 //! Events as bytes: in checkpoints, and between ranks.
 
-use crate::context::JobContext;
-use crate::core::{Content, Entry, Env, Envelope};
-use crate::job::Job;
+use crate::event::{Content, Entry, Envelope};
+use crate::ground::Env;
+use crate::job::{Job, JobContext};
 use crate::queue::EventKey;
 use crate::strategy::{Letter, Strategy, TimerId};
 use folkmoot_metrics::{Direction, DropReason, Party, Round, SimTime};
@@ -132,7 +132,7 @@ impl Event<'_> {
                 letter: read_letter(&letter)?,
             }),
             Carried::Done { work, asked_by } => {
-                Content::Done(Job::Kept((work, JobContext::new(&env.ground, asked_by))))
+                Content::Done(Job::Kept((work, JobContext::new(env.ground.streams, asked_by))))
             }
             Carried::Timer(id) => Content::Timer(id),
             Carried::Undelivered { to, letter, note, why } => Content::Undelivered {

@@ -1,7 +1,8 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
 use super::{Observer, Outcome, Run, RunError};
-use crate::core::{Account, Content, Core, EPSILON_UNITS, Releases};
+use crate::core::{Account, Core, EPSILON_UNITS, Releases};
+use crate::event::Content;
 use crate::part::SERVER_IS_HERE;
 use crate::privacy;
 use crate::queue::QueuedEvent;

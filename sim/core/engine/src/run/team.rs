@@ -3,7 +3,8 @@
 use super::letters;
 use super::{Pause, Run, RunError};
 use crate::agenda::Stop;
-use crate::core::{Account, Core, Outgoing, Releases};
+use crate::core::{Account, Core, Releases};
+use crate::event::Outgoing;
 use crate::part::ClientPart;
 use crate::privacy::{Prices, Spent};
 use crate::queue::EventKey;

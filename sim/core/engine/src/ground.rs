@@ -1,0 +1,65 @@
+//! The unchanging surroundings of a run: what handlers and jobs run on.
+
+use crate::privacy::MechanismInfo;
+use crate::shares::Shares;
+use crate::strategy::{Setup, Shards, Strategy, System};
+use crate::study::Study;
+use crate::world::World;
+use folkmoot_draws::Streams;
+use folkmoot_metrics::SimSpan;
+use folkmoot_metrics::trace::Followed;
+
+/// What handlers and jobs run on: a strategy, its data and whoever watches.
+pub(crate) struct Ground<'a, S: Strategy> {
+    pub(crate) strategy: &'a S,
+    pub(crate) shards: &'a dyn Shards<S>,
+    pub(crate) study: &'a dyn Study<S>,
+    pub(crate) streams: Streams,
+    /// Whether work is not done; only `dry` asks.
+    pub(crate) is_dry: bool,
+}
+
+impl<S: Strategy> Clone for Ground<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Strategy> Copy for Ground<'_, S> {}
+
+impl<'a, S: Strategy> Ground<'a, S> {
+    pub(crate) fn new(system: System<'a, S>, streams: Streams, is_dry: bool) -> Self {
+        Ground {
+            strategy: system.strategy,
+            shards: system.shards,
+            study: system.study,
+            streams,
+            is_dry,
+        }
+    }
+}
+
+/// The unchanging surroundings of a run, shared by all parts.
+pub(crate) struct Env<'a, S: Strategy> {
+    pub(crate) ground: Ground<'a, S>,
+    pub(crate) world: &'a World,
+    pub(crate) mechanisms: &'a [MechanismInfo],
+    pub(crate) shares: Shares,
+    pub(crate) lookahead: SimSpan,
+    pub(crate) wire_check: bool,
+    /// Whose life is noted, if anybody's.
+    pub(crate) followed: Option<Followed>,
+    /// Whether other threads help with jobs.
+    pub(crate) has_helpers: bool,
+}
+
+impl<'a, S: Strategy> Env<'a, S> {
+    /// What a strategy may know of the run.
+    pub(crate) fn setup(&self) -> Setup<'a> {
+        Setup {
+            n_clients: self.shares.n_clients(),
+            world: self.world,
+            streams: self.ground.streams,
+        }
+    }
+}

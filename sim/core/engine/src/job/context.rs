@@ -1,0 +1,65 @@
+//! What a job may touch.
+
+use folkmoot_draws::{Purpose, SimRng, Streams};
+use folkmoot_metrics::{ClientId, Party, Round};
+
+/// All that a job may touch besides its work and its client's shard: randomness, named by who
+/// asked for the work and when.
+#[derive(Clone, Copy, Debug)]
+pub struct JobContext {
+    streams: Streams,
+    me: Party,
+    round: Round,
+    counter: u64,
+}
+
+impl JobContext {
+    /// For the work that a party asked for in a round, at its event of that number.
+    pub(crate) fn new(streams: Streams, (me, round, counter): (Party, Round, u64)) -> Self {
+        JobContext {
+            streams,
+            me,
+            round,
+            counter,
+        }
+    }
+
+    /// Who asked for the work, in which round and at which event of its own.
+    pub(crate) fn asked_by(&self) -> (Party, Round, u64) {
+        (self.me, self.round, self.counter)
+    }
+
+    pub(crate) fn me(&self) -> Party {
+        self.me
+    }
+
+    /// The round that the work counts for.
+    pub fn round(&self) -> Round {
+        self.round
+    }
+
+    /// The stream for `purpose` of the event that asked for the work.
+    pub fn rng(&self, purpose: Purpose) -> SimRng {
+        self.streams.counted(purpose, self.me, self.round, self.counter)
+    }
+
+    /// The stream for `purpose` of this party in this round, whatever came before in it.
+    pub fn round_rng(&self, purpose: Purpose) -> SimRng {
+        self.streams.party(purpose, self.me, self.round)
+    }
+
+    /// The stream for `purpose` of one item of the data: the same in every round and at every client.
+    pub fn item_rng(&self, purpose: Purpose, item: u32) -> SimRng {
+        self.streams.counted(purpose, Party::Server, Round(0), u64::from(item))
+    }
+
+    /// The context of a client's work in `round`, for tests of what works.
+    pub fn of_test(seed: u64, me: ClientId, round: Round) -> JobContext {
+        JobContext {
+            streams: Streams::new(seed),
+            me: Party::Client(me),
+            round,
+            counter: 0,
+        }
+    }
+}
