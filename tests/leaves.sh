@@ -13,7 +13,7 @@ leaves=(fgcl gw_ldp ppgm subgraphs users walks)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Of one place for all leaves, so that what they share is built once.
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$work/target}
+export CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$work/target}")
 
 copy() {
     rm -rf "$work/tree" && mkdir "$work/tree"
