@@ -1,6 +1,6 @@
 //! The shape of a card: every field, its default, range and unit.
 
-use crate::settings::Keep;
+use crate::algorithm::Keep;
 use folkmoot_engine::world::{CohortSpec, DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, part};
 use ron::value::RawValue;

@@ -1,7 +1,7 @@
 //! What numbers, messages and columns are called and mean, looked up by name.
 
+use crate::algorithm::Algorithm;
 use crate::registry::Registry;
-use crate::settings::Settings;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
@@ -27,13 +27,13 @@ pub struct Glossary {
 }
 
 impl Glossary {
-    pub(crate) fn of<P: Settings>() -> Self {
+    pub(crate) fn of<P: Algorithm>() -> Self {
         fn kinds<W: Wire>(way: Direction) -> impl Iterator<Item = (Direction, Declared)> {
             W::KINDS.iter().map(move |declared| (way, *declared))
         }
         Glossary {
             strategy: P::NAME,
-            terms: P::terms(),
+            terms: P::default().about().terms,
             kinds: kinds::<<P::Strategy as Strategy>::Down>(Direction::Downlink)
                 .chain(kinds::<<P::Strategy as Strategy>::Up>(Direction::Uplink))
                 .chain(kinds::<<P::Strategy as Strategy>::Peer>(Direction::Peer))

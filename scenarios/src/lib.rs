@@ -6,6 +6,7 @@
 //! It promises that a card's problems are all said at once, with line and column, and that a card and a seed decide every
 //! result.
 
+pub mod algorithm;
 mod arms;
 pub mod audit;
 pub mod axis;
@@ -17,7 +18,7 @@ pub mod glossary;
 pub mod registry;
 pub mod run;
 pub mod scenario;
-pub mod settings;
+
 pub mod summary;
 pub mod sweep;
 pub mod swept;

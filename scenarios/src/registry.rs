@@ -3,10 +3,10 @@
 //! [`Registry::base`] holds data sets, partitions and the world. Each crate of algorithms has a function `register`, which adds its
 //! own; a program calls those of the crates that it has, so no algorithm is named here.
 
+use crate::algorithm::{Algorithm, Runnable};
 use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::claims::ClaimsFile;
 use crate::glossary::Glossary;
-use crate::settings::{Runs, Settings, runs};
 use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
@@ -18,7 +18,7 @@ use std::any::Any;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
 pub struct Registry {
-    strategies: Axis<dyn Runs>,
+    strategies: Axis<Runnable>,
     datasets: Axis<dyn DataSource>,
     partitions: Axis<dyn Partitioner>,
     networks: Axis<dyn Model<dyn Network>>,
@@ -208,8 +208,8 @@ impl Registry {
     /// # Errors
     ///
     /// When its name is taken.
-    pub fn add<P: Settings>(&mut self) -> Result<(), DuplicateName> {
-        self.strategies.add(runs::<P>)?;
+    pub fn add<P: Algorithm>(&mut self) -> Result<(), DuplicateName> {
+        self.strategies.add(Runnable::of::<P>)?;
         let mut glossary = Glossary::of::<P>();
         for (what, terms) in &self.terms_inside {
             glossary.add(lists(&P::shape(), what), terms);
@@ -234,7 +234,7 @@ impl Registry {
     }
 
     /// All strategies.
-    pub fn strategies(&self) -> &Axis<dyn Runs> {
+    pub fn strategies(&self) -> &Axis<Runnable> {
         &self.strategies
     }
 

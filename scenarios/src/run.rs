@@ -4,8 +4,8 @@ mod load;
 
 pub use load::{Cache, Loaded, load, load_data};
 
+use crate::algorithm::Job;
 use crate::scenario::Scenario;
-use crate::settings::Job;
 use crate::summary::summarise;
 use crate::text::Problems;
 use folkmoot_engine::prelude::*;
@@ -201,7 +201,7 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         version: identity.version.clone(),
         target: identity.target.clone(),
         seed: scenario.seed(),
-        results_version: scenario.strategy().results_version(),
+        results_version: scenario.strategy().about.results_version,
         dry_run: options.dry_run,
         data_fingerprints: loaded.fingerprints(),
         command: identity.command.clone(),

@@ -1,11 +1,11 @@
 //! A checked scenario: every value legal, or every problem said at once.
 
+use crate::algorithm::Keep;
+use crate::algorithm::Runnable;
 use crate::axis::{Axis, Picked};
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::glossary;
 use crate::registry::Registry;
-use crate::settings::Keep;
-use crate::settings::Runs;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
 use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
@@ -28,7 +28,7 @@ pub struct Scenario {
     source: Source,
     dataset: Box<dyn DataSource>,
     partition: Box<dyn Partitioner>,
-    strategy: Box<dyn Runs>,
+    strategy: Box<Runnable>,
     network: Picked<dyn Model<dyn Network>>,
     devices: Picked<dyn Model<dyn Devices>>,
     availability: Picked<dyn Model<dyn Availability>>,
@@ -36,7 +36,7 @@ pub struct Scenario {
     targets: Vec<Target>,
     /// What the numbers of its strategy and of the attacks on it mean.
     terms: Vec<Term>,
-    doubts: Vec<String>,
+    lints: Vec<String>,
 }
 
 /// Checks a card called `name`.
@@ -99,7 +99,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let targets = targets(&file, &terms, &mut problems);
     if let Some(strategy) = &strategy {
         for (i, name) in file.observe.iter().enumerate() {
-            let known = strategy.counters();
+            let known = strategy.counters;
             if !known.contains(&name.as_str()) {
                 problems.push_at(
                     &format!("observe.{i}"),
@@ -108,7 +108,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
             }
         }
     }
-    if !file.keep.is_empty() && strategy.as_deref().is_some_and(|strategy| !strategy.keeps()) {
+    if !file.keep.is_empty() && strategy.as_deref().is_some_and(|strategy| !strategy.about.keeps) {
         let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
         let name = named.map_or_else(|| "this strategy".to_owned(), |variant| variant.name);
         problems.push_at(
@@ -146,7 +146,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         }
     }
     problems.into_result(Scenario {
-        doubts: doubts(source, strategy.as_ref()),
+        lints: lints(source, strategy.as_ref()),
         file,
         name: name.to_owned(),
         source: source.clone(),
@@ -216,13 +216,13 @@ fn strategies_of(source: &Source, axes: &[Swept]) -> Vec<String> {
 }
 
 /// What is allowed in the settings of a strategy and hardly meant, a line each.
-fn doubts(source: &Source, strategy: &dyn Runs) -> Vec<String> {
+fn lints(source: &Source, strategy: &Runnable) -> Vec<String> {
     let body = source.within("strategy").and_then(|named| variant_of(&named).ok());
-    let mut doubts = Problems::new(&body.map_or_else(|| source.clone(), |variant| variant.body));
-    for doubt in strategy.doubts() {
-        doubts.push_at(&doubt.path, doubt.rule);
+    let mut lints = Problems::new(&body.map_or_else(|| source.clone(), |variant| variant.body));
+    for lint in &strategy.about.lints {
+        lints.push_at(&lint.path, lint.rule.clone());
     }
-    doubts.lines()
+    lints.lines()
 }
 
 /// What the card names in one field, or its default; the file then holds it with every setting explicit.
@@ -301,7 +301,7 @@ impl Scenario {
     }
 
     /// The system.
-    pub fn strategy(&self) -> &dyn Runs {
+    pub fn strategy(&self) -> &Runnable {
         self.strategy.as_ref()
     }
 
@@ -333,7 +333,13 @@ impl Scenario {
     /// The numbers that answer its question: those of its sweep, or else of its strategy.
     pub fn answers(&self) -> Vec<String> {
         match self.headline() {
-            [] => self.strategy.headline().iter().map(|name| (*name).to_owned()).collect(),
+            [] => self
+                .strategy
+                .about
+                .headline
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect(),
             names => names.to_vec(),
         }
     }
@@ -404,8 +410,8 @@ impl Scenario {
     }
 
     /// What is allowed in the card and hardly meant, a line each: where, why, and the way out.
-    pub fn doubts(&self) -> &[String] {
-        &self.doubts
+    pub fn lints(&self) -> &[String] {
+        &self.lints
     }
 
     /// The card with every default explicit and with its sweep. Running it again gives the same fingerprint, and so does every

@@ -1,6 +1,6 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
-use crate::settings::{Finished, Runs};
+use crate::algorithm::{Finished, Runnable};
 use folkmoot_metrics::records::CUT_EDGES;
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::term::{base, find, meanings};
@@ -20,8 +20,8 @@ pub struct Summary {
 }
 
 /// The summary of a finished run of a strategy, whose numbers have these terms.
-pub fn summarise(finished: &Finished, strategy: &dyn Runs, terms: &[Term], targets: &[Target]) -> Summary {
-    let (mut terms, split) = (terms.to_vec(), strategy.split());
+pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targets: &[Target]) -> Summary {
+    let (mut terms, split) = (terms.to_vec(), strategy.about.split.clone());
     terms.extend_from_slice(TERMS);
     let outcome = &finished.outcome;
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());

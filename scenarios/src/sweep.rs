@@ -26,7 +26,7 @@ pub struct Plan<'a> {
     /// The points in order.
     pub points: Vec<Point>,
     /// Arms that differ in settings which they do not name, a line each: where in the card, which, and the way out.
-    pub doubts: Vec<String>,
+    pub lints: Vec<String>,
     /// What strategies of arms take over from the card's own, a line each.
     pub notes: Vec<String>,
     /// The card without its sweep, of which no point needs a copy.
@@ -79,7 +79,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     let mut plan = Plan {
         points: manifest.points(),
         manifest,
-        doubts: Vec::new(),
+        lints: Vec::new(),
         notes: Vec::new(),
         card,
         axes: scenario.axes().to_vec(),
@@ -90,9 +90,9 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     let mut headline = plan.manifest.headline.clone();
     for i in (0..plan.points.len()).step_by(n_seeds) {
         let point = plan.scenario(i)?;
-        for doubt in point.doubts() {
-            if !plan.doubts.contains(doubt) {
-                plan.doubts.push(doubt.clone());
+        for doubt in point.lints() {
+            if !plan.lints.contains(doubt) {
+                plan.lints.push(doubt.clone());
             }
         }
         if scenario.headline().is_empty() {
@@ -110,7 +110,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     for axis in scenario.axes() {
         for (choice, unnamed) in arms::unnamed(scenario.name(), &plan.card, axis, registry) {
             let warning = arms::warning(&unnamed);
-            plan.doubts
+            plan.lints
                 .push(format!("{}{warning}", axis.place(scenario.source(), choice)));
             plan.manifest
                 .warnings
@@ -238,7 +238,7 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let scenario = scenario(i)?;
         let is_read = !scenario.dataset().is_generated();
         let strategy = scenario.strategy();
-        if is_read || !strategy.edge_lists().is_empty() || !strategy.models().is_empty() {
+        if is_read || !strategy.about.edge_lists.is_empty() || !strategy.about.models.is_empty() {
             let loaded = load(&scenario, making.dirs, &cache, (making.watcher)().as_mut())?;
             let prints = &mut manifest.data_fingerprints;
             if is_read {

@@ -1,8 +1,8 @@
 //! An algorithm that does nothing, for tests of what cards say.
 
+use crate::algorithm::{Algorithm, Shared, Source};
 use crate::axis::DuplicateName;
 use crate::registry::Registry;
-use crate::settings::{Settings, Shared, Source};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::part;
 use serde::Serialize;
@@ -46,7 +46,7 @@ const ARMS: &str = r#"(
     sweep: (arms: {"one": {}, "two": {"strategy.steps": 3}}, seeds: [1, 2, 3]),
 )"#;
 
-impl Settings for Idle {
+impl Algorithm for Idle {
     type Facts = Facts;
     type Strategy = Idle;
 
@@ -54,11 +54,11 @@ impl Settings for Idle {
         Ok(Facts {})
     }
 
-    fn strategy(&self, _: &Facts) -> Result<Idle, StrategyError> {
+    fn build(&self, _: &Facts) -> Result<Idle, StrategyError> {
         Ok(self.clone())
     }
 
-    fn share(&self, _: &Idle, source: &Source<'_>) -> Result<Shared<Idle>, StrategyError> {
+    fn share(&self, _: &Facts, _: &Idle, source: &Source<'_>) -> Result<Shared<Idle>, StrategyError> {
         Ok(Shared {
             shards: Box::new(NoData(source.n_clients())),
             study: Box::new(NoStudy),

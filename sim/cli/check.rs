@@ -44,7 +44,7 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
             check_data(card, &scenario, &dirs)?;
         }
     }
-    for doubt in &plan.doubts {
+    for doubt in &plan.lints {
         warn(&format!("warning: {card}: {doubt}"));
     }
     for note in &plan.notes {

@@ -88,8 +88,8 @@ pub use folkmoot_traces as traces;
 pub mod prelude {
     pub use folkmoot_engine::prelude::*;
     pub use folkmoot_parts::{Chosen, Part, Rules, kind, part};
+    pub use folkmoot_scenarios::algorithm::{Algorithm, Shared, Source};
     pub use folkmoot_scenarios::registry::Registry;
-    pub use folkmoot_scenarios::settings::{Settings, Shared, Source};
 }
 
 use std::path::Path;

@@ -33,7 +33,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let identity = context::identity(command.clone());
         if !args.out.say.quiet && program.is_first() {
-            let warnings = identity.warnings.iter().chain(scenario.doubts());
+            let warnings = identity.warnings.iter().chain(scenario.lints());
             warnings.for_each(|warning| warn(&format!("warning: {warning}")));
             if let Some(n) = trace.filter(|n| *n < loaded.n_clients()) {
                 warn(&format!(

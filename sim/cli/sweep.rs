@@ -171,7 +171,7 @@ fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points
     identity
         .warnings
         .iter()
-        .chain(&plan.doubts)
+        .chain(&plan.lints)
         .for_each(|warning| warn(&format!("warning: {warning}")));
     let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
     warn(&format!(

@@ -85,7 +85,7 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     })?;
     let again = scratch.path().join("run");
     let identity = context::identity(command.clone());
-    let mut watcher = Stopwatch::start(scenario.strategy().rounds().map(u64::from), "rounds", false);
+    let mut watcher = Stopwatch::start(scenario.strategy().about.rounds.map(u64::from), "rounds", false);
     let options = context::options(&args.engine, run.manifest.dry_run);
     let report = run_into(&again, &scenario, &loaded, options, &identity, &mut watcher).map_err(failed)?;
     if report.fingerprint == fingerprint {

@@ -57,7 +57,7 @@ impl Stopwatch {
 
     /// For a run of a scenario, whose state may be saved. Of several processes the first is looked at, and asked how often.
     pub(crate) fn of(program: &Program, scenario: &Scenario, quiet: bool, every: &EveryArgs) -> Self {
-        let rounds = scenario.strategy().rounds().map(u64::from);
+        let rounds = scenario.strategy().about.rounds.map(u64::from);
         let is_first = program.is_first();
         let every = every.checkpoint_every.filter(|_| is_first);
         Stopwatch::start(rounds, "rounds", quiet || !is_first).pausing(Pauses::new(every))

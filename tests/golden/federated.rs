@@ -7,7 +7,7 @@ use folkmoot_classifiers::federated::{self, FedGta, FedPub, Moments};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows, Splits};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

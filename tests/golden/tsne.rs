@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Settings {
+struct Algorithm {
     perplexity: f64,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     if case.op != "tsne" {
         return Err(case.unknown_op());
     }
-    let Settings { perplexity } = case.params()?;
+    let Algorithm { perplexity } = case.params()?;
     let Points { points, places } = case.inputs()?;
     let ((x, dim), (places, n_components)) = (row_major(&points)?, row_major(&places)?);
     if n_components != 2 {

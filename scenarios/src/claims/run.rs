@@ -75,7 +75,7 @@ impl RunKey {
         let scenario = check(&self.card, &alone(&source)?, registry)?;
         let is_generated = scenario.dataset().is_generated();
         Ok(Resolved {
-            results_version: scenario.strategy().results_version(),
+            results_version: scenario.strategy().about.results_version,
             source,
             seeds,
             is_generated,

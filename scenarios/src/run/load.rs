@@ -1,8 +1,8 @@
 //! What a run rests on: its data, how they are shared out, the world, and the files that settings name.
 
 use super::{Failure, Watcher};
+use crate::algorithm::Files;
 use crate::scenario::Scenario;
-use crate::settings::Files;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Isolated, Partition};
@@ -139,16 +139,16 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         notes: shelf.notes().to_vec(),
     };
     let mut files = Files::default();
-    for path in scenario.strategy().edge_lists() {
-        let listed = edge_list(&path).load(dirs, rng).map_err(Failure::Data)?;
+    for path in &scenario.strategy().about.edge_lists {
+        let listed = edge_list(path).load(dirs, rng).map_err(Failure::Data)?;
         loaded.sums.insert(path.clone(), listed.fingerprint());
         loaded.notes.extend(listed.notes.iter().cloned());
-        files.graphs.insert(path, listed.graph().clone());
+        files.graphs.insert(path.clone(), listed.graph().clone());
     }
-    for path in scenario.strategy().models() {
-        let (model, fingerprint) = model(&path, dirs).map_err(Failure::Data)?;
+    for path in &scenario.strategy().about.models {
+        let (model, fingerprint) = model(path, dirs).map_err(Failure::Data)?;
         loaded.sums.insert(path.clone(), fingerprint);
-        files.models.insert(path, model);
+        files.models.insert(path.clone(), model);
     }
     loaded.files = Arc::new(files);
     cache.note(text, "files", &loaded.notes, watcher);

@@ -18,8 +18,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Options;
 use folkmoot_engine::world::devices;
 use folkmoot_graphs::{Dataset, Partition};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::settings::{Settings, Source};
 use proptest::test_runner::Config;
 use proptest::{prop_assert, proptest};
 use std::sync::{Arc, Mutex};
@@ -93,7 +93,7 @@ impl Run {
 /// # Panics
 ///
 /// When the settings are no legal ones or the run fails.
-pub fn play<P: Settings>(params: &P, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> Run {
+pub fn play<P: Algorithm>(params: &P, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> Run {
     assert!(params.broken().is_empty(), "{:?}", params.broken());
     let prepared = params
         .prepare(&Source::new(dataset, partition, Streams::new(SEED)))
@@ -157,7 +157,7 @@ fn follow(party: Party, [one, other]: [&Run; 2]) -> Result<Alike, String> {
 /// # Errors
 ///
 /// What either tells of that it cannot know.
-pub fn check<P: Settings>(params: &P, two: &Two) -> Result<[Alike; 2], String> {
+pub fn check<P: Algorithm>(params: &P, two: &Two) -> Result<[Alike; 2], String> {
     let runs = [&two.one, &two.other].map(|dataset| play(params, dataset, &two.partition));
     let [one, other] = &runs;
     if one.facts != other.facts {
@@ -179,7 +179,7 @@ pub fn check<P: Settings>(params: &P, two: &Two) -> Result<[Alike; 2], String> {
 /// # Panics
 ///
 /// When a client or the server tells of what it cannot know.
-pub fn holds<P: Settings>(registry: &Registry, make: fn(Change) -> Two, cases: &[(&str, &[&str])]) {
+pub fn holds<P: Algorithm>(registry: &Registry, make: fn(Change) -> Two, cases: &[(&str, &[&str])]) {
     let all: Vec<(P, &str, &[&str])> = cases
         .iter()
         .map(|(text, sent)| (registry.settings(text).unwrap(), *text, *sent))

@@ -5,7 +5,7 @@ use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Dataset;
 use folkmoot_parts::part;
-use folkmoot_scenarios::settings::{Settings, Shared, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Shared, Source};
 use serde::Serialize;
 
 /// Where others' data get through.
@@ -84,7 +84,7 @@ impl Shards<Planted> for Edges {
     }
 }
 
-impl Settings for Planted {
+impl Algorithm for Planted {
     type Facts = Facts;
     type Strategy = Planted;
 
@@ -96,14 +96,14 @@ impl Settings for Planted {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Planted, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Planted, StrategyError> {
         Ok(Planted {
             known: facts.known + facts.hidden,
             ..self.clone()
         })
     }
 
-    fn share(&self, _: &Planted, source: &Source<'_>) -> Result<Shared<Planted>, StrategyError> {
+    fn share(&self, _: &Facts, _: &Planted, source: &Source<'_>) -> Result<Shared<Planted>, StrategyError> {
         let of = |leak| if self.leak == leak { n_edges(source.dataset) } else { 0 };
         let own = |client: usize| -> u32 {
             let graphs = source.partition.shard(client).iter();

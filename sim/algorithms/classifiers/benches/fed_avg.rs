@@ -11,7 +11,7 @@ use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_rounds::Protocol;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 const N_ROUNDS: u32 = 100;

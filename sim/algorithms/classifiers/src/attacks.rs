@@ -45,9 +45,9 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_parts::{Part, kind};
 use folkmoot_rounds::Seen;
+use folkmoot_scenarios::algorithm::Source;
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::settings::Source;
 use rayon::prelude::*;
 use std::sync::Arc;
 

@@ -57,7 +57,7 @@ pub use whole::Whole;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
 use folkmoot_rounds::{RoundStrategy, RoundStudy, Rounds, Watched};
-use folkmoot_scenarios::settings::{Shared, Source};
+use folkmoot_scenarios::algorithm::{Shared, Source};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;

@@ -24,9 +24,9 @@ use crate::classifier::{
 };
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_rounds::{HiddenItems, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
 /// The parameters of [`FedAvg`].
@@ -64,53 +64,45 @@ impl Params {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<FedAvg>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_accuracy", "payload_bytes", "virtual_s"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            attacks::TERMS,
-        ]
-        .concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &["test_accuracy", "payload_bytes", "virtual_s"],
+            keeps: true,
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<FedAvg>, StrategyError> {
         let task = FedAvg(Classifier::new(&self.model, &self.training, facts));
         let rounds = Rounds::new(task, self.protocol.clone())?;
         Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
-    fn share(&self, rounds: &Rounds<FedAvg>, source: &Source<'_>) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
-        let facts = self.facts(source)?;
-        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+    fn share(
+        &self,
+        facts: &Facts,
+        rounds: &Rounds<FedAvg>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<FedAvg>>, StrategyError> {
+        attacks::share(rounds, &self.attacks, facts, (self.split, source))
     }
 }
 

@@ -55,11 +55,11 @@ use folkmoot_codecs::{Shape, n_values};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Moments as OptimiserMoments};
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_rounds::{
     self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
 };
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -167,46 +167,36 @@ pub struct Facts {
     pub start_seed: u32,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<Federated>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
-        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
-        doubts
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &[
-            "test_own_accuracy",
-            "test_own_worst_tenth",
-            "payload_bytes",
-            "virtual_s",
-        ]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            study::TERMS,
-            attacks::TERMS,
-        ]
-        .concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: {
+                let mut lints = [self.training.lints(), self.protocol.lints(self.model.hidden)].concat();
+                lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
+                lints
+            },
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                study::TERMS,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &[
+                "test_own_accuracy",
+                "test_own_worst_tenth",
+                "payload_bytes",
+                "virtual_s",
+            ],
+            keeps: true,
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -216,7 +206,7 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
         let task = Federated {
             method: self.method.clone(),
             common: Common::new(
@@ -238,10 +228,11 @@ impl Settings for Params {
 
     fn share(
         &self,
+        facts: &Facts,
         rounds: &Rounds<Federated>,
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
-        let facts = self.facts(source)?.data;
+        let facts = facts.data;
         attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }

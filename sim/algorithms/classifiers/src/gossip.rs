@@ -65,7 +65,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 use folkmoot_rounds::packed;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use study::Watch;
@@ -202,71 +202,58 @@ pub struct Facts {
     fixed: Option<Graph>,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Gossip;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        let mut doubts = [
-            self.training.doubts(),
-            packed::doubts("codec", &*self.codec, self.model.hidden, true),
-        ]
-        .concat();
-        if self.method == Method::Dpsgd && self.training.epochs > 1 {
-            doubts.push(Broken {
-                path: "training.epochs".to_owned(),
-                rule: format!(
-                    "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
-                    self.training.epochs
-                ),
-            });
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.rounds),
+            lints: {
+                let mut lints = [
+                    self.training.lints(),
+                    packed::lints("codec", &*self.codec, self.model.hidden, true),
+                ]
+                .concat();
+                if self.method == Method::Dpsgd && self.training.epochs > 1 {
+                    lints.push(Broken {
+        path: "training.epochs".to_owned(),
+        rule: format!(
+            "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
+            self.training.epochs
+        ),
+    });
+                }
+                lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
+                if !self.codec.suits_models() && self.mixing > 0.5 {
+                    lints.push(Broken {
+        path: "mixing".to_owned(),
+        rule: format!(
+            "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
+            self.mixing
+        ),
+    });
+                }
+                if self.method.is_pairwise() && self.weights != Weights::default() {
+                    lints.push(Broken {
+        path: "weights".to_owned(),
+        rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
+    });
+                }
+                lints
+            },
+            terms: [terms::TERMS, classifier::FARING, attacks::TERMS].concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &[
+                "test_accuracy",
+                "test_worst_accuracy",
+                "consensus_distance",
+                "payload_bytes",
+            ],
+            keeps: true,
+            edge_lists: self.topology.edge_list().map(str::to_owned).into_iter().collect(),
+            ..About::default()
         }
-        doubts.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
-        if !self.codec.suits_models() && self.mixing > 0.5 {
-            doubts.push(Broken {
-                path: "mixing".to_owned(),
-                rule: format!(
-                    "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
-                    self.mixing
-                ),
-            });
-        }
-        if self.method.is_pairwise() && self.weights != Weights::default() {
-            doubts.push(Broken {
-                path: "weights".to_owned(),
-                rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
-            });
-        }
-        doubts
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &[
-            "test_accuracy",
-            "test_worst_accuracy",
-            "consensus_distance",
-            "payload_bytes",
-        ]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [terms::TERMS, classifier::FARING, attacks::TERMS].concat()
-    }
-
-    fn edge_lists(&self) -> Vec<String> {
-        self.topology.edge_list().map(str::to_owned).into_iter().collect()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -290,7 +277,7 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Gossip, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Gossip, StrategyError> {
         let classifier = Classifier::new(&self.model, &self.training, &facts.data);
         let rng = &mut Streams::new(u64::from(facts.start_seed)).global(START);
         Ok(Gossip {
@@ -301,7 +288,7 @@ impl Settings for Params {
         })
     }
 
-    fn share(&self, gossip: &Gossip, source: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
+    fn share(&self, _: &Facts, gossip: &Gossip, source: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
         attacks::share(gossip, &self.attacks, &gossip.facts.data, (self.split, source))
     }
 }

@@ -41,13 +41,13 @@ use crate::classifier::{
 };
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
 use folkmoot_rounds::packed;
 use folkmoot_rounds::{
     self, Aggregation, Protocol, Read, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
 };
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
 /// What a task releases besides weights: as it is, so that nothing is drawn.
@@ -115,46 +115,36 @@ impl Params {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<Scaffold>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        let up = packed::doubts("protocol.up", &*self.protocol.up, self.model.hidden, true);
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden), up].concat()
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_accuracy", "payload_bytes", "virtual_s"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            attacks::TERMS,
-        ]
-        .concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: {
+                let up = packed::lints("protocol.up", &*self.protocol.up, self.model.hidden, true);
+                [self.training.lints(), self.protocol.lints(self.model.hidden), up].concat()
+            },
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &["test_accuracy", "payload_bytes", "virtual_s"],
+            keeps: true,
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<Scaffold>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<Scaffold>, StrategyError> {
         let task = Scaffold {
             classifier: Classifier::new(&self.model, &self.training, facts),
             renewal: self.renewal,
@@ -166,9 +156,13 @@ impl Settings for Params {
         Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
-    fn share(&self, rounds: &Rounds<Scaffold>, source: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
-        let facts = self.facts(source)?;
-        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+    fn share(
+        &self,
+        facts: &Facts,
+        rounds: &Rounds<Scaffold>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
+        attacks::share(rounds, &self.attacks, facts, (self.split, source))
     }
 }
 

@@ -20,7 +20,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Private, Protocol, Secure};
-use folkmoot_scenarios::settings::{Files, Job, Runs, runs};
+use folkmoot_scenarios::algorithm::{Files, Job, Runnable};
 use std::sync::{Arc, LazyLock};
 
 const N_NODES: u32 = 240;
@@ -75,10 +75,10 @@ fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: 
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let spec = PartitionSpec::Iid { n_clients };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
-    run_on(&*runs(params.clone()), dataset, &partition, threads)
+    run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 
-fn run_on(system: &dyn Runs, dataset: &Arc<Dataset>, partition: &Arc<Partition>, threads: usize) -> Outcome {
+fn run_on(system: &Runnable, dataset: &Arc<Dataset>, partition: &Arc<Partition>, threads: usize) -> Outcome {
     let finished = system.run(&job(dataset, partition, threads), &mut Unobserved).unwrap();
     finished.unwrap().outcome
 }
@@ -343,7 +343,7 @@ fn refused(params: &Params) -> String {
         .unwrap();
     let partition = Arc::new(partition);
     let job = job(&dataset, &partition, 1);
-    let error = runs(params.clone()).run(&job, &mut Unobserved).err();
+    let error = Runnable::of(params.clone()).run(&job, &mut Unobserved).err();
     error.map(|error| error.to_string()).unwrap_or_default()
 }
 

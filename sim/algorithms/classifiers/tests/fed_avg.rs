@@ -20,7 +20,7 @@ use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, P
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Adam, Aggregation, Discount, Momentum, Protocol, Secure, Yogi};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// 120 generated graphs of three classes.

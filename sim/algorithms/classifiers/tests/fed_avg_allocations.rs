@@ -9,7 +9,7 @@
 use folkmoot_classifiers::classifier::{Classifier, Encoder, Facts, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::{DataDirs, DatasetSpec, Partition};
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;

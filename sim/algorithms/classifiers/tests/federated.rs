@@ -26,7 +26,7 @@ use folkmoot_engine::world::{CohortSpec, devices};
 use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_parts::Value;
 use folkmoot_rounds::{Mean, RoundEnd, RoundStrategy, RoundStudy, Update, Updates, Watched};
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
 
@@ -48,7 +48,7 @@ fn small(method: &str, rounds: u32) -> Params {
     params(method, "epochs: 2, batch_size: 4, rate: 0.05", &protocol)
 }
 
-fn prepared<P: Settings>(params: &P) -> Prepared<P> {
+fn prepared<P: Algorithm>(params: &P) -> Prepared<P> {
     unlike::prepared(params, MIN_SIZE)
 }
 

@@ -13,7 +13,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{Dist, DropoutSpec, availability, devices};
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::f64::consts::TAU;
 use std::sync::Mutex;
 use unlike::{N_CLIENTS, SEED};
@@ -34,7 +34,7 @@ fn params(more: &str) -> Params {
         .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-fn prepared<P: Settings>(params: &P) -> Prepared<P> {
+fn prepared<P: Algorithm>(params: &P) -> Prepared<P> {
     unlike::prepared(params, MIN_SIZE)
 }
 

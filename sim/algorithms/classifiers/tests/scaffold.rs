@@ -14,7 +14,7 @@ use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_metrics::MessageRow;
 use folkmoot_rounds::{RoundEnd, RoundStrategy, RoundStudy, Watched, Weighting};
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
 
@@ -406,18 +406,19 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
             Some((n_models * model) as f64 / of_models as f64)
         );
     }
-    let doubts = |up: &str| {
+    let lints = |up: &str| {
         let text = format!("({REST}, protocol: (up: {up}))");
         folkmoot_classifiers::only()
             .settings::<Params>(&text)
             .unwrap()
-            .doubts()
+            .about()
+            .lints
             .len()
     };
     assert_eq!(
         (
-            doubts("RandomK(share: 0.1, feedback: true)"),
-            doubts("RandomK(share: 0.1, feedback: false)")
+            lints("RandomK(share: 0.1, feedback: true)"),
+            lints("RandomK(share: 0.1, feedback: false)")
         ),
         (0, 1)
     );

@@ -10,7 +10,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_fgcl::{Params, Setting};
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
 use folkmoot_rounds::{RoundStrategy, Task};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 const N_GRAPHS: u32 = 200;

@@ -7,7 +7,7 @@ use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, TaskLabels};
 use folkmoot_learning::Csr;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::borrow::Cow;

@@ -58,42 +58,36 @@ use data::Data;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Optimiser};
 use folkmoot_rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
 use noise::Noise;
 use std::sync::Arc;
 use study::Audit;
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<Fgcl>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_roc_auc", "epsilon_all_rounds"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "the whole set"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [terms::TERMS, folkmoot_rounds::TERMS].concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            terms: [terms::TERMS, folkmoot_rounds::TERMS].concat(),
+            split: Some(split_of(&self.split, "the whole set")),
+            headline: &["test_roc_auc", "epsilon_all_rounds"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Facts::new(self, source)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<Fgcl>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<Fgcl>, StrategyError> {
         Rounds::new(Fgcl::new(self.clone(), facts), self.protocol.clone())
     }
 
-    fn share(&self, _: &Rounds<Fgcl>, source: &Source<'_>) -> Result<Shared<Rounds<Fgcl>>, StrategyError> {
+    fn share(&self, _: &Facts, _: &Rounds<Fgcl>, source: &Source<'_>) -> Result<Shared<Rounds<Fgcl>>, StrategyError> {
         let data = Arc::new(Data::new(self, source)?);
         let shards = Owners {
             owned: data.owned(),

@@ -9,7 +9,7 @@ use folkmoot_fgcl::{Contrast, DegreeRule, Draws, Model, Order, Params, Setting, 
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
 use folkmoot_parts::Value;
 use folkmoot_rounds::{Protocol, Secure};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 #[path = "fgcl/leaks.rs"]

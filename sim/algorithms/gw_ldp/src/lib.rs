@@ -58,13 +58,13 @@ use folkmoot_classifiers::classifier::{self, Classifier, GraphRows, Handed, Shar
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_parts::Broken;
+
 use folkmoot_privacy::NoPrivacy;
 use folkmoot_rounds::packed;
 use folkmoot_rounds::{Extra, RoundStrategy, Rounds, Task, Trained, Watched};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of, without_weights};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of, without_weights};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,28 +104,19 @@ pub struct Kept {
     withheld: Vec<(u32, String)>,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<GwLdp>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        self.training.doubts()
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["svm_accuracy", "knn5_accuracy", "test_accuracy"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [terms::TERMS, folkmoot_rounds::TERMS, classifier::TERMS].concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: self.training.lints(),
+            terms: [terms::TERMS, folkmoot_rounds::TERMS, classifier::TERMS].concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &["svm_accuracy", "knn5_accuracy", "test_accuracy"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -152,11 +143,16 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<GwLdp>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<GwLdp>, StrategyError> {
         Rounds::new(GwLdp::new(self.clone(), facts)?, self.protocol.clone())
     }
 
-    fn share(&self, rounds: &Rounds<GwLdp>, source: &Source<'_>) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
+    fn share(
+        &self,
+        _: &Facts,
+        rounds: &Rounds<GwLdp>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
         // What graphs are compared is looked up among those of all clients.
         let source = &source.of_all();
         let classifier = &rounds.task().classifier;

@@ -21,7 +21,7 @@ use folkmoot_metrics::Spread;
 use folkmoot_metrics::artifacts::{CHANGES, GRAPHS, PLACES};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_rounds::{RoundEnd, RoundStudy};
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use folkmoot_scores::classical::Tsne;
 use folkmoot_scores::{adjusted_rand, normalised_mutual_info, silhouette};
 use folkmoot_similarity::gw::{self, KMeans, Solver, Space};

@@ -12,7 +12,7 @@ use folkmoot_gw_ldp::release::{MultiBit, Plain, Sampled};
 use folkmoot_gw_ldp::{ChooseBy, Collect, Evaluation, Method, Metric, Params, SvmChoice, Wish};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Protocol, RoundStrategy, Task};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_scores::adjusted_rand;
 use folkmoot_scores::classical::SvmGrid;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::params::Split;
 use super::{Params, Ppgm, Server};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Properties, Splits};
-use folkmoot_scenarios::settings::{Source, without_weights};
+use folkmoot_scenarios::algorithm::{Source, without_weights};
 use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");

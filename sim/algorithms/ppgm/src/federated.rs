@@ -18,7 +18,7 @@ use folkmoot_graphs::PairSampler;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Rules, part};
 use folkmoot_rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Trains, Watched};
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
 /// The parameters of [`Federated`].
@@ -90,31 +90,25 @@ impl Params {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<Federated>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["similarity_auc", "attack_auc", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "the whole set"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [super::terms::TERMS, folkmoot_rounds::TERMS].concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            terms: [super::terms::TERMS, folkmoot_rounds::TERMS].concat(),
+            split: Some(split_of(&self.split, "the whole set")),
+            headline: &["similarity_auc", "attack_auc", "payload_bytes"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         self.central().facts(source)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
         if self.model.distillation() != Distillation::None {
             return Err(StrategyError(
                 "model.distillation: clients have no teacher to learn from; set model: EgscStudent(distillation: None)"
@@ -128,7 +122,12 @@ impl Settings for Params {
         Rounds::new(task, self.protocol.clone())
     }
 
-    fn share(&self, _: &Rounds<Federated>, source: &Source<'_>) -> Result<Shared<Rounds<Federated>>, StrategyError> {
+    fn share(
+        &self,
+        _: &Facts,
+        _: &Rounds<Federated>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
         // The card has the eavesdropper's property at its top.
         let at_the_top = |StrategyError(why)| StrategyError(why.strip_prefix("attack.").unwrap_or(&why).to_owned());
         let data = Arc::new(Data::new(&self.central(), source).map_err(at_the_top)?);

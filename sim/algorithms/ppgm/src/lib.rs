@@ -53,9 +53,9 @@ pub use server::Server;
 use data::{Data, Graphs, Own};
 use folkmoot_engine::prelude::*;
 use folkmoot_rounds::packed;
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
 use matcher::{Held, Input, Matcher, Matrix, Stages};
 use message::MatchId;
 use options::{Distillation, Model, Sends};
@@ -227,24 +227,19 @@ impl Ppgm {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Ppgm;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(1)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["similarity_auc", "attack_auc"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "the whole set"))
-    }
-
-    fn terms() -> Vec<Term> {
-        terms::TERMS.to_vec()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(1),
+            terms: terms::TERMS.to_vec(),
+            split: Some(split_of(&self.split, "the whole set")),
+            headline: &["similarity_auc", "attack_auc"],
+            models: self.trained.iter().cloned().collect(),
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -254,15 +249,11 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Ppgm, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Ppgm, StrategyError> {
         Ppgm::new(self.clone(), facts)
     }
 
-    fn models(&self) -> Vec<String> {
-        self.trained.iter().cloned().collect()
-    }
-
-    fn share(&self, ppgm: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
+    fn share(&self, _: &Facts, ppgm: &Ppgm, source: &Source<'_>) -> Result<Shared<Ppgm>, StrategyError> {
         let data = Data::new(self, source)?;
         if let Some(path) = &self.trained {
             let Some(model) = &data.trained else {

@@ -19,7 +19,7 @@ use folkmoot_ppgm::pairs::Deployed;
 use folkmoot_ppgm::params::{Deployment, Training};
 use folkmoot_ppgm::train::Trainer;
 use folkmoot_ppgm::{Params, Ppgm};
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::Arc;
 
 #[path = "ppgm/ablations.rs"]

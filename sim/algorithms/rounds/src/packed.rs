@@ -27,7 +27,7 @@ impl Payload for Packed {
 
 /// What is doubtful about whole models that are packed so, where a hidden layer has so many columns; `path` is the codec's. Feedback is a way out where
 /// it is taken.
-pub fn doubts(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -> Vec<Broken> {
+pub fn lints(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -> Vec<Broken> {
     let n = hidden as usize;
     let doubt = |error: f64| Broken {
         path: path.to_owned(),

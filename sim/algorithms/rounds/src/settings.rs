@@ -217,8 +217,8 @@ impl Protocol {
     }
 
     /// What is doubtful about rounds of a model whose hidden layers have so many columns.
-    pub fn doubts(&self, hidden: u32) -> Vec<Broken> {
-        packed::doubts("protocol.down", &*self.down, hidden, false)
+    pub fn lints(&self, hidden: u32) -> Vec<Broken> {
+        packed::lints("protocol.down", &*self.down, hidden, false)
     }
 
     /// With so many updates a buffer is full; `None` in synchronous rounds.

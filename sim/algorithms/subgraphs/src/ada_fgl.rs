@@ -42,9 +42,9 @@ use folkmoot_classifiers::attacks;
 use folkmoot_classifiers::classifier::{self, Classifier, Handed};
 use folkmoot_classifiers::federated::{self, Facts, Federated};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{Broken, Chosen};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::Rounds;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
 impl Params {
@@ -65,45 +65,33 @@ impl Params {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<Federated>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &[
-            "test_own_accuracy",
-            "test_own_worst_tenth",
-            "test_accuracy",
-            "payload_bytes",
-        ]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            federated::OWN_TERMS,
-            study::TERMS,
-            attacks::TERMS,
-        ]
-        .concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                federated::OWN_TERMS,
+                study::TERMS,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &[
+                "test_own_accuracy",
+                "test_own_worst_tenth",
+                "test_accuracy",
+                "payload_bytes",
+            ],
+            keeps: true,
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -115,12 +103,13 @@ impl Settings for Params {
         Ok(facts)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
-        self.first().strategy(facts)
+    fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
+        self.first().build(facts)
     }
 
     fn share(
         &self,
+        facts: &Facts,
         rounds: &Rounds<Federated>,
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
@@ -132,7 +121,7 @@ impl Settings for Params {
             personal: self.personal.clone(),
             held: Arc::clone(&held),
         };
-        let facts = self.facts(source)?.data;
+        let facts = facts.data;
         let about = (classifier, &facts, Arc::clone(&held));
         attacks::watch(
             Handed::watched(&held, second),

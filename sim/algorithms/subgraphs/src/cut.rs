@@ -3,7 +3,7 @@
 use folkmoot_classifiers::classifier::Shard;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 
 /// All that one client holds. It knows the edges of its own nodes, also those to nodes of others, and who holds these; of such a node it
 /// knows no more.

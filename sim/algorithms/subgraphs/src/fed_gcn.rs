@@ -69,7 +69,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use serde::{Serialize, Serializer};
 use settings::Plan;
 use std::sync::Arc;
@@ -90,46 +90,37 @@ fn how_many<S: Serializer>(cut: &Arc<Cut>, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_u32(cut.owners().len() as u32)
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<FedGcn>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<folkmoot_parts::Broken> {
-        let mut doubts = [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat();
-        if self.hops == 0 && !self.codec.is_plain() {
-            doubts.push(folkmoot_parts::Broken {
-                path: "codec".to_owned(),
-                rule: "has no effect with hops: 0, where nothing is told before training; leave it out".to_owned(),
-            });
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: {
+                let mut lints = [self.training.lints(), self.protocol.lints(self.model.hidden)].concat();
+                if self.hops == 0 && !self.codec.is_plain() {
+                    lints.push(folkmoot_parts::Broken {
+                        path: "codec".to_owned(),
+                        rule: "has no effect with hops: 0, where nothing is told before training; leave it out"
+                            .to_owned(),
+                    });
+                }
+                lints
+            },
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                study::TERMS,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &["test_accuracy", "exchange_bytes", "payload_bytes"],
+            keeps: true,
+            ..About::default()
         }
-        doubts
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_accuracy", "exchange_bytes", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            study::TERMS,
-            attacks::TERMS,
-        ]
-        .concat()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -139,7 +130,7 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<FedGcn>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<FedGcn>, StrategyError> {
         let task = FedGcn {
             plan: Plan::of(self, facts.data.n_features as usize),
             classifier: Classifier::new(&self.model, &self.training, &facts.data),
@@ -152,10 +143,15 @@ impl Settings for Params {
         Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
-    fn share(&self, rounds: &Rounds<FedGcn>, source: &Source<'_>) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
+    fn share(
+        &self,
+        facts: &Facts,
+        rounds: &Rounds<FedGcn>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
         // What each knows after the exchange is made of what others hold.
         let source = &source.of_all();
-        let facts = self.facts(source)?.data;
+        let facts = facts.data;
         attacks::share(rounds, &self.attacks, &facts, (self.split, source))
     }
 }

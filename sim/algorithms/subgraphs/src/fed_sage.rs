@@ -64,51 +64,39 @@ use folkmoot_classifiers::classifier::{self, Classifier, Encoder, Facts, Held, S
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_parts::{Broken, Chosen};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::{self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use maker::Networks;
 use settings::Plan;
 use std::sync::Arc;
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Rounds<FedSage>;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.protocol.rounds)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        [self.training.doubts(), self.protocol.doubts(self.model.hidden)].concat()
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &[
-            "test_accuracy",
-            "test_whole_accuracy",
-            "generator_bytes",
-            "payload_bytes",
-        ]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        [
-            folkmoot_rounds::TERMS,
-            classifier::TERMS,
-            classifier::FARING,
-            study::TERMS,
-            attacks::TERMS,
-        ]
-        .concat()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.protocol.rounds),
+            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
+            terms: [
+                folkmoot_rounds::TERMS,
+                classifier::TERMS,
+                classifier::FARING,
+                study::TERMS,
+                attacks::TERMS,
+            ]
+            .concat(),
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &[
+                "test_accuracy",
+                "test_whole_accuracy",
+                "generator_bytes",
+                "payload_bytes",
+            ],
+            keeps: true,
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -116,7 +104,7 @@ impl Settings for Params {
         Facts::new(self.inputs, source)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<Rounds<FedSage>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Rounds<FedSage>, StrategyError> {
         let plan = self.generator.plan(facts.n_features, facts.n_classes, facts.n_clients);
         let task = FedSage {
             makers: plan.map(|plan| Makers {
@@ -131,11 +119,15 @@ impl Settings for Params {
         Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
     }
 
-    fn share(&self, rounds: &Rounds<FedSage>, source: &Source<'_>) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
+    fn share(
+        &self,
+        facts: &Facts,
+        rounds: &Rounds<FedSage>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
         // Who tests on the whole graph is known from what all hold.
         let source = &source.of_all();
-        let facts = self.facts(source)?;
-        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+        attacks::share(rounds, &self.attacks, facts, (self.split, source))
     }
 }
 

@@ -12,7 +12,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::Protocol;
-use folkmoot_scenarios::settings::{Files, Job, Runs, runs};
+use folkmoot_scenarios::algorithm::{Files, Job, Runnable};
 use folkmoot_subgraphs::ada_fgl::{self, Personal};
 use folkmoot_subgraphs::fed_gcn;
 use folkmoot_subgraphs::fed_sage::{self, Generator};
@@ -82,7 +82,7 @@ impl Plan {
     }
 
     /// The systems, each with what clients tell each other or make up.
-    fn systems(&self) -> [(&'static str, Box<dyn Runs>); 3] {
+    fn systems(&self) -> [(&'static str, Box<Runnable>); 3] {
         let (model, training, attacks) = (
             Model {
                 hidden: 64,
@@ -147,11 +147,15 @@ impl Plan {
             attacks: attacks(),
             ..ada_fgl::Params::default()
         };
-        [("FedGcn", runs(gcn)), ("FedSage", runs(sage)), ("AdaFgl", runs(ada))]
+        [
+            ("FedGcn", Runnable::of(gcn)),
+            ("FedSage", Runnable::of(sage)),
+            ("AdaFgl", Runnable::of(ada)),
+        ]
     }
 }
 
-fn play(system: &dyn Runs, dataset: &Arc<Dataset>, n_clients: u32, threads: usize) -> Outcome {
+fn play(system: &Runnable, dataset: &Arc<Dataset>, n_clients: u32, threads: usize) -> Outcome {
     let job = Job {
         dataset,
         partition: &threes(n_clients),
@@ -191,7 +195,7 @@ fn members_are_found_where_classes_were_learned_by_heart_and_not_where_nothing_w
         Plan::by_heart(1e-30, membership()).systems(),
     );
     for ((name, planted), (_, bare)) in planted.iter().zip(&bare) {
-        let (planted, bare) = (play(&**planted, &ring(), 2, 2), play(&**bare, &ring(), 2, 2));
+        let (planted, bare) = (play(planted, &ring(), 2, 2), play(bare, &ring(), 2, 2));
         for area in AREAS {
             let (found, nothing) = (number(&planted, area), number(&bare, area));
             assert!(found > 0.7, "{name}: {area} {found} of {:?}", planted.summary);
@@ -209,7 +213,7 @@ fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
         features: true,
     }) as Chosen<dyn Attack>];
     for (name, system) in Plan::by_heart(0.01, attacks).systems() {
-        let outcome = play(&*system, &sixes(), 2, 2);
+        let outcome = play(&system, &sixes(), 2, 2);
         let area = "link_correlation_auc";
         let (found, bare) = (number(&outcome, area), number(&outcome, &format!("{area}@no_graph")));
         assert!(found > 0.8, "{name}: {found}");
@@ -239,7 +243,7 @@ fn updates() -> Plan {
 #[test]
 fn one_step_on_one_node_gives_away_its_row_and_links_its_client() {
     for (name, system) in updates().systems() {
-        let outcome = play(&*system, &ring(), 24, 2);
+        let outcome = play(&system, &ring(), 24, 2);
         let said = &outcome.summary;
         assert_eq!(number(&outcome, "inversion_updates"), 24.0, "{name}");
         assert_eq!(number(&outcome, "inversion_recovered"), 1.0, "{name}: {said:?}");
@@ -269,9 +273,9 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without_and_no_number_depends_on_t
         },
     );
     for ((name, with), (_, without)) in with.systems().iter().zip(without.systems()) {
-        let outcomes = [1, 2].map(|threads| play(&**with, &sixes(), 8, threads));
+        let outcomes = [1, 2].map(|threads| play(with, &sixes(), 8, threads));
         assert_eq!(outcomes[0].summary, outcomes[1].summary, "{name}");
-        let (with, without) = (&outcomes[0], play(&*without, &sixes(), 8, 1));
+        let (with, without) = (&outcomes[0], play(&without, &sixes(), 8, 1));
         let told = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.ledger, outcome.rounds, outcome.scores);
         assert_eq!(told(with), told(&without), "{name}");
         let is_of_both = |(name, _): &&(String, f64)| without.summary.iter().any(|(other, _)| other == name);

@@ -1,8 +1,8 @@
 //! How settings are read.
 #![allow(clippy::unwrap_used, reason = "settings that cannot be read fail the test")]
 
+use folkmoot_scenarios::algorithm::Algorithm;
 use folkmoot_scenarios::explain::{Found, explain};
-use folkmoot_scenarios::settings::Settings;
 use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage, only};
 
 fn private(more: &str) -> String {
@@ -11,7 +11,7 @@ fn private(more: &str) -> String {
 
 #[test]
 fn whole_clients_cannot_be_hidden_where_more_than_a_model_is_told() {
-    fn refused<P: Settings>(more: &str, words: &str) {
+    fn refused<P: Algorithm>(more: &str, words: &str) {
         let said = only().settings::<P>(&private(more)).err().unwrap().to_string();
         assert!(said.contains("protocol.private") && said.contains(words), "{said}");
     }

@@ -31,8 +31,8 @@ use crate::users::{User, Users};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::Broken;
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of, without_weights};
+
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of, without_weights};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -54,28 +54,19 @@ pub struct Facts {
     pub n_classes: u32,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = LocalGnn;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(1)
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        Params::doubts(self)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_accuracy", "link_auc", "edge_epsilon", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "all users with a class"))
-    }
-
-    fn terms() -> Vec<Term> {
-        crate::terms::TERMS.to_vec()
+    fn about(&self) -> About {
+        About {
+            rounds: Some(1),
+            lints: Params::lints(self),
+            terms: crate::terms::TERMS.to_vec(),
+            split: Some(split_of(&self.split, "all users with a class")),
+            headline: &["test_accuracy", "link_auc", "edge_epsilon", "payload_bytes"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -115,7 +106,7 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<LocalGnn, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<LocalGnn, StrategyError> {
         let named = |field: &str| {
             let field = field.to_owned();
             move |StrategyError(why)| StrategyError(format!("{field}.{why}"))
@@ -130,7 +121,7 @@ impl Settings for Params {
         })
     }
 
-    fn share(&self, _: &LocalGnn, source: &Source<'_>) -> Result<Shared<LocalGnn>, StrategyError> {
+    fn share(&self, _: &Facts, _: &LocalGnn, source: &Source<'_>) -> Result<Shared<LocalGnn>, StrategyError> {
         let users = Arc::new(Users::new(self, source));
         Ok(Shared {
             shards: Box::new(Arc::clone(&users)),

@@ -117,12 +117,12 @@ impl Params {
     }
 
     /// What is allowed and hardly meant.
-    pub(crate) fn doubts(&self) -> Vec<Broken> {
-        let mut doubts = Vec::new();
+    pub(crate) fn lints(&self) -> Vec<Broken> {
+        let mut lints = Vec::new();
         let mut doubt = |is_so: bool, path: &str, rule: &str| {
             if is_so {
                 let (path, rule) = (path.to_owned(), rule.to_owned());
-                doubts.push(Broken { path, rule });
+                lints.push(Broken { path, rule });
             }
         };
         doubt(
@@ -135,7 +135,7 @@ impl Params {
             "training.check_every",
             "is more than epochs, so only the last network is looked at; lower it",
         );
-        doubts
+        lints
     }
 }
 

@@ -5,7 +5,7 @@ use crate::settings::Params;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Dataset;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
 

@@ -44,7 +44,7 @@ use folkmoot_metrics::term::{Answering, Scored};
 use folkmoot_parts::Broken;
 use folkmoot_privacy::{Gaussian, Mechanism};
 use folkmoot_rounds::packed::{self, Sent};
-use folkmoot_scenarios::settings::{Settings, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use token::Token;
@@ -72,58 +72,47 @@ pub struct Facts {
     graph: Graph,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = WalkSgd;
 
-    fn rounds(&self) -> Option<u32> {
-        Some(self.n_reports())
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        let doubt = || {
-            Broken {
-            path: "jumps".to_owned(),
-            rule: "change what is visited in the long run, which weigh does not make up for: gradients are then biased a little".to_owned(),
+    fn about(&self) -> About {
+        About {
+            rounds: Some(self.n_reports()),
+            lints: {
+                let doubt = || {
+                    Broken {
+    path: "jumps".to_owned(),
+    rule: "change what is visited in the long run, which weigh does not make up for: gradients are then biased a little".to_owned(),
+}
+                };
+                let is_biased = self.weigh && self.jumps.is_some_and(|jumps| jumps.prob > 0.5);
+                let mut lints = packed::lints("codec", &*self.codec, self.model.hidden, false);
+                lints.extend(is_biased.then(doubt));
+                lints
+            },
+            terms: {
+                // What is scored is the mean of the models that walk.
+                let of_mean = |term: &Term| Term {
+                    about: term
+                        .about
+                        .replace("the server's model", "the mean of the models that walk")
+                        .into(),
+                    scored: term.scored.map(|scored| Scored {
+                        model: Answering::Mean,
+                        ..scored
+                    }),
+                    ..term.clone()
+                };
+                let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
+                own.chain(classifier::TERMS.iter().map(of_mean)).collect()
+            },
+            split: Some(split_of(&self.split, "each client's items")),
+            headline: &["test_accuracy", "visit_distance", "longest_stay", "payload_bytes"],
+            keeps: true,
+            edge_lists: self.topology.edge_list().map(str::to_owned).into_iter().collect(),
+            ..About::default()
         }
-        };
-        let is_biased = self.weigh && self.jumps.is_some_and(|jumps| jumps.prob > 0.5);
-        let mut doubts = packed::doubts("codec", &*self.codec, self.model.hidden, false);
-        doubts.extend(is_biased.then(doubt));
-        doubts
-    }
-
-    fn keeps() -> bool {
-        true
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["test_accuracy", "visit_distance", "longest_stay", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(split_of(&self.split, "each client's items"))
-    }
-
-    fn terms() -> Vec<Term> {
-        // What is scored is the mean of the models that walk.
-        let of_mean = |term: &Term| Term {
-            about: term
-                .about
-                .replace("the server's model", "the mean of the models that walk")
-                .into(),
-            scored: term.scored.map(|scored| Scored {
-                model: Answering::Mean,
-                ..scored
-            }),
-            ..term.clone()
-        };
-        let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
-        own.chain(classifier::TERMS.iter().map(of_mean)).collect()
-    }
-
-    fn edge_lists(&self) -> Vec<String> {
-        self.topology.edge_list().map(str::to_owned).into_iter().collect()
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
@@ -152,7 +141,7 @@ impl Settings for Params {
         })
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<WalkSgd, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<WalkSgd, StrategyError> {
         let classifier = Classifier::new(&self.model, &Training::default(), &facts.data);
         let noise = self.noise.map(|noise| {
             // What one client holds moves its clipped gradient by twice the clip at most.
@@ -181,7 +170,7 @@ impl Settings for Params {
         })
     }
 
-    fn share(&self, walk: &WalkSgd, source: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
+    fn share(&self, _: &Facts, walk: &WalkSgd, source: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
         attacks::share(walk, &self.attacks, &walk.data, (self.split, source))
     }
 }

@@ -12,7 +12,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::Params;
 use std::sync::Arc;
 
@@ -408,11 +408,12 @@ fn what_does_not_suit_is_refused_with_a_way_out() {
         let problems = registry.settings::<Params>(text).unwrap_err().to_string();
         assert!(problems.contains(path), "{text}: {problems}");
     }
-    let doubts = registry
+    let lints = registry
         .settings::<Params>("(labels: ClearLabels(), loss: Drop)")
         .unwrap()
-        .doubts();
-    assert_eq!(doubts[0].path, "loss");
+        .about()
+        .lints;
+    assert_eq!(lints[0].path, "loss");
 }
 
 /// Features outside of the public range are moved to its ends, and the run says how many.

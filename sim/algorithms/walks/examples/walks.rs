@@ -14,7 +14,7 @@ use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph, Partition};
 use folkmoot_parts::Chosen;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_walks::fedwalk::encoder::Identity;
 use folkmoot_walks::fedwalk::{Params, Pool, Rows};
 use folkmoot_walks::node_embedding::Embedding;

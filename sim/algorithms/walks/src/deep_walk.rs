@@ -27,7 +27,7 @@ use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_parts::part;
 use folkmoot_privacy::SparseBits;
-use folkmoot_scenarios::settings::{Settings, Shared, Source};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -59,36 +59,27 @@ pub struct Params {
     pub evaluation: Evaluation,
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = DeepWalk;
 
-    /// 2: recall and precision of edges from embeddings are part of the result.
-    fn results_version() -> u32 {
-        2
-    }
-
-    fn rounds(&self) -> Option<u32> {
-        Some(1)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["micro_f1", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(node_embedding::SPLIT.to_owned())
-    }
-
-    fn terms() -> Vec<Term> {
-        node_embedding::TERMS.to_vec()
+    fn about(&self) -> About {
+        About {
+            // 2: recall and precision of edges from embeddings are part of the result.
+            results_version: 2,
+            rounds: Some(1),
+            terms: node_embedding::TERMS.to_vec(),
+            split: Some(node_embedding::SPLIT.to_owned()),
+            headline: &["micro_f1", "payload_bytes"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Facts::new(source)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<DeepWalk, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<DeepWalk, StrategyError> {
         if let Some(epsilon) = self.epsilon {
             let n_pairs = f64::from(facts.n_nodes) * f64::from(facts.n_nodes - 1) / 2.0;
             let n_false = n_pairs * response(epsilon, 0)?.flip_probability();
@@ -106,7 +97,7 @@ impl Settings for Params {
         })
     }
 
-    fn share(&self, _: &DeepWalk, source: &Source<'_>) -> Result<Shared<DeepWalk>, StrategyError> {
+    fn share(&self, _: &Facts, _: &DeepWalk, source: &Source<'_>) -> Result<Shared<DeepWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
             shards: Box::new(VertexOwners {

@@ -64,7 +64,7 @@ use folkmoot_graphs::Embeddings;
 use folkmoot_learning::skip_gram::Corpus;
 use folkmoot_parts::Value;
 use folkmoot_rounds::packed::Packed;
-use folkmoot_scenarios::settings::{Settings, Shared, Source};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use study::Watch;
@@ -246,40 +246,31 @@ impl FedWalk {
     }
 }
 
-impl Settings for Params {
+impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = FedWalk;
 
-    /// 2: recall and precision of edges from embeddings are part of the result.
-    fn results_version() -> u32 {
-        2
-    }
-
-    fn rounds(&self) -> Option<u32> {
-        Some(self.walks_per_node + 1)
-    }
-
-    fn headline() -> &'static [&'static str] {
-        &["micro_f1", "peer_messages_per_walk", "payload_bytes"]
-    }
-
-    fn split(&self) -> Option<String> {
-        Some(node_embedding::SPLIT.to_owned())
-    }
-
-    fn terms() -> Vec<Term> {
-        [terms::TERMS, node_embedding::TERMS].concat()
+    fn about(&self) -> About {
+        About {
+            // 2: recall and precision of edges from embeddings are part of the result.
+            results_version: 2,
+            rounds: Some(self.walks_per_node + 1),
+            terms: [terms::TERMS, node_embedding::TERMS].concat(),
+            split: Some(node_embedding::SPLIT.to_owned()),
+            headline: &["micro_f1", "peer_messages_per_walk", "payload_bytes"],
+            ..About::default()
+        }
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Facts::new(source)
     }
 
-    fn strategy(&self, facts: &Facts) -> Result<FedWalk, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<FedWalk, StrategyError> {
         FedWalk::new(self.clone(), facts)
     }
 
-    fn share(&self, _: &FedWalk, source: &Source<'_>) -> Result<Shared<FedWalk>, StrategyError> {
+    fn share(&self, _: &Facts, _: &FedWalk, source: &Source<'_>) -> Result<Shared<FedWalk>, StrategyError> {
         let walked = Arc::new(self.evaluation.split(source.dataset, source.streams)?);
         Ok(Shared {
             shards: Box::new(VertexOwners {

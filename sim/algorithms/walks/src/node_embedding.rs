@@ -11,7 +11,7 @@ use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_parts::part;
-use folkmoot_scenarios::settings::{Source, without_weights};
+use folkmoot_scenarios::algorithm::{Source, without_weights};
 use folkmoot_scores::evaluation::{
     Directions, LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc,
 };

@@ -7,7 +7,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_walks::deep_walk::Params;
 use folkmoot_walks::node_embedding::{Embedding, Facts};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ fn an_epsilon_that_would_fill_the_graph_is_refused() {
         epsilon: Some(2.0),
         ..params()
     };
-    let at = |n_nodes| params.strategy(&Facts { n_nodes }).map(|_| ()).map_err(|error| error.0);
+    let at = |n_nodes| params.build(&Facts { n_nodes }).map(|_| ()).map_err(|error| error.0);
     assert_eq!(at(10_312), Ok(()));
     let refused = at(80_513).unwrap_err();
     assert!(

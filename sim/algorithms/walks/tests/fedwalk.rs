@@ -16,7 +16,7 @@ use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, devices};
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_parts::Chosen;
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use folkmoot_walks::fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
 use folkmoot_walks::fedwalk::{Absent, Curious, Params, Pool, Rows, SelfHop, theory};
 use folkmoot_walks::node_embedding::{Embedding, Evaluation};

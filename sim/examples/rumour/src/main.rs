@@ -126,7 +126,7 @@ impl Study<Rumour> for Reach {
 }
 
 /// Nobody knows anything of the data, and nobody holds any.
-impl Settings for Rumour {
+impl Algorithm for Rumour {
     type Facts = ();
     type Strategy = Rumour;
 
@@ -134,11 +134,11 @@ impl Settings for Rumour {
         Ok(())
     }
 
-    fn strategy(&self, (): &()) -> Result<Rumour, StrategyError> {
+    fn build(&self, (): &()) -> Result<Rumour, StrategyError> {
         Ok(self.clone())
     }
 
-    fn share(&self, _: &Rumour, source: &Source<'_>) -> Result<Shared<Rumour>, StrategyError> {
+    fn share(&self, (): &(), _: &Rumour, source: &Source<'_>) -> Result<Shared<Rumour>, StrategyError> {
         Ok(Shared {
             shards: Box::new(NoData(source.n_clients())),
             study: Box::new(Reach),

@@ -109,7 +109,7 @@ impl SkipGram {
 pub enum TrainError {
     /// Settings with the rules that they break.
     #[error("{}", Broken::list(.0, "", "; "))]
-    Settings(Vec<Broken>),
+    Algorithm(Vec<Broken>),
     /// A vertex id is not below the number of vertices.
     #[error("corpus: sentence {sentence_idx}: vertex ids must lie below {n_vertices} (n_vertices), got {vertex}")]
     Vertex {

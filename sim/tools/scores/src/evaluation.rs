@@ -35,7 +35,7 @@ pub enum EvaluationError {
     },
     /// Settings with the rules that they break.
     #[error("{}", Broken::list(.0, "", "; "))]
-    Settings(Vec<Broken>),
+    Algorithm(Vec<Broken>),
     /// Two inputs that describe the same items have different lengths.
     #[error("{input}: must have {expected} items, got {got}")]
     Length {
@@ -68,7 +68,7 @@ pub enum EvaluationError {
 pub(crate) fn legal(settings: &impl Value) -> Result<(), EvaluationError> {
     match settings.broken() {
         broken if broken.is_empty() => Ok(()),
-        broken => Err(EvaluationError::Settings(broken)),
+        broken => Err(EvaluationError::Algorithm(broken)),
     }
 }
 

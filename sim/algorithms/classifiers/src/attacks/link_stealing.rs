@@ -7,7 +7,7 @@ use folkmoot_draws::{draw_first, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph};
 use folkmoot_parts::part;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::classifier::{Classifier, Encoder, Facts, Held, Inputs, Model, Split, 
 use folkmoot_draws::{index, normal};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
 /// Six nodes on a path, three classes; all train.

@@ -6,8 +6,8 @@ use crate::keep::{self, Left};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
 use folkmoot_rounds::{RoundEnd, RoundStrategy, Rounds, Seen, is_evaluated};
-use folkmoot_scenarios::settings::Keep;
-use folkmoot_scenarios::settings::{Shared, Source};
+use folkmoot_scenarios::algorithm::Keep;
+use folkmoot_scenarios::algorithm::{Shared, Source};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -155,7 +155,7 @@ pub(crate) fn doubt(attacks: &[Chosen<dyn Attack>], is_chosen: bool) -> Option<B
     })
 }
 
-/// Shares the data out, as [`Settings::share`](folkmoot_scenarios::settings::Settings::share), for a system that `attacks` are made on.
+/// Shares the data out, as [`Algorithm::share`](folkmoot_scenarios::algorithm::Algorithm::share), for a system that `attacks` are made on.
 ///
 /// # Errors
 ///

@@ -7,7 +7,6 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
 use folkmoot_rounds::packed::first_not_finite;
-use folkmoot_scenarios::settings;
 use folkmoot_scores::inference::{Scaling, Table};
 use rayon::prelude::*;
 
@@ -334,7 +333,10 @@ pub(super) struct Reading {
 }
 
 /// The shards of all clients; of those that are not needed here, an empty one.
-pub(super) fn shards(reading: Reading, run: &settings::Source<'_>) -> Result<Vec<Shard>, StrategyError> {
+pub(super) fn shards(
+    reading: Reading,
+    run: &folkmoot_scenarios::algorithm::Source<'_>,
+) -> Result<Vec<Shard>, StrategyError> {
     let source = Source::of_clients(reading, run.dataset, run.partition)?;
     let of_client = |client: u32| {
         if !run.needed.contains(&client) {
@@ -430,7 +432,7 @@ impl<'a> Source<'a> {
             return refuse("the data set was published without a split; set split: Shares()");
         }
         if matches!(reading.encoder, Encoder::Gat { .. }) {
-            settings::without_weights(dataset)?;
+            folkmoot_scenarios::algorithm::without_weights(dataset)?;
         }
         Ok(Source {
             reading,

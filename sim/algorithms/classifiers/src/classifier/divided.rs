@@ -4,7 +4,7 @@ use super::data::{self, Kind, Shard};
 use super::{Classifier, Held, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Tape};
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use rayon::prelude::*;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
 use folkmoot_rounds::HiddenItems;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 const TEST: Purpose = Purpose(*b"test    ");

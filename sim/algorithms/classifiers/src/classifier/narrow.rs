@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
     use folkmoot_graphs::{DataDirs, DatasetSpec, Features, PartitionSpec, SparseRows};
-    use folkmoot_scenarios::settings::Source;
+    use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
 
     const TEST: Purpose = Purpose(*b"test    ");

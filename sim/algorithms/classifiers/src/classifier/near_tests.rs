@@ -5,7 +5,7 @@ use super::{Classifier, Encoder, Facts, Inputs, Model, Split, Training};
 use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
 use folkmoot_learning::{Batch, Tape};
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
 const N: u32 = 240;

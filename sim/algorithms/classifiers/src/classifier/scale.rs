@@ -83,7 +83,7 @@ mod tests {
     use crate::classifier::{Facts, Held, Inputs, Model, NodeRows, Split, Target, Training};
     use folkmoot_draws::{Purpose, Streams};
     use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Partition, PartitionSpec, SparseRows};
-    use folkmoot_scenarios::settings::Source;
+    use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
 
     /// Sixty graphs whose nodes bring a 1 and a large number that grows with their degree.

@@ -345,7 +345,7 @@ impl Split {
 
 impl Training {
     /// What is allowed and hardly meant; a strategy's parameters hold it as `training`.
-    pub fn doubts(&self) -> Vec<Broken> {
+    pub fn lints(&self) -> Vec<Broken> {
         let is_dragged = self.optimiser == LocalOptimiser::Adam && self.weight_decay > 0.0;
         let doubt = || Broken {
             path: "training.optimiser".to_owned(),
@@ -363,11 +363,11 @@ impl Training {
                 self.rate
             ),
         };
-        let doubts = [
+        let lints = [
             is_dragged.then(doubt),
             (is_adam && self.rate >= LARGE_FOR_ADAM).then(large),
         ];
-        doubts.into_iter().flatten().collect()
+        lints.into_iter().flatten().collect()
     }
 
     /// The optimiser of a round.

@@ -3,7 +3,7 @@
 use super::data::{Part, Source as Parts};
 use super::{Classifier, Held, Split};
 use folkmoot_engine::prelude::*;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 
 /// All nodes of one graph with all its edges, which no client has; for whoever studies a run.
 pub struct Whole {

@@ -31,7 +31,7 @@ fn played(n_clients: u32, dataset: &Arc<Dataset>, params: &federated::Params, th
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let spec = PartitionSpec::Iid { n_clients };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
-    run_on(&*runs(params.clone()), dataset, &partition, threads)
+    run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 
 /// Three clients learn the classes of 40 nodes each by heart, with models of their own.

@@ -8,7 +8,7 @@ fn played(params: &gossip::Params, dataset: &Arc<Dataset>, threads: usize) -> Ou
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let spec = PartitionSpec::Iid { n_clients: 4 };
     let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
-    run_on(&*runs(params.clone()), dataset, &partition, threads)
+    run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 
 fn gossip(rate: f64, attacked: Attacked, attacks: Vec<Chosen<dyn Attack>>) -> gossip::Params {
@@ -83,6 +83,9 @@ fn nobody_reads_updates_where_there_is_no_server() {
     let paths: Vec<&str> = broken.iter().map(|broken| &*broken.path).collect();
     assert_eq!(paths, ["attacks.1", "attacks.2"]);
     assert!(broken[0].rule.contains("leave it out"), "{broken:?}");
-    let unasked = runs(gossip(0.01, Attacked::Mean, Vec::new())).doubts();
+    let unasked = Runnable::of(gossip(0.01, Attacked::Mean, Vec::new()))
+        .about
+        .lints
+        .clone();
     assert!(unasked.iter().any(|doubt| doubt.path == "attacked"), "{unasked:?}");
 }

@@ -7,7 +7,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec};
 use folkmoot_rounds::{Aggregation, Discount, Private, Secure};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// One client of 100 graphs, one a step on average, 1 000 steps of noise 1: what `dp-accounting` 0.6.0 says of that, 2.107753 (`RdpAccountant`,

@@ -10,7 +10,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, SparseRows, Splits};
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::Secure;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// The ring of 90 nodes, of which every second trains and the others test; a word is there or not, and how often one is, is far from another.

@@ -4,7 +4,7 @@ use super::{Left, averaged, left, some};
 use folkmoot_classifiers::fed_avg;
 use folkmoot_classifiers::federated::Params;
 use folkmoot_engine::prelude::*;
-use folkmoot_scenarios::settings::Settings;
+use folkmoot_scenarios::algorithm::Algorithm;
 
 /// Those whose clients tell nothing besides.
 const ALONE: [&str; 7] = [
@@ -85,7 +85,7 @@ fn it_is_charged_as_federated_averaging_is() {
 
 #[test]
 fn what_else_is_told_is_named() {
-    fn refused<P: Settings>(text: &str, words: &str) {
+    fn refused<P: Algorithm>(text: &str, words: &str) {
         let problems = folkmoot_classifiers::only().settings::<P>(text).err();
         let said = format!("{:?}", problems.unwrap_or_else(|| panic!("{text} is taken")));
         assert!(

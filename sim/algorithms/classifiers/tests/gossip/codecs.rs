@@ -263,15 +263,15 @@ fn a_codec_that_forgets_is_refused() {
             "{text}"
         );
     }
-    let doubts = params("codec: TopK()").doubts();
-    assert!(doubts.iter().any(|doubt| doubt.path == "mixing"), "{doubts:?}");
+    let lints = params("codec: TopK()").about().lints;
+    assert!(lints.iter().any(|doubt| doubt.path == "mixing"), "{lints:?}");
     // A matrix of 8 by 8 in one bucket: at most 8 / 4 times its squared length; in buckets of 16 it is 1.
-    let doubts = params("codec: Qsgd(levels: 4)").doubts();
+    let lints = params("codec: Qsgd(levels: 4)").about().lints;
     assert!(
-        doubts.len() == 1 && doubts[0].path == "codec" && doubts[0].rule.contains("up to 1.4 times its own length"),
-        "{doubts:?}"
+        lints.len() == 1 && lints[0].path == "codec" && lints[0].rule.contains("up to 1.4 times its own length"),
+        "{lints:?}"
     );
-    let buckets = params("codec: Qsgd(levels: 4, bucket: 16)").doubts();
+    let buckets = params("codec: Qsgd(levels: 4, bucket: 16)").about().lints;
     assert!(buckets.is_empty(), "{buckets:?}");
     let one: Chosen<dyn Codec> = Chosen::new(folkmoot_codecs::Half {});
     assert!(
@@ -279,7 +279,8 @@ fn a_codec_that_forgets_is_refused() {
             codec: one,
             ..params("mixing: 1")
         }
-        .doubts()
+        .about()
+        .lints
         .is_empty()
     );
 }

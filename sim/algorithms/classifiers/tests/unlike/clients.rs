@@ -5,7 +5,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_rounds::Rounds;
-use folkmoot_scenarios::settings::{Prepared, Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 
 pub(crate) const N_CLIENTS: u32 = 8;
@@ -30,7 +30,7 @@ pub(crate) fn data(min_size: u32) -> (Arc<Dataset>, Arc<Partition>) {
     (Arc::new(dataset), Arc::new(partition))
 }
 
-pub(crate) fn prepared<P: Settings>(params: &P, min_size: u32) -> Prepared<P> {
+pub(crate) fn prepared<P: Algorithm>(params: &P, min_size: u32) -> Prepared<P> {
     let (dataset, partition) = data(min_size);
     params
         .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))

@@ -7,7 +7,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Options, Outcome};
 use folkmoot_graphs::{Centres, Dataset, Features, PartitionSpec, SparseRows, Splits};
 use folkmoot_gw_ldp::Params;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// What citation cards say of their training.

@@ -6,7 +6,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Labels, SparseRows};
 use folkmoot_gw_ldp::Params;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 fn params(settings: &str) -> Params {

@@ -9,7 +9,7 @@ use folkmoot_gw_ldp::release::Plain;
 use folkmoot_gw_ldp::{Metric, NodeWeights, Params};
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{RoundStrategy, Task};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 
 fn weighed(node_weights: NodeWeights) -> Params {
     let mut params = Params {

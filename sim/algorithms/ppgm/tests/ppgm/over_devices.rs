@@ -7,7 +7,7 @@ use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_ppgm::federated;
 use folkmoot_ppgm::options::Model;
 use folkmoot_rounds::Protocol;
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// Federated rounds get as good a model as the start is bad, and the same one with any number of threads.

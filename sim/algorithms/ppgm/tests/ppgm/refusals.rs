@@ -7,7 +7,7 @@ use folkmoot_graphs::{Dataset, Properties};
 use folkmoot_parts::Value;
 use folkmoot_ppgm::Params;
 use folkmoot_ppgm::options::{Convolution, Model};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 #[test]

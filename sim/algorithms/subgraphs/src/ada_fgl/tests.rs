@@ -8,7 +8,7 @@ use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
 use folkmoot_learning::{Batch, Csr, Layout, Tape};
 use folkmoot_rounds::Protocol;
-use folkmoot_scenarios::settings::Prepared;
+use folkmoot_scenarios::algorithm::Prepared;
 
 fn stream(seed: u64) -> SimRng {
     Streams::new(seed).global(Purpose(*b"test    "))

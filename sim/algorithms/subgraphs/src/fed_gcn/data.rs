@@ -7,7 +7,7 @@ use folkmoot_classifiers::classifier::{Brings, Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Csr;
 use folkmoot_rounds::Rounds;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::collections::BTreeMap;
 
 /// What all clients hold of the graph who hold these nodes of it.

@@ -99,7 +99,7 @@ fn exchanged(
     assert!(params.broken().is_empty());
     let source = Source::new(dataset, partition, Streams::new(5));
     let facts = params.facts(&source).unwrap();
-    let Ok(rounds) = params.strategy(&facts) else {
+    let Ok(rounds) = params.build(&facts) else {
         panic!("settings suit")
     };
     let held = rounds.task().classifier.share(params.split, &source).unwrap();
@@ -136,7 +136,7 @@ fn far(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-fn play<P: Settings>(params: &P, dataset: &Arc<Dataset>, partition: &Arc<Partition>, dry_run: bool) -> Outcome {
+fn play<P: Algorithm>(params: &P, dataset: &Arc<Dataset>, partition: &Arc<Partition>, dry_run: bool) -> Outcome {
     let prepared = params.prepare(&Source::new(dataset, partition, Streams::new(5)));
     let Ok(prepared) = prepared else {
         panic!("the data suit")

@@ -5,7 +5,7 @@ use folkmoot_classifiers::classifier::{Classifier, Held, Part, Shard, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Partition;
 use folkmoot_rounds::Rounds;
-use folkmoot_scenarios::settings::Source;
+use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
 /// All that one client holds: its nodes with the edges between them. Those to nodes of others are lost.

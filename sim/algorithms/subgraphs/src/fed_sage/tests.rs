@@ -15,7 +15,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
 use folkmoot_rounds::{Absent, Protocol, Secure, Weighting};
-use folkmoot_scenarios::settings::Prepared;
+use folkmoot_scenarios::algorithm::Prepared;
 
 fn stream(seed: u64) -> SimRng {
     Streams::new(seed).global(Purpose(*b"test    "))
@@ -137,7 +137,7 @@ fn data(n_clients: u32) -> (Arc<Dataset>, Arc<Partition>) {
     (dataset, partition)
 }
 
-fn play_in<P: Settings>(params: &P, n_clients: u32, world: &World, options: Options) -> Outcome {
+fn play_in<P: Algorithm>(params: &P, n_clients: u32, world: &World, options: Options) -> Outcome {
     let (dataset, partition) = data(n_clients);
     let prepared: Prepared<P> = params
         .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
@@ -145,7 +145,7 @@ fn play_in<P: Settings>(params: &P, n_clients: u32, world: &World, options: Opti
     run(prepared.system(), world, 3, options, &mut Unobserved).unwrap()
 }
 
-fn played<P: Settings>(params: &P, n_clients: u32, options: Options) -> Outcome {
+fn played<P: Algorithm>(params: &P, n_clients: u32, options: Options) -> Outcome {
     play_in(params, n_clients, &World::ideal(), options)
 }
 

@@ -3,7 +3,7 @@
 use crate::{N, blocks, params};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::{LocalGnn, Params, Up};
 use std::sync::{Arc, Mutex};
 

@@ -4,7 +4,7 @@ use folkmoot_draws::{index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::Params;
 use std::sync::Arc;
 

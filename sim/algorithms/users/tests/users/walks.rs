@@ -4,7 +4,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{DropoutSpec, LinkClass, Links, availability, devices};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
-use folkmoot_scenarios::settings::{Settings, Source};
+use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::{Params, Peer, WalkSgd};
 use std::sync::{Arc, Mutex};
 

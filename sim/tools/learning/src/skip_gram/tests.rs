@@ -210,7 +210,7 @@ fn what_cannot_be_trained_is_an_error() {
     assert_eq!(fields, ["dim", "window", "negatives", "epochs", "rate", "min_rate"]);
     assert!(matches!(
         settings.train(&corpus, 6, &mut rng),
-        Err(TrainError::Settings(_))
+        Err(TrainError::Algorithm(_))
     ));
     assert_eq!(SkipGram::default().broken(), []);
 }

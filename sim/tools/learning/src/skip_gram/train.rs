@@ -85,7 +85,7 @@ pub(super) fn train(
 ) -> Result<Model, TrainError> {
     let problems = settings.broken();
     if !problems.is_empty() {
-        return Err(TrainError::Settings(problems));
+        return Err(TrainError::Algorithm(problems));
     }
     let counts = count(corpus, n_vertices)?;
     let mut keys = [[0; 32]; 2];

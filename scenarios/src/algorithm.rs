@@ -1,4 +1,4 @@
-//! What makes a strategy known to cards.
+//! What makes an algorithm known to cards.
 
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
@@ -40,94 +40,57 @@ pub fn without_weights(dataset: &Dataset) -> Result<(), StrategyError> {
     )))
 }
 
-/// A strategy's parameters as a card writes them: `strategy: Name(field: value)`.
+/// An algorithm by its settings, as a card writes them: `strategy: Name(field: value)`.
 ///
-/// Every field has a default, so that `Name()` is a whole strategy.
-pub trait Settings: Part + Default {
+/// Every field has a default, so that `Name()` is a whole algorithm.
+pub trait Algorithm: Part + Default {
     /// What everybody knows of the data before the run, such as the number of classes: a struct of plain values, or `()`.
     /// `manifest.json` lists it.
     type Facts: Serialize + 'static;
-    /// The system these parameters make.
+    /// What the engine runs.
     type Strategy: Strategy;
 
-    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry under Results
-    /// in the changelog. Recorded runs of an older version are reported as stale. Default: 1.
-    fn results_version() -> u32 {
-        1
-    }
-
-    /// How many rounds a run has, if that is known before; for progress only. Default: unknown.
-    fn rounds(&self) -> Option<u32> {
-        None
-    }
-
-    /// What is allowed and hardly meant: where, why, and the way out, as for a broken rule. Default: nothing.
-    fn doubts(&self) -> Vec<Broken> {
-        Vec::new()
-    }
-
-    /// What the numbers mean that its study writes down. Default: nothing is said, and the manifest has names alone.
-    fn terms() -> Vec<Term> {
-        Vec::new()
-    }
-
-    /// Who trains, validates and tests, where that is a setting: for whoever reads a score. Default: it is none.
-    fn split(&self) -> Option<String> {
-        None
-    }
-
-    /// The numbers that a run is made for, said first where the card names none. Default: what it sends, and how long it takes.
-    fn headline() -> &'static [&'static str] {
-        &["messages_sent", "payload_bytes", "virtual_s"]
-    }
-
-    /// Whether its runs can keep models, predictions and assignments: see [`Keep`]. Default: no.
-    fn keeps() -> bool {
-        false
-    }
-
-    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::files`] has what is in them. Default: none.
-    fn edge_lists(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative to a data folder or absolute;
-    /// [`Source::files`] has their numbers. Default: none.
-    fn models(&self) -> Vec<String> {
-        Vec::new()
+    /// What is known of it before any data are read. Default: nothing is said.
+    fn about(&self) -> About {
+        About::default()
     }
 
     /// What everybody knows of the data.
     ///
     /// # Errors
     ///
-    /// When the data do not suit the system.
+    /// When the data do not suit the algorithm.
     fn facts(&self, source: &Source<'_>) -> Result<Self::Facts, StrategyError>;
 
-    /// The system: made of its parameters and of what everybody knows, so that no handler has a way to the data.
+    /// What the engine runs: made of settings and facts, so that no handler has a way to the data.
     ///
     /// # Errors
     ///
-    /// When the parameters do not suit the facts.
-    fn strategy(&self, facts: &Self::Facts) -> Result<Self::Strategy, StrategyError>;
+    /// When the settings do not suit the facts.
+    fn build(&self, facts: &Self::Facts) -> Result<Self::Strategy, StrategyError>;
 
     /// Shares the data out: the one function that sees all of them before the run has ended.
     ///
     /// # Errors
     ///
-    /// When the data do not suit the system.
-    fn share(&self, strategy: &Self::Strategy, source: &Source<'_>) -> Result<Shared<Self::Strategy>, StrategyError>;
+    /// When the data do not suit the algorithm.
+    fn share(
+        &self,
+        facts: &Self::Facts,
+        strategy: &Self::Strategy,
+        source: &Source<'_>,
+    ) -> Result<Shared<Self::Strategy>, StrategyError>;
 
     /// All of it, in the one order there is.
     ///
     /// # Errors
     ///
-    /// As its steps; the message begins with the system's name.
+    /// As its steps; the message begins with the algorithm's name.
     fn prepare(&self, source: &Source<'_>) -> Result<Prepared<Self>, StrategyError> {
         let named = |StrategyError(why)| StrategyError(format!("{}: {why}", Self::NAME));
         let facts = self.facts(source).map_err(named)?;
-        let strategy = self.strategy(&facts).map_err(named)?;
-        let shared = self.share(&strategy, source).map_err(named)?;
+        let strategy = self.build(&facts).map_err(named)?;
+        let shared = self.share(&facts, &strategy, source).map_err(named)?;
         Ok(Prepared {
             facts,
             strategy,
@@ -136,8 +99,49 @@ pub trait Settings: Part + Default {
     }
 }
 
+/// What is known of an algorithm, with its settings, before any data are read.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry under Results
+    /// in the changelog. Recorded runs of an older version are reported as stale. Default: 1.
+    pub results_version: u32,
+    /// How many rounds a run has, if that is known; for progress only.
+    pub rounds: Option<u32>,
+    /// What the settings say that is allowed and hardly meant: where, why, and the way out, as for a broken rule.
+    pub lints: Vec<Broken>,
+    /// What the numbers mean that its evaluator writes. The same whatever the settings are.
+    pub terms: Vec<Term>,
+    /// Who trains, validates and tests, where that is a setting: for whoever reads a score.
+    pub split: Option<String>,
+    /// The numbers that a run is made for, printed first where the card names none. Default: what it sends, and how long it takes.
+    pub headline: &'static [&'static str],
+    /// Whether its runs can keep models, predictions and assignments: see [`Keep`].
+    pub keeps: bool,
+    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::files`] has what is in them.
+    pub edge_lists: Vec<String>,
+    /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative to a data folder or absolute;
+    /// [`Source::files`] has their numbers.
+    pub models: Vec<String>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        About {
+            results_version: 1,
+            rounds: None,
+            lints: Vec::new(),
+            terms: Vec::new(),
+            split: None,
+            headline: &["messages_sent", "payload_bytes", "virtual_s"],
+            keeps: false,
+            edge_lists: Vec::new(),
+            models: Vec::new(),
+        }
+    }
+}
+
 /// A system that can run.
-pub struct Prepared<P: Settings> {
+pub struct Prepared<P: Algorithm> {
     /// What everybody knows.
     pub facts: P::Facts,
     /// The strategy.
@@ -146,7 +150,7 @@ pub struct Prepared<P: Settings> {
     pub shared: Shared<P::Strategy>,
 }
 
-impl<P: Settings> Prepared<P> {
+impl<P: Algorithm> Prepared<P> {
     /// As the engine takes it.
     pub fn system(&self) -> System<'_, P::Strategy> {
         System {
@@ -178,9 +182,9 @@ pub struct Source<'a> {
 /// What is in the files that settings name, by their paths.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// The graphs of [`Settings::edge_lists`].
+    /// The graphs of [`About::edge_lists`].
     pub graphs: BTreeMap<String, Graph>,
-    /// The numbers of [`Settings::models`].
+    /// The numbers of [`About::models`].
     pub models: BTreeMap<String, Vec<f32>>,
 }
 
@@ -223,7 +227,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How a setting divides items into those that train, validate and test, and whose items these are: for [`Settings::split`].
+/// How a setting divides items into those that train, validate and test, and whose items these are: for [`About::split`].
 pub fn split_of(split: &impl Serialize, whose: &str) -> String {
     format!("{}, of {whose}", folkmoot_parts::text_of(split))
 }
@@ -236,44 +240,38 @@ pub struct Shared<S: Strategy> {
     pub study: Box<dyn Study<S>>,
 }
 
-/// A strategy with its settings, whichever it is.
-pub trait Runs: Send + Sync {
-    /// The version of its results.
-    fn results_version(&self) -> u32;
-
-    /// How many rounds it will have, if that is known before.
-    fn rounds(&self) -> Option<u32>;
-
-    /// What is allowed in its settings and hardly meant.
-    fn doubts(&self) -> Vec<Broken>;
-
+/// An algorithm with its settings, whichever it is.
+pub struct Runnable {
+    /// What is known of it.
+    pub about: About,
     /// The names of its counters, which a card may observe.
-    fn counters(&self) -> &'static [&'static str];
+    pub counters: &'static [&'static str],
+    run: Box<Run>,
+}
 
-    /// Who trains, validates and tests, where that is a setting.
-    fn split(&self) -> Option<String>;
+type Run = dyn Fn(&Job<'_>, &mut dyn Observer) -> Result<Option<Finished>, RunError> + Send + Sync;
 
-    /// The numbers that a run is made for.
-    fn headline(&self) -> &'static [&'static str];
-
-    /// Whether its runs can keep models, predictions and assignments.
-    fn keeps(&self) -> bool;
-
-    /// The edge lists that its settings name.
-    fn edge_lists(&self) -> Vec<String>;
-
-    /// The models that its settings name.
-    fn models(&self) -> Vec<String>;
+impl Runnable {
+    /// An algorithm by its settings.
+    pub fn of<P: Algorithm>(settings: P) -> Box<Runnable> {
+        Box::new(Runnable {
+            about: settings.about(),
+            counters: P::Strategy::COUNTERS,
+            run: Box::new(move |job, observer| run(&settings, job, observer)),
+        })
+    }
 
     /// Runs it. The first rank gets what it comes to.
     ///
     /// # Errors
     ///
     /// When the data do not suit it, or the run fails.
-    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError>;
+    pub fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
+        (self.run)(job, observer)
+    }
 }
 
-/// What a strategy is run on.
+/// What an algorithm is run on.
 pub struct Job<'a> {
     /// The data.
     pub dataset: &'a Arc<Dataset>,
@@ -305,79 +303,34 @@ pub struct Finished {
     pub trusted: Option<&'static str>,
 }
 
-/// Settings as whoever runs cards takes them.
-pub fn runs<P: Settings>(settings: P) -> Box<dyn Runs> {
-    Box::new(Whole(settings))
-}
-
-struct Whole<P>(P);
-
-impl<P: Settings> Runs for Whole<P> {
-    fn results_version(&self) -> u32 {
-        P::results_version()
-    }
-
-    fn rounds(&self) -> Option<u32> {
-        self.0.rounds()
-    }
-
-    fn doubts(&self) -> Vec<Broken> {
-        self.0.doubts()
-    }
-
-    fn counters(&self) -> &'static [&'static str] {
-        P::Strategy::COUNTERS
-    }
-
-    fn split(&self) -> Option<String> {
-        self.0.split()
-    }
-
-    fn headline(&self) -> &'static [&'static str] {
-        P::headline()
-    }
-
-    fn keeps(&self) -> bool {
-        P::keeps()
-    }
-
-    fn edge_lists(&self) -> Vec<String> {
-        self.0.edge_lists()
-    }
-
-    fn models(&self) -> Vec<String> {
-        self.0.models()
-    }
-
-    fn run(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
-        let all = Source::new(job.dataset, job.partition, Streams::new(job.seed));
-        let source = Source {
-            files: job.files,
-            keep: job.keep,
-            // The first rank has the study, which reads what everybody holds.
-            needed: match job.ranks.rank() {
-                0 => all.needed,
-                _ => ranks::clients(job.ranks, all.n_clients()),
-            },
-            ..all
-        };
-        let prepared = self.0.prepare(&source).map_err(|error| RunError::Setup {
-            party: Party::Server,
-            error,
-        });
-        let prepared = agree(job.ranks, prepared, |rank, why| RunError::Elsewhere { rank, why })?;
-        observer.stage_done("prepare");
-        let system = prepared.system();
-        let how = (job.options, job.saved);
-        let outcome = run_among(job.ranks, system, job.world, job.seed, how, observer)?;
-        Ok(outcome.map(|outcome| Finished {
-            outcome,
-            public_facts: match serde_json::to_value(&prepared.facts) {
-                Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
-                Ok(serde_json::Value::Null) => BTreeMap::new(),
-                _ => panic!("the facts of {} are a struct of plain values", P::NAME),
-            },
-            trusted: system.shards.trusted(),
-        }))
-    }
+fn run<P: Algorithm>(settings: &P, job: &Job<'_>, observer: &mut dyn Observer) -> Result<Option<Finished>, RunError> {
+    let all = Source::new(job.dataset, job.partition, Streams::new(job.seed));
+    let source = Source {
+        files: job.files,
+        keep: job.keep,
+        // The first rank has the study, which reads what everybody holds.
+        needed: match job.ranks.rank() {
+            0 => all.needed,
+            _ => ranks::clients(job.ranks, all.n_clients()),
+        },
+        ..all
+    };
+    let prepared = settings.prepare(&source).map_err(|error| RunError::Setup {
+        party: Party::Server,
+        error,
+    });
+    let prepared = agree(job.ranks, prepared, |rank, why| RunError::Elsewhere { rank, why })?;
+    observer.stage_done("prepare");
+    let system = prepared.system();
+    let how = (job.options, job.saved);
+    let outcome = run_among(job.ranks, system, job.world, job.seed, how, observer)?;
+    Ok(outcome.map(|outcome| Finished {
+        outcome,
+        public_facts: match serde_json::to_value(&prepared.facts) {
+            Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
+            Ok(serde_json::Value::Null) => BTreeMap::new(),
+            _ => panic!("the facts of {} are a struct of plain values", P::NAME),
+        },
+        trusted: system.shards.trusted(),
+    }))
 }
