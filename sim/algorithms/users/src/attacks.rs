@@ -3,9 +3,8 @@
 use crate::edges::Suspicion;
 use crate::features::Estimate;
 use crate::links::{Links, Spread};
-use crate::local_gnn::LocalGnn;
 use crate::told::Told;
-use crate::train::{Learned, likeliest};
+use crate::train::{Course, Learned, likeliest};
 use crate::users::Users;
 use folkmoot_draws::{SimRng, draw_first, index, shuffle};
 use folkmoot_engine::prelude::*;
@@ -135,8 +134,7 @@ pub(crate) fn features(users: &Users, rows: &[Estimate], links: &Links, rng: &mu
 }
 
 /// How often the classes of users who told theirs are guessed: from what was told, what was learned, and both by Bayes' rule.
-pub(crate) fn labels(system: &LocalGnn, users: &Users, told: &Told, learned: &Learned, sheet: &mut Sheet) {
-    let course = system.course();
+pub(crate) fn labels(course: &Course, users: &Users, told: &Told, learned: &Learned, sheet: &mut Sheet) {
     let n_classes = course.n_classes;
     let other = (1.0 - course.keep) / (n_classes as f64 - 1.0);
     let (mut n, mut by_told, mut by_both) = (0_u32, 0_u32, 0_u32);

@@ -83,7 +83,7 @@ pub trait EdgeRelease: Send + Sync {
     /// # Errors
     ///
     /// When its neighbours cannot be released.
-    fn report(&self, own: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError>;
+    fn report(&self, own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError>;
 
     /// The graph that the server learns on.
     ///

@@ -51,7 +51,7 @@ pub trait FeatureRelease: Send + Sync {
     /// # Errors
     ///
     /// When its features cannot be released.
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError>;
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError>;
 
     /// What the server takes a report for, an unbiased estimate of the features; none if it is no report of this form.
     fn read(&self, report: &[u8], n_features: usize, range: (f64, f64)) -> Option<Estimate>;

@@ -18,7 +18,7 @@ pub trait LabelRelease: Send + Sync {
     /// # Errors
     ///
     /// When it cannot be released.
-    fn report(&self, own: OwnLabel<'_, '_>) -> Result<u32, StrategyError>;
+    fn report(&self, own: OwnLabel<'_>) -> Result<u32, StrategyError>;
 
     /// The probability that it is the true one of `n_classes`; each other one is as likely as the next.
     fn keep(&self, n_classes: u32) -> f64;
@@ -49,7 +49,7 @@ impl LabelRelease for ClearLabels {
         None
     }
 
-    fn report(&self, own: OwnLabel<'_, '_>) -> Result<u32, StrategyError> {
+    fn report(&self, own: OwnLabel<'_>) -> Result<u32, StrategyError> {
         Ok(own.unprotected())
     }
 
@@ -73,7 +73,7 @@ impl LabelRelease for LabelResponse {
         Some(self.epsilon)
     }
 
-    fn report(&self, own: OwnLabel<'_, '_>) -> Result<u32, StrategyError> {
+    fn report(&self, own: OwnLabel<'_>) -> Result<u32, StrategyError> {
         let response = self.response(own.n_classes())?;
         own.release(&response)
     }

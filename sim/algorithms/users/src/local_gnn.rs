@@ -24,15 +24,12 @@
 use crate::features::Numbers;
 use crate::own::{DEGREES, EDGES, OwnEdges, OwnFeatures, OwnLabel};
 use crate::settings::Params;
-use crate::study::Worth;
 use crate::told::Told;
 use crate::train::{Course, Learned};
-use crate::users::{User, Users};
+use crate::users::User;
 use folkmoot_codecs::Codec;
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
-
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of, without_weights};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -52,82 +49,6 @@ pub struct Facts {
     pub n_features: u32,
     /// Classes.
     pub n_classes: u32,
-}
-
-impl Algorithm for Params {
-    type Facts = Facts;
-    type Strategy = LocalGnn;
-
-    fn about(&self) -> About {
-        About {
-            rounds: Some(1),
-            lints: Params::lints(self),
-            terms: crate::terms::TERMS.to_vec(),
-            split: Some(split_of(&self.split, "all users with a class")),
-            headline: &["test_accuracy", "link_auc", "edge_epsilon", "payload_bytes"],
-            ..About::default()
-        }
-    }
-
-    fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        let (dataset, refuse) = (source.dataset, |why: String| Err(StrategyError(why)));
-        if dataset.is_graph_level() || dataset.graphs.len() != 1 || dataset.graph().is_directed() {
-            return refuse(format!(
-                "needs one undirected graph whose nodes are users, and {} is none; choose another data set",
-                dataset.name
-            ));
-        }
-        without_weights(dataset)?;
-        let Some(features) = &dataset.features else {
-            return refuse(format!(
-                "{} has no features; choose a set with some, such as ContextualSbm() or Planetoid",
-                dataset.name
-            ));
-        };
-        let Some(labels) = dataset.node_labels.as_ref().filter(|labels| !labels.is_multi_label()) else {
-            return refuse(format!(
-                "needs one class for a node, and {} has none or several; choose another data set",
-                dataset.name
-            ));
-        };
-        let (n_users, n_clients) = (dataset.n_nodes() as u32, source.n_clients());
-        if n_clients != n_users {
-            return refuse(format!(
-                "needs one client per node, {n_users}; got {n_clients} (use partition: NodePerClient)"
-            ));
-        }
-        if n_users < 3 || labels.n_classes() < 2 || features.n_columns() == 0 {
-            return refuse("needs at least 3 users, 2 classes and a feature".to_owned());
-        }
-        Ok(Facts {
-            n_users,
-            n_features: features.n_columns() as u32,
-            n_classes: labels.n_classes() as u32,
-        })
-    }
-
-    fn build(&self, facts: &Facts) -> Result<LocalGnn, StrategyError> {
-        let named = |field: &str| {
-            let field = field.to_owned();
-            move |StrategyError(why)| StrategyError(format!("{field}.{why}"))
-        };
-        self.features
-            .suits(facts.n_features as usize)
-            .map_err(named("features"))?;
-        self.edges.suits(facts.n_users).map_err(named("edges"))?;
-        Ok(LocalGnn {
-            params: self.clone(),
-            facts: *facts,
-        })
-    }
-
-    fn share(&self, _: &Facts, _: &LocalGnn, source: &Source<'_>) -> Result<Shared<LocalGnn>, StrategyError> {
-        let users = Arc::new(Users::new(self, source));
-        Ok(Shared {
-            shards: Box::new(Arc::clone(&users)),
-            study: Box::new(Worth(users)),
-        })
-    }
 }
 
 /// The system: its parameters and what everybody knows.
@@ -230,9 +151,12 @@ impl LocalGnn {
     }
 
     /// What a training takes besides its data.
-    pub(crate) fn course(&self) -> Course<'_> {
+    pub(crate) fn course(&self) -> Course {
         Course {
-            params: &self.params,
+            training: self.params.training,
+            loss: self.params.loss,
+            feature_steps: self.params.feature_steps,
+            label_steps: self.params.label_steps,
             network: self.params.network,
             n_classes: self.facts.n_classes as usize,
             keep: self.params.labels.keep(self.facts.n_classes),
@@ -354,7 +278,7 @@ impl Strategy for LocalGnn {
         };
         cx.send(Up::Label(report.into()));
         if !self.is_public() {
-            let own = OwnEdges::new(user.neighbours(), self.facts.n_users, cx);
+            let own = OwnEdges::new(cx.me().0, user.neighbours(), self.facts.n_users, cx);
             let report = self.params.edges.report(own)?;
             cx.send(Up::Edges(report.into()));
         }
@@ -366,7 +290,8 @@ impl Strategy for LocalGnn {
     }
 
     fn perform(&self, _: Option<User<'_>>, Work(told): &Work, cx: &JobContext) -> Result<Learned, StrategyError> {
-        let sample = told.sample(self, &mut cx.rng(DRAWS))?;
+        let n_features = self.facts.n_features as usize;
+        let sample = told.sample(&self.params, n_features, &mut cx.rng(DRAWS))?;
         if !sample.trains.contains(&true) {
             return Err(StrategyError(
                 "nobody has told its class, so there is nothing to learn from; raise split.train, and deadline_ms where the card has one"

@@ -1,7 +1,7 @@
 //! The networks that a server trains: two layers on rows that may be scarce and links that may be dense.
 
 use crate::links::{Links, Spread};
-use crate::train::Matrix;
+use crate::matrix::Matrix;
 use folkmoot_draws::SimRng;
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 use folkmoot_parts::part;

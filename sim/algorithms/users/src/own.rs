@@ -1,26 +1,84 @@
 //! What a user holds, in wrappers that it leaves by a release alone: a part that says how users report cannot forget the charge.
 
-use crate::LocalGnn;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::Mechanism;
+use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
+use std::any::Any;
 
 pub(crate) const FEATURES: Channel = Channel::new(0, Purpose(*b"us-featu"));
 pub(crate) const LABELS: Channel = Channel::new(1, Purpose(*b"us-label"));
 pub(crate) const EDGES: Channel = Channel::new(2, Purpose(*b"us-edges"));
 pub(crate) const DEGREES: Channel = Channel::new(3, Purpose(*b"us-degre"));
 
-/// The handler's context of one user.
-pub type UserContext<'a> = ClientContext<'a, LocalGnn>;
+/// A user's context as releases use it, independent of the strategy.
+pub(crate) trait Releasing {
+    /// The random stream for `purpose`.
+    fn rng(&self, purpose: Purpose) -> SimRng;
 
-/// A user's features, each in the public range.
-pub struct OwnFeatures<'r, 'c, 'a> {
-    values: &'r [f64],
-    range: (f64, f64),
-    cx: &'c mut UserContext<'a>,
+    /// Draws a release and charges the user for it.
+    fn release_any(&mut self, channel: Channel, mechanism: &AnyMechanism<'_>) -> Result<Box<dyn Any>, StrategyError>;
+
+    /// Charges the user without limit.
+    fn charge_unprotected(&mut self, channel: Channel);
 }
 
-impl<'r, 'c, 'a> OwnFeatures<'r, 'c, 'a> {
-    pub(crate) fn new(values: &'r [f64], range: (f64, f64), cx: &'c mut UserContext<'a>) -> Self {
+/// A mechanism bound to its input; the type of its release is erased.
+type AnyMechanism<'m> = dyn Mechanism<Input = (), Release = Box<dyn Any>> + 'm;
+
+impl<S: Strategy> Releasing for ClientContext<'_, S> {
+    fn rng(&self, purpose: Purpose) -> SimRng {
+        ClientContext::rng(self, purpose)
+    }
+
+    fn release_any(&mut self, channel: Channel, mechanism: &AnyMechanism<'_>) -> Result<Box<dyn Any>, StrategyError> {
+        self.release(channel, mechanism, &())
+    }
+
+    fn charge_unprotected(&mut self, channel: Channel) {
+        self.unprotected(channel, ());
+    }
+}
+
+impl dyn Releasing + '_ {
+    fn release<I: Sync + ?Sized, R: 'static>(
+        &mut self,
+        channel: Channel,
+        mechanism: &dyn Mechanism<Input = I, Release = R>,
+        input: &I,
+    ) -> Result<R, StrategyError> {
+        let release = self.release_any(channel, &Bound(mechanism, input))?;
+        Ok(*release.downcast().expect("a release has the type of its mechanism"))
+    }
+}
+
+/// A mechanism bound to its input.
+struct Bound<'m, I: ?Sized, R>(&'m dyn Mechanism<Input = I, Release = R>, &'m I);
+
+impl<I: Sync + ?Sized, R: 'static> Mechanism for Bound<'_, I, R> {
+    type Input = ();
+    type Release = Box<dyn Any>;
+
+    fn release(&self, (): &(), rng: &mut SimRng) -> Result<Box<dyn Any>, ReleaseError> {
+        Ok(Box::new(self.0.release(self.1, rng)?))
+    }
+
+    fn cost(&self) -> PrivacyCost {
+        self.0.cost()
+    }
+
+    fn law(&self) -> Law {
+        self.0.law()
+    }
+}
+
+/// A user's features, each in the public range.
+pub struct OwnFeatures<'a> {
+    values: &'a [f64],
+    range: (f64, f64),
+    cx: &'a mut dyn Releasing,
+}
+
+impl<'a> OwnFeatures<'a> {
+    pub(crate) fn new(values: &'a [f64], range: (f64, f64), cx: &'a mut dyn Releasing) -> Self {
         OwnFeatures { values, range, cx }
     }
 
@@ -39,25 +97,29 @@ impl<'r, 'c, 'a> OwnFeatures<'r, 'c, 'a> {
     /// # Errors
     ///
     /// When they lie outside its domain.
-    pub fn release<M: Mechanism<Input = [f64]> + ?Sized>(self, mechanism: &M) -> Result<M::Release, StrategyError> {
+    pub fn release<R: 'static>(
+        self,
+        mechanism: &dyn Mechanism<Input = [f64], Release = R>,
+    ) -> Result<R, StrategyError> {
         self.cx.release(FEATURES, mechanism, self.values)
     }
 
     /// As they are, which is charged without limit.
     pub fn unprotected(self) -> Vec<f64> {
-        self.cx.unprotected(FEATURES, self.values.to_vec())
+        self.cx.charge_unprotected(FEATURES);
+        self.values.to_vec()
     }
 }
 
 /// A user's class.
-pub struct OwnLabel<'c, 'a> {
+pub struct OwnLabel<'a> {
     class: u32,
     n_classes: u32,
-    cx: &'c mut UserContext<'a>,
+    cx: &'a mut dyn Releasing,
 }
 
-impl<'c, 'a> OwnLabel<'c, 'a> {
-    pub(crate) fn new(class: u32, n_classes: u32, cx: &'c mut UserContext<'a>) -> Self {
+impl<'a> OwnLabel<'a> {
+    pub(crate) fn new(class: u32, n_classes: u32, cx: &'a mut dyn Releasing) -> Self {
         OwnLabel { class, n_classes, cx }
     }
 
@@ -71,26 +133,29 @@ impl<'c, 'a> OwnLabel<'c, 'a> {
     /// # Errors
     ///
     /// When it lies outside its domain.
-    pub fn release<M: Mechanism<Input = u32> + ?Sized>(self, mechanism: &M) -> Result<M::Release, StrategyError> {
+    pub fn release<R: 'static>(self, mechanism: &dyn Mechanism<Input = u32, Release = R>) -> Result<R, StrategyError> {
         self.cx.release(LABELS, mechanism, &self.class)
     }
 
     /// As it is, which is charged without limit.
     pub fn unprotected(self) -> u32 {
-        self.cx.unprotected(LABELS, self.class)
+        self.cx.charge_unprotected(LABELS);
+        self.class
     }
 }
 
 /// A user's neighbours: one bit for each other user, of which few are set.
-pub struct OwnEdges<'r, 'c, 'a> {
-    neighbours: &'r [u32],
+pub struct OwnEdges<'a> {
+    me: u32,
+    neighbours: &'a [u32],
     n_users: u32,
-    cx: &'c mut UserContext<'a>,
+    cx: &'a mut dyn Releasing,
 }
 
-impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
-    pub(crate) fn new(neighbours: &'r [u32], n_users: u32, cx: &'c mut UserContext<'a>) -> Self {
+impl<'a> OwnEdges<'a> {
+    pub(crate) fn new(me: u32, neighbours: &'a [u32], n_users: u32, cx: &'a mut dyn Releasing) -> Self {
         OwnEdges {
+            me,
             neighbours,
             n_users,
             cx,
@@ -99,7 +164,7 @@ impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
 
     /// Who it is.
     pub fn me(&self) -> u32 {
-        self.cx.me().0
+        self.me
     }
 
     /// How many users there are.
@@ -114,7 +179,7 @@ impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
     /// When they lie outside its domain.
     pub fn all_bits(
         &mut self,
-        mechanism: &(impl Mechanism<Input = [u32], Release = Vec<u32>> + ?Sized),
+        mechanism: &dyn Mechanism<Input = [u32], Release = Vec<u32>>,
     ) -> Result<Vec<u32>, StrategyError> {
         let me = self.me();
         let places: Vec<u32> = self.neighbours.iter().map(|&v| place_of(me, v)).collect();
@@ -129,7 +194,7 @@ impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
     /// When they lie outside its domain.
     pub fn later_bits(
         &mut self,
-        mechanism: &(impl Mechanism<Input = [u32], Release = Vec<u32>> + ?Sized),
+        mechanism: &dyn Mechanism<Input = [u32], Release = Vec<u32>>,
     ) -> Result<Vec<u32>, StrategyError> {
         let first = self.me() + 1;
         let places: Vec<u32> = self.neighbours.iter().filter_map(|&v| v.checked_sub(first)).collect();
@@ -144,7 +209,7 @@ impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
     /// When they lie outside its domain.
     pub fn real_bits(
         &mut self,
-        mechanism: &(impl Mechanism<Input = [f64], Release = Vec<f64>> + ?Sized),
+        mechanism: &dyn Mechanism<Input = [f64], Release = Vec<f64>>,
     ) -> Result<Vec<f64>, StrategyError> {
         let me = self.me();
         let mut bits = vec![0.0; self.n_users.saturating_sub(1) as usize];
@@ -161,7 +226,7 @@ impl<'r, 'c, 'a> OwnEdges<'r, 'c, 'a> {
     /// When the number lies outside its domain.
     pub fn degree(
         &mut self,
-        mechanism: &(impl Mechanism<Input = [f64], Release = Vec<f64>> + ?Sized),
+        mechanism: &dyn Mechanism<Input = [f64], Release = Vec<f64>>,
     ) -> Result<f64, StrategyError> {
         let degree = [self.neighbours.len() as f64];
         let told = self.cx.release(DEGREES, mechanism, &degree)?;

@@ -4,6 +4,7 @@ use crate::edges::EdgeRelease;
 use crate::features::FeatureRelease;
 use crate::labels::LabelRelease;
 use crate::network::Network;
+use crate::train::{LabelLoss, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Broken, Chosen, Rules, part};
 
@@ -58,44 +59,6 @@ pub struct Split {
     /// The share who validate; with `train` below 1. Their classes are released too. All others test, and never tell theirs.
     #[part(default = 0.25, in = 0..1)]
     pub validation: f64,
-}
-
-/// What a network is trained towards where classes were told under noise.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LabelLoss {
-    /// The cross entropy of what was told, as if it were true.
-    #[default]
-    CrossEntropy,
-    /// The same of predictions that went through the noise too (Patrini et al., CVPR 2017).
-    Forward,
-    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is taken for true, and predictions go through noise and
-    /// propagation as well.
-    Drop,
-}
-
-/// How the network is trained: all users at once, by Adam.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Training {
-    /// Steps.
-    #[part(default = 300, in = 1..=100_000)]
-    pub epochs: u32,
-    /// The network that is kept is looked for after every so many steps: that of the least loss on those who validate.
-    #[part(default = 1, in = 1..=100_000)]
-    pub check_every: u32,
-    /// Width of the hidden layer.
-    #[part(default = 16, in = 1..=4_096)]
-    pub hidden: u32,
-    /// The learning rate.
-    #[part(default = 0.01, above = 0, f32)]
-    pub rate: f64,
-    /// Times the weight, added to its gradient.
-    #[part(default = 0.0, at_least = 0, f32)]
-    pub weight_decay: f64,
-    /// The probability that a hidden value is dropped in training.
-    #[part(default = 0.0, in = 0..1)]
-    pub dropout: f64,
 }
 
 impl Params {

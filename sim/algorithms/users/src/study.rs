@@ -4,8 +4,9 @@ use crate::attacks;
 use crate::edges::{EdgeRelease, PublicEdges};
 use crate::features::Estimate;
 use crate::local_gnn::LocalGnn;
+use crate::matrix::Matrix;
 use crate::network::Network;
-use crate::train::{Course, Learned, Matrix, Sample};
+use crate::train::{Course, Learned, Sample};
 use crate::users::{Role, Users};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::MAJORITY_CLASS;
@@ -67,11 +68,12 @@ impl Worth {
             }
         };
         let mut rng = end.streams.global(CONTROLS);
-        let noisy = told.sample(system, &mut rng)?;
+        let n_features = system.facts.n_features as usize;
+        let noisy = told.sample(&system.params, n_features, &mut rng)?;
         let rows: Vec<Estimate> = (0..n_users).map(clear).collect();
         let labels = (0..n_users).map(|user| self.0.class(user).unwrap_or(0)).collect();
         let sample = Sample {
-            rows: Matrix::new(&rows, system.facts.n_features as usize),
+            rows: Matrix::new(&rows, n_features),
             labels,
             ..noisy.clone()
         };
@@ -126,14 +128,14 @@ impl Worth {
     fn attacks(&self, end: &End<'_, LocalGnn>, learned: &Learned, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let (system, told) = (end.strategy, end.server.told());
         let edges = &system.params().edges;
-        let rows = told.rows(system)?;
+        let rows = told.rows(&system.params, system.facts.n_features as usize)?;
         let most = system.params().attacked_pairs as usize;
         let (pairs, is_edge) = attacks::drawn_pairs(self.0.dataset.graph(), most, &mut end.streams.global(PAIRS));
         let suspicions = edges.suspect(told.reports(), &pairs)?;
         attacks::links(suspicions, &rows, (&pairs, &is_edge), sheet);
         let links = edges.links(told.reports())?;
         attacks::features(&self.0, &rows, &links, &mut end.streams.global(COLUMNS), sheet);
-        attacks::labels(system, &self.0, told, learned, sheet);
+        attacks::labels(&system.course(), &self.0, told, learned, sheet);
         Ok(())
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::edges::Reports;
 use crate::features::Estimate;
-use crate::local_gnn::LocalGnn;
-use crate::train::{Matrix, Sample};
+use crate::matrix::Matrix;
+use crate::settings::Params;
+use crate::train::Sample;
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -36,9 +37,8 @@ impl Told {
     }
 
     /// The rows that the server takes reports on features for; of those who sent none all zeros.
-    pub(crate) fn rows(&self, system: &LocalGnn) -> Result<Vec<Estimate>, StrategyError> {
-        let (features, range) = (&system.params.features, system.params.range);
-        let n_features = system.facts.n_features as usize;
+    pub(crate) fn rows(&self, params: &Params, n_features: usize) -> Result<Vec<Estimate>, StrategyError> {
+        let (features, range) = (&params.features, params.range);
         let one = |(user, report): (usize, &Option<ByteBuf>)| match report {
             None => Ok(Estimate::default()),
             Some(report) => {
@@ -50,14 +50,14 @@ impl Told {
     }
 
     /// What a network is trained on: rows, classes that were told, and who of those who told theirs validates, drawn.
-    pub(crate) fn sample(&self, system: &LocalGnn, rng: &mut SimRng) -> Result<Sample, StrategyError> {
-        let rows = Matrix::new(&self.rows(system)?, system.facts.n_features as usize);
+    pub(crate) fn sample(&self, params: &Params, n_features: usize, rng: &mut SimRng) -> Result<Sample, StrategyError> {
+        let rows = Matrix::new(&self.rows(params, n_features)?, n_features);
         let mut told: Vec<u32> = (0..)
             .zip(&self.labels)
             .filter_map(|(user, class)| class.map(|_| user))
             .collect();
         shuffle(rng, &mut told);
-        let split = system.params.split;
+        let split = params.split;
         let share = split.validation / (split.train + split.validation);
         // Somebody trains, if anybody has told its class.
         let n_validating = ((share * told.len() as f64).round() as usize).min(told.len().saturating_sub(1));

@@ -1,112 +1,50 @@
 //! Training at the server, on what users have told.
 
-use crate::features::Estimate;
 use crate::links::{Links, Spread};
+use crate::matrix::Matrix;
 use crate::network::{Net, Network};
-use crate::settings::{LabelLoss, Params};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::tape::{Backward, Function};
-use folkmoot_learning::{Adam, Adjacency, Csr, Decay, Moments, Optimiser, Tape, Var};
+use folkmoot_learning::{Adam, Decay, Moments, Optimiser, Tape};
+use folkmoot_parts::part;
 use serde::{Deserialize, Serialize};
 
-/// A row of numbers for each user.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Matrix {
-    /// The numbers that are not 0.
-    Scarce(Csr),
-    /// All, and how many a row has.
-    Dense(Vec<f32>, usize),
+/// What a network is trained towards where classes were told under noise.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelLoss {
+    /// The cross entropy of what was told, as if it were true.
+    #[default]
+    CrossEntropy,
+    /// The same of predictions that went through the noise too (Patrini et al., CVPR 2017).
+    Forward,
+    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is taken for true, and predictions go through noise and
+    /// propagation as well.
+    Drop,
 }
 
-/// A matrix on a tape.
-#[derive(Clone, Copy)]
-pub(crate) enum Rows<'g> {
-    Scarce(&'g Csr),
-    Dense(Var),
-}
-
-impl Matrix {
-    /// Held by what is not 0, unless most of it is something.
-    pub(crate) fn new(rows: &[Estimate], n_columns: usize) -> Matrix {
-        let is_scarce = rows.iter().all(|row| row.base == 0.0)
-            && rows.iter().map(|row| row.others.len()).sum::<usize>() <= rows.len() * n_columns / 4;
-        if is_scarce {
-            let entry = |(row, estimate): (u32, &Estimate)| {
-                let values: Vec<_> = estimate.others.iter().map(|(column, x)| (row, *column, *x)).collect();
-                values
-            };
-            let entries: Vec<(u32, u32, f32)> = (0..).zip(rows).flat_map(entry).collect();
-            if let Ok(csr) = Csr::from_entries(rows.len() as u32, n_columns as u32, &entries) {
-                return Matrix::Scarce(csr);
-            }
-        }
-        let mut all = Vec::with_capacity(rows.len() * n_columns);
-        for row in rows {
-            let start = all.len();
-            all.resize(start + n_columns, row.base);
-            row.others
-                .iter()
-                .for_each(|(column, x)| all[start + *column as usize] = *x);
-        }
-        Matrix::Dense(all, n_columns)
-    }
-
-    pub(crate) fn n_rows(&self) -> usize {
-        match self {
-            Matrix::Scarce(csr) => csr.n_rows(),
-            Matrix::Dense(all, n_columns) => all.len().checked_div(*n_columns).unwrap_or(0),
-        }
-    }
-
-    fn n_columns(&self) -> usize {
-        match self {
-            Matrix::Scarce(csr) => csr.n_columns(),
-            Matrix::Dense(_, n_columns) => *n_columns,
-        }
-    }
-
-    /// All numbers, row after row.
-    pub(crate) fn dense(self) -> Vec<f32> {
-        match self {
-            Matrix::Dense(all, _) => all,
-            Matrix::Scarce(csr) => {
-                let width = csr.n_columns();
-                let mut all = vec![0.0; csr.n_rows() * width];
-                for row in 0..csr.n_rows() {
-                    for e in csr.range(row) {
-                        all[row * width + csr.columns()[e] as usize] = csr.weights()[e];
-                    }
-                }
-                all
-            }
-        }
-    }
-
-    /// After so many steps of KProp along `links`.
-    pub(crate) fn propagated(self, links: &Links, steps: u32) -> Matrix {
-        if steps == 0 {
-            return self;
-        }
-        let width = self.n_columns();
-        Matrix::Dense(Spread::without_loops(links).repeat(self.dense(), width, steps), width)
-    }
-
-    pub(crate) fn on<'g>(&'g self, tape: &mut Tape<'g>) -> Rows<'g> {
-        match self {
-            Matrix::Scarce(csr) => Rows::Scarce(csr),
-            Matrix::Dense(all, width) => Rows::Dense(tape.input(self.n_rows(), *width, all)),
-        }
-    }
-}
-
-impl<'g> Rows<'g> {
-    /// The rows times `w`.
-    pub(crate) fn times(self, tape: &mut Tape<'g>, w: Var) -> Var {
-        match self {
-            Rows::Scarce(csr) => tape.propagate(Adjacency::Sparse(csr), w),
-            Rows::Dense(x) => tape.matmul(x, w),
-        }
-    }
+/// How the network is trained: all users at once, by Adam.
+#[part]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Training {
+    /// Steps.
+    #[part(default = 300, in = 1..=100_000)]
+    pub epochs: u32,
+    /// The network that is kept is looked for after every so many steps: that of the least loss on those who validate.
+    #[part(default = 1, in = 1..=100_000)]
+    pub check_every: u32,
+    /// Width of the hidden layer.
+    #[part(default = 16, in = 1..=4_096)]
+    pub hidden: u32,
+    /// The learning rate.
+    #[part(default = 0.01, above = 0, f32)]
+    pub rate: f64,
+    /// Times the weight, added to its gradient.
+    #[part(default = 0.0, at_least = 0, f32)]
+    pub weight_decay: f64,
+    /// The probability that a hidden value is dropped in training.
+    #[part(default = 0.0, in = 0..1)]
+    pub dropout: f64,
 }
 
 /// What a network is trained on.
@@ -192,27 +130,30 @@ impl Function for Corrected {
     }
 }
 
-/// A training: its settings and how classes were told.
-pub(crate) struct Course<'a> {
-    pub(crate) params: &'a Params,
+/// A training: its settings, and the probability that a reported class is true.
+pub(crate) struct Course {
+    pub(crate) training: Training,
+    pub(crate) loss: LabelLoss,
+    pub(crate) feature_steps: u32,
+    pub(crate) label_steps: u32,
     pub(crate) network: Network,
     pub(crate) n_classes: usize,
-    /// How likely a class that was told is the true one.
+    /// The probability that a reported class is the true one.
     pub(crate) keep: f64,
 }
 
-impl Course<'_> {
+impl Course {
     /// Trains on `sample` along `links`.
     ///
     /// # Determinism
     ///
     /// Draws the weights, then step by step the dropouts.
     pub(crate) fn train(&self, sample: Sample, links: &Links, rng: &mut SimRng) -> Learned {
-        let training = &self.params.training;
+        let training = &self.training;
         let sample = Sample {
             rows: match self.network {
                 Network::Mlp => sample.rows,
-                Network::Gcn | Network::Sage => sample.rows.propagated(links, self.params.feature_steps),
+                Network::Gcn | Network::Sage => sample.rows.propagated(links, self.feature_steps),
             },
             ..sample
         };
@@ -239,7 +180,7 @@ impl Course<'_> {
         for epoch in 1..=training.epochs {
             tape.reset();
             let logits = net.logits(&mut tape, &sample.rows, spread.as_ref(), Some(rng));
-            let loss = match self.params.loss {
+            let loss = match self.loss {
                 LabelLoss::CrossEntropy => tape.cross_entropy(logits, &sample.labels, Some(&sample.trains)),
                 LabelLoss::Forward => {
                     let noisy = tape.custom(&corrected, &[logits], sample.labels.len(), self.n_classes);
@@ -250,7 +191,7 @@ impl Course<'_> {
                     let shares = tape.scale((corrected.keep - corrected.other) as f32, shares);
                     let others = tape.constant(sample.labels.len(), self.n_classes, &others);
                     let mut noisy = tape.add(shares, others);
-                    for _ in 0..self.params.label_steps {
+                    for _ in 0..self.label_steps {
                         noisy = tape.custom(&smooth, &[noisy], sample.labels.len(), self.n_classes);
                     }
                     tape.cross_entropy(noisy, &targets, Some(&sample.trains))
@@ -282,7 +223,7 @@ impl Course<'_> {
 
     /// What is taken for true: the likeliest class of what was told, propagated; without, what was told.
     fn targets(&self, sample: &Sample, smooth: &Spread<'_>) -> Vec<u32> {
-        if self.params.loss != LabelLoss::Drop {
+        if self.loss != LabelLoss::Drop {
             return Vec::new();
         }
         let mut told = vec![0.0; sample.labels.len() * self.n_classes];
@@ -291,7 +232,7 @@ impl Course<'_> {
                 told[user * self.n_classes + *class as usize] = 1.0;
             }
         }
-        let told = smooth.repeat(told, self.n_classes, self.params.label_steps);
+        let told = smooth.repeat(told, self.n_classes, self.label_steps);
         told.chunks_exact(self.n_classes).map(likeliest).collect()
     }
 
@@ -301,7 +242,7 @@ impl Course<'_> {
     /// more often than that every other time.
     fn look(&self, epoch: u32, logits: &[f32], sample: &Sample, learned: &mut Learned) {
         let corrected = self.corrected();
-        let corrects = self.params.loss != LabelLoss::CrossEntropy;
+        let corrects = self.loss != LabelLoss::CrossEntropy;
         let score = |part: &[bool]| {
             let (mut loss, mut right, mut n) = (0.0, 0_u32, 0_u32);
             let rows = logits.chunks_exact(self.n_classes).zip(&sample.labels).zip(part);
@@ -400,34 +341,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    /// Rows that are held by what is not 0 give the product that all give.
-    #[test]
-    fn scarce_rows_multiply_as_dense_ones_do() {
-        let scarce = Estimate {
-            base: 0.0,
-            others: vec![(1, 2.0)],
-        };
-        let rows = vec![scarce.clone(), Estimate::default(), scarce];
-        let matrix = Matrix::new(&rows, 8);
-        assert!(matches!(matrix, Matrix::Scarce(_)));
-        let dense = Matrix::Dense(matrix.clone().dense(), 8);
-        let w: Vec<f32> = (0..16).map(|i| i as f32 / 3.0).collect();
-        let product = |matrix: &Matrix| {
-            let mut tape = Tape::new();
-            let w = tape.variable(8, 2, &w);
-            let x = matrix.on(&mut tape);
-            let y = x.times(&mut tape, w);
-            let loss = tape.sum(y);
-            tape.backward(loss);
-            (tape.value(y).to_vec(), tape.gradient(w).to_vec())
-        };
-        assert_eq!(product(&matrix), product(&dense));
-        let noisy = Estimate {
-            base: 0.5,
-            ..Estimate::default()
-        };
-        assert!(matches!(Matrix::new(&[noisy], 8), Matrix::Dense(..)));
     }
 }

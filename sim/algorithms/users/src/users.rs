@@ -1,12 +1,10 @@
 //! Who holds what: each user one node of the data set.
 
-use crate::local_gnn::LocalGnn;
 use crate::settings::Params;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Dataset;
 use folkmoot_scenarios::algorithm::Source;
-use serde_bytes::ByteBuf;
 use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"us-split");
@@ -27,7 +25,8 @@ pub struct Users {
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) roles: Vec<Role>,
     range: (f64, f64),
-    knows_edges: bool,
+    /// Whether the server knows all edges from the start.
+    pub(crate) knows_edges: bool,
 }
 
 /// One user: its features, its class if it is to be told, and its neighbours.
@@ -56,6 +55,11 @@ impl Users {
             range: params.range,
             knows_edges: params.edges.n_lists() == 0,
         }
+    }
+
+    /// The user at `node`.
+    pub(crate) fn user(&self, node: u32) -> User<'_> {
+        User { users: self, node }
     }
 
     /// The class of each user, told or not.
@@ -103,38 +107,5 @@ impl<'a> User<'a> {
     /// Its neighbours, ascending.
     pub fn neighbours(self) -> &'a [u32] {
         self.users.dataset.graph().neighbours(self.node)
-    }
-}
-
-impl Shards<LocalGnn> for Arc<Users> {
-    fn n_clients(&self) -> u32 {
-        self.roles.len() as u32
-    }
-
-    fn shard(&self, client: ClientId) -> User<'_> {
-        User {
-            users: self,
-            node: client.0,
-        }
-    }
-
-    fn size(&self, _: ClientId) -> u64 {
-        1
-    }
-
-    fn trusted(&self) -> Option<&'static str> {
-        self.knows_edges
-            .then_some("tells the server all edges, as the owner of a network knows them")
-    }
-
-    fn prepare(&self, _: &LocalGnn, server: &mut crate::Server, _: &Setup<'_>) {
-        if !self.knows_edges {
-            return;
-        }
-        for node in 0..self.roles.len() as u32 {
-            let mut list = Vec::new();
-            put_u32s(&mut list, self.dataset.graph().neighbours(node));
-            server.know_edges(node, ByteBuf::from(list));
-        }
     }
 }

@@ -158,7 +158,7 @@ impl EdgeRelease for Blink {
         vec![of_bits("Blink: edges", bits), of_degrees(degree)]
     }
 
-    fn report(&self, mut own: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let (me, n_others) = (own.me(), own.n_users() - 1);
         let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT).map_err(refused)?;
         let degree = own.degree(&noise)?;

@@ -72,7 +72,7 @@ impl EdgeRelease for Dprr {
         ]
     }
 
-    fn report(&self, mut own: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let n_others = own.n_users() - 1;
         let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT).map_err(refused)?;
         let degree = own.degree(&noise)?;

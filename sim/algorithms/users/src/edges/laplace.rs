@@ -74,7 +74,7 @@ impl EdgeRelease for LaplaceEdges {
         }
     }
 
-    fn report(&self, mut own: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let noise = NoisyCounts::new(self.epsilon, 1.0, BIT).map_err(refused)?;
         let values = own.real_bits(&noise)?;
         let mut report = Vec::with_capacity(4 * values.len());

@@ -30,7 +30,7 @@ impl EdgeRelease for PublicEdges {
         0
     }
 
-    fn report(&self, _: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, _: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         Ok(Vec::new())
     }
 

@@ -107,7 +107,7 @@ impl EdgeRelease for EdgeResponse {
         }
     }
 
-    fn report(&self, mut own: OwnEdges<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let (me, n_users) = (own.me(), own.n_users());
         Ok(match self.lists {
             Lists::Both => {

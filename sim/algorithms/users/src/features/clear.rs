@@ -23,7 +23,7 @@ impl FeatureRelease for ClearFeatures {
         Some(Numbers::Listed)
     }
 
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
         let values = own.unprotected();
         let mut report = Vec::new();
         let listed = || (0_u32..).zip(&values).filter(|(_, value)| **value != 0.0);

@@ -123,7 +123,7 @@ fn unpack(bytes: &[u8], m: usize, d: usize) -> Option<Vec<(u32, i8)>> {
     (all.len() == m && ascend && in_range).then_some(all)
 }
 
-fn report(encoder: &MultiBit, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+fn report(encoder: &MultiBit, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
     let signs = own.release(encoder)?;
     Ok(pack(&signs, encoder.n_sampled()))
 }
@@ -164,7 +164,7 @@ impl FeatureRelease for MultiBitFeatures {
         }
     }
 
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
         report(&self.encoder(own.n_features(), own.range()).map_err(refused)?, own)
     }
 
@@ -182,7 +182,7 @@ impl FeatureRelease for OneBitFeatures {
         Some(self.epsilon)
     }
 
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
         let d = own.n_features();
         report(&encoder(self.epsilon, d, d, own.range()).map_err(refused)?, own)
     }

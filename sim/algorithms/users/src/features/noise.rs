@@ -34,7 +34,7 @@ const UNIT: &str = "all features of a user";
 
 fn report(
     mechanism: &dyn Mechanism<Input = [f64], Release = Vec<f64>>,
-    own: OwnFeatures<'_, '_, '_>,
+    own: OwnFeatures<'_>,
 ) -> Result<Vec<u8>, StrategyError> {
     let values = own.release(mechanism)?;
     let mut report = Vec::with_capacity(4 * values.len());
@@ -63,7 +63,7 @@ impl FeatureRelease for LaplaceFeatures {
         Some(Numbers::All)
     }
 
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
         let (low, high) = own.range();
         let sensitivity = own.n_features() as f64 * (high - low);
         let noise = NoisyCounts::new(self.epsilon, sensitivity, UNIT).map_err(refused)?;
@@ -88,7 +88,7 @@ impl FeatureRelease for GaussianFeatures {
         Some(Numbers::All)
     }
 
-    fn report(&self, own: OwnFeatures<'_, '_, '_>) -> Result<Vec<u8>, StrategyError> {
+    fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError> {
         let (low, high) = own.range();
         let sensitivity = (own.n_features() as f64).sqrt() * (high - low);
         let noise = Gaussian::calibrated(self.epsilon, self.delta, sensitivity, UNIT).map_err(refused)?;
