@@ -10,8 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_graphs::Pair;
 use folkmoot_learning::{Csr, DegreeRule};
 use folkmoot_ppgm::matcher::{self, Input};
-use folkmoot_ppgm::options::{Form, Model, Size};
-use folkmoot_ppgm::params::Training;
+use folkmoot_ppgm::options::{Form, Model, Size, Training};
 use folkmoot_ppgm::train::Trainer;
 
 const N_NODES: usize = 90;

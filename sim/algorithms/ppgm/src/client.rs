@@ -1,10 +1,10 @@
 //! A device: it begins matches at random times and takes part in those it is invited to.
 
+use super::algorithm::{Done, PACKING, Ppgm, Work, counter, mechanism};
 use super::data::Own;
 use super::matcher::{Held, Matrix};
-use super::message::MatchId;
+use super::message::{Down, MatchId, Peer, Up};
 use super::pairs::ResultNoise;
-use super::{Done, Down, PACKING, Peer, Ppgm, Up, Work, counter, mechanism};
 use folkmoot_draws::{exponential, index};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};

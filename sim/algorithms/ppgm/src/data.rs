@@ -1,15 +1,12 @@
 //! The graphs of a data set as the models read them, who trains, validates and tests, and what an attacker wants to know.
 
 use super::edits::{self, Edits};
-use super::learned::{Learned, View};
 use super::matcher::Input;
-use super::options::Task;
-use super::params::Split;
-use super::{Params, Ppgm, Server};
+use super::options::{Split, Task};
+use super::params::Params;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Partition, Properties, Splits};
+use folkmoot_graphs::{Dataset, Features, Pair, PairError, PairSampler, Properties, Splits};
 use folkmoot_scenarios::algorithm::{Source, without_weights};
-use std::sync::Arc;
 
 const SPLIT: Purpose = Purpose(*b"pp-split");
 const VALIDATION: Purpose = Purpose(*b"pp-valid");
@@ -226,6 +223,11 @@ pub struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
+    pub(super) fn new(data: &'a Data, ids: &'a [u32]) -> Self {
+        let inputs = &data.inputs;
+        Own { inputs, ids }
+    }
+
     /// How many graphs there are.
     pub fn len(self) -> usize {
         self.ids.len()
@@ -244,57 +246,5 @@ impl<'a> Own<'a> {
     /// The place of its graph number `at` in the set.
     pub fn id(self, at: u32) -> u32 {
         self.ids[at as usize]
-    }
-}
-
-/// The graphs of all devices, and who trains on all of them.
-pub(super) struct Graphs {
-    data: Arc<Data>,
-    partition: Arc<Partition>,
-    streams: Streams,
-}
-
-impl Graphs {
-    pub(super) fn new(data: Arc<Data>, source: &Source<'_>) -> Self {
-        Graphs {
-            data,
-            partition: Arc::clone(source.partition),
-            streams: source.streams,
-        }
-    }
-}
-
-impl Shards<Ppgm> for Graphs {
-    fn n_clients(&self) -> u32 {
-        self.partition.n_clients() as u32
-    }
-
-    fn shard(&self, client: ClientId) -> Own<'_> {
-        Own {
-            inputs: &self.data.inputs,
-            ids: self.partition.shard(client.0 as usize),
-        }
-    }
-
-    fn size(&self, client: ClientId) -> u64 {
-        self.partition.shard(client.0 as usize).len() as u64
-    }
-
-    fn trusted(&self) -> Option<&'static str> {
-        Some("trains the model on raw pairs of all graphs, before deployment")
-    }
-
-    fn prepare(&self, ppgm: &Ppgm, server: &mut Server, _: &Setup<'_>) {
-        let view = View {
-            ppgm,
-            data: &self.data,
-            streams: self.streams,
-        };
-        server.learned = Some(Arc::new(view.learn()));
-    }
-
-    /// The model before training.
-    fn placeholder(&self, _: &Ppgm, server: &mut Server, _: &Setup<'_>) {
-        server.learned = Some(Arc::new(Learned::chosen(server.model.to_vec())));
     }
 }

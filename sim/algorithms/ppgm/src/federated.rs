@@ -4,14 +4,15 @@
 //! travel in rounds ([`folkmoot_rounds`] has the message table), so that no graph leaves a device in training either. What the model
 //! gives away once deployed is measured as for the central one.
 
-use super::attack::Attack;
+use super::algorithm::{Facts, Ppgm};
 use super::data::Data;
-use super::learned::{Measured, View};
+use super::learned::Measured;
 use super::matcher::Input;
-use super::options::{Distillation, Model, Size};
-use super::params::{Split, Training};
+use super::options::{Attack, Distillation, Model, Size, Split, Training};
+use super::params::Params as Central;
+use super::scores;
 use super::train::Trainer;
-use super::{Facts, Params as Central, Ppgm, scores};
+use super::view::View;
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;

@@ -1,18 +1,15 @@
 //! The whole of what precedes deployment: training, the choice of a model, and what it is worth to users and to eavesdroppers.
 
-use super::Ppgm;
-use super::attack::{Intercept, reconstruct};
-use super::data::Data;
+use super::attack::reconstruct;
 use super::distillation::Teacher;
 use super::edits::Told;
-use super::pairs::{Deployed, SCORED};
-use super::params::Choice;
+use super::options::{Choice, Intercept};
 use super::train::Trainer;
-use folkmoot_draws::{Purpose, Rng};
+use super::view::View;
+use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 
-const START: Purpose = Purpose(*b"pp-start");
 const EPOCH: Purpose = Purpose(*b"pp-epoch");
 const TEACHER: Purpose = Purpose(*b"pp-teach");
 
@@ -70,37 +67,6 @@ pub struct Measured {
     pub structure_auc: Option<f64>,
     /// How well similarities are told, where they are learned.
     pub told: Option<Told>,
-}
-
-impl Ppgm {
-    /// The model before training.
-    pub fn initial(&self, rng: impl FnOnce(Purpose) -> SimRng) -> Vec<f32> {
-        self.matcher.layout().initialise(&mut rng(START))
-    }
-
-    /// A model as devices use it; its noise comes from `streams`.
-    pub fn deployed<'a>(&'a self, parameters: &'a [f32], streams: Streams) -> Deployed<'a> {
-        Deployed {
-            matcher: self.matcher.as_ref(),
-            parameters,
-            noise: self.noise,
-            codec: &*self.params.codec,
-            padding: (self.params.form.padding, self.params.training.batch_pairs as usize),
-            streams,
-            purpose: SCORED,
-        }
-    }
-}
-
-/// All that it takes to train and to measure: the system, all raw pairs, and the streams of the run.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    /// The system.
-    pub ppgm: &'a Ppgm,
-    /// The graphs.
-    pub data: &'a Data,
-    /// The streams.
-    pub streams: Streams,
 }
 
 impl View<'_> {

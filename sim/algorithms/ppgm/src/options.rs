@@ -1,6 +1,11 @@
 //! PPGM's choices, as a card names them.
 
-use super::pairs::Noise;
+mod attack;
+mod training;
+
+pub use attack::{Attack, Inferred, Intercept, Partner, ShadowOf, Thorough};
+pub use training::{Choice, Deployment, Split, Training};
+
 use folkmoot_parts::{Rules, part};
 use folkmoot_privacy::{Laplace, LaplaceError};
 
@@ -122,6 +127,15 @@ impl Model {
         };
         Ok(Some(Noise { law, epsilon }))
     }
+}
+
+/// Laplace noise on what goes to the service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// Its law.
+    pub law: Laplace,
+    /// The budget that it keeps, where the numbers are of a vector of length 1; others have no bound, and no budget follows.
+    pub epsilon: Option<f64>,
 }
 
 /// What leaves a device of EGSC's teacher.

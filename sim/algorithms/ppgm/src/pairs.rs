@@ -1,12 +1,12 @@
 //! Pairs scored as devices and service would: each graph begun once, each pair exchanged and scored, in parallel.
 
 use super::matcher::{Exchanged, Held, Input, Matcher, Matrix, Stages};
-use super::options::Padding;
+use super::options::{Noise, Padding};
 use folkmoot_codecs::Codec;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_privacy::{Laplace, Law, Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -200,16 +200,7 @@ impl Begun<'_> {
     }
 }
 
-/// Laplace noise on what goes to the service.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// Its law.
-    pub law: Laplace,
-    /// The budget that it keeps, where the numbers are of a vector of length 1; others have no bound, and no budget follows.
-    pub epsilon: Option<f64>,
-}
-
-/// That noise on every number, if there is any.
+/// Laplace noise on every number of a result, or none.
 pub(super) struct ResultNoise(pub(super) Option<Noise>);
 
 impl ResultNoise {

@@ -1,10 +1,11 @@
 //! What a run comes to: similarity, what leaks, and what matching cost its users.
 
-use super::attack::Intercept;
+use super::algorithm::{Ppgm, counter};
 use super::data::Data;
 use super::edits::{Edits, Told};
-use super::learned::{Measured, View};
-use super::{Ppgm, counter};
+use super::learned::Measured;
+use super::options::Intercept;
+use super::view::View;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
 use folkmoot_metrics::npy::npy_f32;

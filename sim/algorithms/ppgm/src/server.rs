@@ -1,24 +1,13 @@
 //! The matching service: it trains before anything else, hands out the model, and compares what devices send it.
 
+use super::algorithm::{Done, Ppgm, Scored, Work};
 use super::learned::Learned;
 use super::matcher::Matrix;
-use super::message::MatchId;
-use super::{Done, Down, Ppgm, Up, Work};
+use super::message::{Down, MatchId, Up};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A finished match.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scored {
-    /// Which.
-    pub id: MatchId,
-    /// Who was invited.
-    pub invited: u32,
-    /// Its score.
-    pub score: f32,
-}
 
 /// Training takes the service no time.
 const TRAINED: TimerId = TimerId(0);

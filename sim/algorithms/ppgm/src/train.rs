@@ -3,9 +3,8 @@
 use super::distillation::{Lessons, Teacher};
 use super::edits::Edits;
 use super::matcher::{Input, Matcher, Range, Side, exchange};
-use super::options::{Form, Padding, Targets};
+use super::options::{Form, Padding, Targets, Training};
 use super::pairs::{distinct, padded};
-use super::params::Training;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;

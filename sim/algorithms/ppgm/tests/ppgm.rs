@@ -10,14 +10,16 @@ use folkmoot_graphs::{
     CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, PartitionSpec, SparseRows,
 };
 use folkmoot_learning::Tape;
-use folkmoot_ppgm::attack::{Attack, Intercept};
 use folkmoot_ppgm::data::Data;
-use folkmoot_ppgm::learned::{Learned, View};
+use folkmoot_ppgm::learned::Learned;
 use folkmoot_ppgm::matcher::{self, Input, Matcher, Stages};
-use folkmoot_ppgm::options::{Convolution, Distillation, Form, Head, Model, Sends, Size, Targets, Variant};
+use folkmoot_ppgm::options::{
+    Attack, Convolution, Deployment, Distillation, Form, Head, Intercept, Model, Sends, Size, Targets, Training,
+    Variant,
+};
 use folkmoot_ppgm::pairs::Deployed;
-use folkmoot_ppgm::params::{Deployment, Training};
 use folkmoot_ppgm::train::Trainer;
+use folkmoot_ppgm::view::View;
 use folkmoot_ppgm::{Params, Ppgm};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::Arc;

@@ -11,10 +11,10 @@
 
 use super::messages::{Overheard, Seen};
 use super::structure::nodes;
-use super::{Attack, Intercept, Thorough};
-use crate::learned::View;
 use crate::matcher::{Input, Matcher, Matrix};
+use crate::options::{Attack, Intercept, Thorough};
 use crate::pairs::Observed;
+use crate::view::View;
 use folkmoot_draws::{Purpose, SimRng, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;

@@ -3,10 +3,10 @@
 //! Every device holds the model, so whoever reads a message can make those of any graph at hand and look for the nearest, by the
 //! cosine. Nothing is learned from labels, and no property is known.
 
-use super::Intercept;
 use super::messages::Seen;
-use crate::learned::View;
+use crate::options::Intercept;
 use crate::pairs::Observed;
+use crate::view::View;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
 use folkmoot_learning::{Layout, Tape};

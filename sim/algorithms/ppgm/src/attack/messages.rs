@@ -1,36 +1,15 @@
 //! What an eavesdropper has read of each graph, and what of it an attack looks at.
 
-use super::{Attack, Intercept, ShadowOf};
 use crate::data::Data;
 use crate::matcher::{Matcher, Matrix};
+use crate::options::{Attack, Intercept, Partner, ShadowOf};
 use crate::pairs::{Deployed, OVERHEARD, Observed};
 use folkmoot_draws::{Purpose, SimRng, Streams, index, shuffle};
 use folkmoot_graphs::Pair;
-use folkmoot_parts::part;
 use folkmoot_scores::inference::Table;
 
 const SHADOW: Purpose = Purpose(*b"pp-shado");
 const PARTNER: Purpose = Purpose(*b"pp-partn");
-
-/// Whom every graph of interest meets.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partner {
-    /// Itself, as where both clients hold it.
-    Itself,
-    /// One training graph, drawn once, in all matches.
-    One,
-}
-
-impl Partner {
-    /// What it is called in summaries.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Partner::Itself => "itself",
-            Partner::One => "one",
-        }
-    }
-}
 
 /// The matches that are overheard: of graphs whose properties are known, and of those whose properties are guessed.
 pub(super) struct Overheard {

@@ -1,10 +1,9 @@
 //! Property inference: a perceptron learns from the messages of graphs whose properties are known.
 
 use super::messages::{Overheard, views};
-use super::{Attack, Intercept};
 use crate::data::Data;
+use crate::options::{Attack, Choice, Intercept};
 use crate::pairs::Deployed;
-use crate::params::Choice;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::Pair;
 use folkmoot_scores::inference::{Network, macro_auc};

@@ -1,67 +1,18 @@
 //! What else the chosen model's messages give away: they are read once, and every attack runs on what was read.
 
 use super::linkage;
-use super::messages::{Overheard, Partner, Seen, share, views};
-use super::{Attack, Intercept};
-use crate::learned::View;
+use super::messages::{Overheard, Seen, share, views};
+use crate::options::{Attack, Inferred, Intercept, Thorough};
 use crate::pairs::Deployed;
+use crate::view::View;
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Pair, Properties};
 use folkmoot_metrics::artifacts::{ATTACKS, OVERHEARD, OVERHEARD_COLUMNS};
 use folkmoot_metrics::npy::npy_f32;
-use folkmoot_parts::{Rules, part};
-use folkmoot_scores::inference::{Attackers, Known, first_best, macro_auc};
+use folkmoot_scores::inference::{Known, first_best, macro_auc};
 
 const GUESS: Purpose = Purpose(*b"pp-guess");
-
-/// Which properties are inferred.
-#[part]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inferred {
-    /// That of the plain attacker.
-    #[default]
-    Attacked,
-    /// That, and each part of the joint property by itself, such as the level.
-    Each,
-    /// Those, and what a decoder would begin with: among which quarter of the training graphs a graph falls by its nodes, edges and
-    /// independent cycles, and by the mean of each feature of its nodes.
-    Structure,
-}
-
-/// Attacks on the chosen model besides the plain one, after training; by default there are none.
-///
-/// The messages of one match of every graph are read once. Each share in `shadows` then has its own attackers, those of
-/// `attackers` and the plain one's perceptron stopped early, on every interception; `attacks.csv` has a row for each, and which was
-/// chosen by what its attacker knew. `leak_auc` is the chosen one's over all interceptions: an eavesdropper may leave unread what
-/// does not help.
-#[part(rules)]
-#[derive(Clone, Debug, PartialEq)]
-pub struct Thorough {
-    /// Shares of the training graphs whose properties are known, each with its own attackers; none: no such attack.
-    #[part(above = 0, at_most = 1)]
-    pub shadows: Vec<f64>,
-    /// What is read. Of an interception that a model does not allow nothing is said.
-    #[part(default = vec![Intercept::G, Intercept::O, Intercept::Concat, Intercept::AllG, Intercept::Everything])]
-    pub intercepts: Vec<Intercept>,
-    /// Partners whom graphs meet in matches that are read besides, for the plain attacker's property: what mixing a new graph into every
-    /// message to the service hides. `leak_auc_o_with_itself` beside `leak_auc_o`.
-    pub partners: Vec<Partner>,
-    /// Which properties are inferred.
-    pub properties: Inferred,
-    /// Who infers.
-    pub attackers: Attackers,
-    /// Whether messages are linked with each other and searched in a corpus of all graphs, by those who hold the model.
-    pub linkage: bool,
-    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow set: from nodes where they leave, else
-    /// from the vectors that leave and the places of nodes in their order, beside what the places tell by themselves.
-    pub decode: bool,
-    /// Whether pairs of a graph with itself, or with another that is the same number for number, are left out of a second score of
-    /// similarity, `similarity_auc_distinct`.
-    pub distinct: bool,
-    /// Whether what was read is kept, as `messages.npy`, with what each row is in `messages.csv`.
-    pub messages: bool,
-}
 
 /// Matches that were overheard, and what was read of them.
 struct Heard {
@@ -80,18 +31,6 @@ struct Property<'a> {
 }
 
 impl Thorough {
-    fn rules(&self, rules: &mut Rules) {
-        let attacks = !self.shadows.is_empty();
-        let rule = "must name what is read where shadows has a share; leave it out for all that a match sends";
-        rules.require(!(attacks && self.intercepts.is_empty()), "intercepts", rule);
-        let rule = "must leave somebody who infers where shadows has a share: a penalty, a number of neighbours, trees or the network";
-        rules.require(!(attacks && self.attackers.is_empty()), "attackers", rule);
-        let rule = "needs a share in shadows: somebody who infers; leave it out, or set shadows: [1.0]";
-        rules.require(attacks || self.partners.is_empty(), "partners", rule);
-        let twice = (1..self.partners.len()).any(|at| self.partners[..at].contains(&self.partners[at]));
-        rules.require(!twice, "partners", "must name each partner once");
-    }
-
     /// Writes down what the attacks that were asked for find.
     pub(crate) fn measure(&self, attack: &Attack, view: &View<'_>, parameters: &[f32], sheet: &mut Sheet) {
         let deployed = view.ppgm.deployed(parameters, view.streams);

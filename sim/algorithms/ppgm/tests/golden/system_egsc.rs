@@ -6,8 +6,7 @@ use folkmoot_graphs::Pair;
 use folkmoot_learning::{Csr, Tape};
 use folkmoot_ppgm::distillation::Teacher;
 use folkmoot_ppgm::matcher::{Egsc, Input, Matcher, Role};
-use folkmoot_ppgm::options::{Distillation, Egsc as Sizes, Form, Sends};
-use folkmoot_ppgm::params::Training;
+use folkmoot_ppgm::options::{Distillation, Egsc as Sizes, Form, Sends, Training};
 use folkmoot_ppgm::train::Trainer;
 use serde::Deserialize;
 

@@ -5,8 +5,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{Dist, LinkClass, Links, Network, availability, network};
 use folkmoot_ppgm::Params;
-use folkmoot_ppgm::options::Model;
-use folkmoot_ppgm::params::{Deployment, Training};
+use folkmoot_ppgm::options::{Deployment, Model, Training};
 
 /// An untrained model among devices of which four in ten are away.
 fn play_with_absence(model: Model, deployment: Deployment, network: impl Network + 'static) -> Outcome {

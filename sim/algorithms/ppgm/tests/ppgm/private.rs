@@ -2,8 +2,7 @@
 
 use super::thorough::{play, thorough};
 use super::{find, functions, number, params, system};
-use folkmoot_ppgm::attack::Thorough;
-use folkmoot_ppgm::options::Model;
+use folkmoot_ppgm::options::{Model, Thorough};
 
 fn private(epsilon: f64, in_training: bool) -> Model {
     Model::SgnnPrivate { epsilon, in_training }

@@ -7,9 +7,8 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec};
 use folkmoot_metrics::npy::Array;
 use folkmoot_ppgm::Params;
-use folkmoot_ppgm::attack::{Attack, Inferred, Intercept, Partner, Thorough};
 use folkmoot_ppgm::learned::Measured;
-use folkmoot_ppgm::options::{Model, Sends};
+use folkmoot_ppgm::options::{Attack, Inferred, Intercept, Model, Partner, Sends, Thorough};
 use folkmoot_scores::inference::Attackers;
 use std::sync::Arc;
 
