@@ -176,7 +176,7 @@ def _numbers(array: Any, n_dimensions: int) -> Any:
 def _sparse(matrix: Any, ending: str) -> Tuple[int, List[Tuple[Any, Any]]]:
     """The number of columns, and the columns, ascending, and values of each row."""
     pointers, columns, values = (_numbers(getattr(matrix, name, None), 1) for name in ("indptr", "indices", "data"))
-    shape = getattr(matrix, "_shape", None)
+    shape: Any = getattr(matrix, "_shape", None)
     is_matrix = isinstance(shape, tuple) and [type(size) for size in shape] == [int, int]
     if not is_matrix or pointers is None or columns is None or values is None or len(columns) != len(values):
         raise _Wrong(ending, "is no sparse matrix")
