@@ -10,7 +10,7 @@
 //! A client makes two noisy views of a graph: Laplace noise on its table of pairs, so that each is a complete graph with real
 //! weights, many of them negative. It encodes both, and views of earlier graphs with other labels from a queue; the loss is that
 //! of the labels and, times lambda, InfoNCE between the two views against the others. `model` and `update` are those of
-//! [`rounds`].
+//! [`folkmoot_rounds`].
 //!
 //! The paper leaves open, and here is so by default: a pair has one draw, mirrored; a node whose degree is not positive takes no
 //! part in propagation; views are drawn at every use, those with which the queue begins among them, and all are charged;

@@ -13,7 +13,7 @@
 //!
 //! A model behind one scale for all has the mean and variance of each number among its parameters; an update has them not.
 //!
-//! The rounds are those of [`rounds`], the network that of [`classifier`]: whoever
+//! The rounds are those of [`folkmoot_rounds`], the network that of [`classifier`]: whoever
 //! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
 //! freshly trained weights, as printed, or from those it was sent ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
 //!
