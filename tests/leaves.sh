@@ -17,7 +17,11 @@ export CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$work/target}")
 
 copy() {
     rm -rf "$work/tree" && mkdir "$work/tree"
-    (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null | tar -c -T - | tar -x -C "$work/tree")
+    if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
+        (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null | tar -c -T -) | tar -x -C "$work/tree"
+    else
+        tar -c -C "$root" --exclude=./target --exclude=./runs . | tar -x -C "$work/tree"
+    fi
     cd "$work/tree"
 }
 
