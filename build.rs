@@ -1,4 +1,5 @@
-//! Embeds the cards and claims below `scenarios`: what lies in a folder `scenarios/CRATE` comes with the program if the crate does.
+//! Embeds the cards and claims below `scenarios`: what lies in a folder `scenarios/CRATE` comes
+//! with the program if the crate does.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -37,14 +37,16 @@ fn pages() -> Vec<(String, String)> {
     found
 }
 
-/// The page that a crate of algorithms has in its folder of scenarios: the file, its name in the book, and its text there.
+/// The page that a crate of algorithms has in its folder of scenarios: the file, its name in the
+/// book, and its text there.
 struct OfCrate {
     file: PathBuf,
     name: String,
     text: String,
 }
 
-/// How a page in a folder of scenarios begins its links into the book, and what becomes of that in the book.
+/// How a page in a folder of scenarios begins its links into the book, and what becomes of that in
+/// the book.
 const INTO_BOOK: [(&str, &str); 2] = [
     ("](../../../sim/book/src/systems/", "]("),
     ("](../../../sim/book/src/", "](../"),
@@ -81,7 +83,8 @@ fn assert_generated(path: &Path, text: &str) {
     assert!(there == text, "UPDATE_GOLDEN=1 writes {}", path.display());
 }
 
-/// The pages of algorithms are those in their folders of scenarios, and the summary lists them and the reference.
+/// The pages of algorithms are those in their folders of scenarios, and the summary lists them and
+/// the reference.
 #[test]
 fn pages_of_algorithms_come_from_their_folders() {
     let pages = of_crates();
@@ -158,7 +161,10 @@ fn ended(output: &Output) -> String {
 fn shell(temp: &TempDir, script: &str) -> Output {
     let bin = Path::new(FOLKMOOT).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
-    let script = format!("exec 2>&1\n{script}");
+    // `head` reads to the end here: else what writes to it may die of a closed pipe, and the script
+    // with it.
+    let head = "head() { command head \"$@\"; [ ! -p /dev/stdin ] || cat > /dev/null; }";
+    let script = format!("exec 2>&1\n{head}\n{script}");
     let mut command = Command::new("bash");
     command
         .args(["-euo", "pipefail", "-c", &script])

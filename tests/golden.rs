@@ -1,4 +1,5 @@
-//! Golden vectors of tools and of shared algorithms; those of the other algorithms are checked in their crates.
+//! Golden vectors of tools and of shared algorithms; those of the other algorithms are checked in
+//! their crates.
 
 mod attention;
 mod classical;

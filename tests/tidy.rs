@@ -115,7 +115,8 @@ fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
 
 #[test]
 fn only_the_command_line_reads_arguments_and_the_environment() {
-    // Launchers tell their processes by the environment that they are several, and Cargo a macro in which crate it is expanded.
+    // Launchers tell their processes by the environment that they are several, and Cargo a macro in
+    // which crate it is expanded.
     const ROOMS: [&str; 3] = ["sim/cli/", "sim/core/mpi/", "sim/core/parts/derive/"];
     let may_read = |path: &str| ROOMS.iter().any(|room| path.starts_with(room)) || is_test(path);
     for word in ["env::args", "env::var", "env::var_os", "process::exit"] {
@@ -222,7 +223,8 @@ fn no_file_names_a_folder_of_ours() {
     }
 }
 
-/// A crate of this workspace: its folder, and the crates of this workspace that it depends on, for its tests or without.
+/// A crate of this workspace: its folder, and the crates of this workspace that it depends on, for
+/// its tests or without.
 struct Crate {
     dir: String,
     depends: BTreeSet<String>,
@@ -260,7 +262,8 @@ fn crates() -> BTreeMap<String, Crate> {
     manifests.map(read).collect()
 }
 
-/// How high a crate stands; none depends on a higher one, and no two leaves, which stand equally high, on each other.
+/// How high a crate stands; none depends on a higher one, and no two leaves, which stand equally
+/// high, on each other.
 fn level(dir: &str) -> u32 {
     if dir.ends_with("/example/") {
         return 8;
@@ -320,7 +323,11 @@ fn crates_depend_on_lower_ones_and_leaves_never_on_each_other() {
             .expect("crates depend on each other in a circle");
         done.insert(next);
     }
-    assert_eq!(leaves().len(), 6, "{:?}", leaves());
+    // The program brings each leaf, and nothing else but the two shared crates.
+    let shipped = fs::read_to_string(root().join("sim/cli/shipped.rs")).unwrap();
+    let is_brought = |leaf: &String| shipped.contains(&format!("    {leaf} = folkmoot_{leaf},\n"));
+    assert!(leaves().iter().all(is_brought), "{:?}", leaves());
+    assert_eq!(shipped.matches(" = folkmoot_").count(), leaves().len() + 2);
 }
 
 #[test]

@@ -10,8 +10,9 @@
 //! order in which they happened, jobs where they were asked for and slices of other kinds where they ended; absences come last, client by
 //! client. An event of the phase `M` named `end` closes the file and counts the others.
 //!
-//! While the run goes on, the file grows in the folder of the checkpoint; at the end gzip compresses it. It is no part of a result:
-//! its text is the same for equal runs, its compressed bytes may differ between builds and CPUs.
+//! While the run goes on, the file grows in the folder of the checkpoint; at the end gzip
+//! compresses it. It is no part of a result: its text is the same for equal runs, its compressed
+//! bytes may differ between builds and CPUs.
 
 mod read;
 mod write;

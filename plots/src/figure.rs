@@ -65,7 +65,7 @@ pub(crate) struct Split {
     pub(crate) items: String,
     pub(crate) labels: Vec<String>,
     pub(crate) columns: Vec<Column>,
-    /// How many clients a column is of, but for the last.
+    /// Clients per column; the last column may have fewer.
     pub(crate) clients: u32,
 }
 

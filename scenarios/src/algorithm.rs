@@ -44,8 +44,8 @@ pub fn without_weights(dataset: &Dataset) -> Result<(), StrategyError> {
 ///
 /// Every field has a default, so that `Name()` is a whole algorithm.
 pub trait Algorithm: Part + Default {
-    /// What everybody knows of the data before the run, such as the number of classes: a struct of plain values, or `()`.
-    /// `manifest.json` lists it.
+    /// What everybody knows of the data before the run, such as the number of classes: a struct of
+    /// plain values, or `()`. `manifest.json` lists it.
     type Facts: Serialize + 'static;
     /// What the engine runs.
     type Strategy: Strategy;
@@ -107,17 +107,20 @@ pub struct About {
     pub results_version: u32,
     /// How many rounds a run has, if that is known; for progress only.
     pub rounds: Option<u32>,
-    /// What the settings say that is allowed and hardly meant: where, why, and the way out, as for a broken rule.
+    /// What the settings say that is allowed and hardly meant: where, why, and the way out, as for
+    /// a broken rule.
     pub lints: Vec<Broken>,
     /// What the numbers mean that its evaluator writes. The same whatever the settings are.
     pub terms: Vec<Term>,
     /// Who trains, validates and tests, where that is a setting: for whoever reads a score.
     pub split: Option<String>,
-    /// The numbers that a run is made for, printed first where the card names none. Default: what it sends, and how long it takes.
+    /// The numbers that a run is made for, printed first where the card names none. Default: what
+    /// it sends, and how long it takes.
     pub headline: &'static [&'static str],
     /// Whether its runs can keep models, predictions and assignments: see [`Keep`].
     pub keeps: bool,
-    /// The edge lists that the settings name, relative to a data folder or absolute; [`Source::files`] has what is in them.
+    /// The edge lists that the settings name, relative to a data folder or absolute;
+    /// [`Source::files`] has what is in them.
     pub edge_lists: Vec<String>,
     /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative to a data folder or absolute;
     /// [`Source::files`] has their numbers.
@@ -227,7 +230,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How a setting divides items into those that train, validate and test, and whose items these are: for [`About::split`].
+/// How a setting divides items into those that train, validate and test, and whose items these are:
+/// for [`About::split`].
 pub fn split_of(split: &impl Serialize, whose: &str) -> String {
     format!("{}, of {whose}", folkmoot_parts::text_of(split))
 }

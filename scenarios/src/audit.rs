@@ -79,7 +79,8 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Adds the records in a folder and in the folders in it, such as `scenarios`; returns whether there is one.
+    /// Adds the records in a folder and in the folders in it, such as `scenarios`; returns whether
+    /// there is one.
     ///
     /// # Errors
     ///

@@ -29,7 +29,8 @@ pub struct ClaimsFile {
     pub text: &'static str,
     /// What was measured: a table as [`Evidence::record`](audit::Evidence::record) writes it.
     pub measured: &'static str,
-    /// How often each number was looked at, by run and metric: a table that `tests/looks.py` writes from the history of the record.
+    /// How often each number was looked at, by run and metric: a table that `tests/looks.py` writes
+    /// from the history of the record.
     pub looks: &'static str,
 }
 

@@ -1,7 +1,9 @@
-//! What a card may name: one list of parts for each of its fields, and the cards and claims that come with a program.
+//! What a card may name: one list of parts for each of its fields, and the cards and claims that
+//! come with a program.
 //!
-//! [`Registry::base`] holds data sets, partitions and the world. Each crate of algorithms has a function `register`, which adds its
-//! own; a program calls those of the crates that it has, so no algorithm is named here.
+//! [`Registry::base`] holds data sets, partitions and the world. Each crate of algorithms has a
+//! function `register`, which adds its own; a program calls those of the crates that it has, so no
+//! algorithm is named here.
 
 use crate::algorithm::{Algorithm, Runnable};
 use crate::axis::{Axis, Described, DuplicateName, read_part};
@@ -32,6 +34,9 @@ pub struct Registry {
     cards: Vec<(&'static str, &'static str)>,
     claims: Vec<ClaimsFile>,
 }
+
+/// What adds the components of a crate of algorithms.
+pub type Register = fn(&mut Registry) -> Result<(), DuplicateName>;
 
 /// What a program embeds of a folder of scenarios.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +132,19 @@ impl Registry {
         registry
     }
 
+    /// The same with what some crates of algorithms add.
+    ///
+    /// # Panics
+    ///
+    /// If two components have one name, or a crate is given twice.
+    pub fn with(crates: &[Register]) -> Self {
+        let mut registry = Registry::base();
+        for register in crates {
+            register(&mut registry).expect("names differ");
+        }
+        registry
+    }
+
     fn add_base(&mut self) -> Result<(), DuplicateName> {
         self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
@@ -183,7 +201,8 @@ impl Registry {
         &self.folders
     }
 
-    /// Adds the cards and claims of those folders that were named, claims in the order of [`add_folder`](Self::add_folder).
+    /// Adds the cards and claims of those folders that were named, claims in the order of
+    /// [`add_folder`](Self::add_folder).
     ///
     /// # Errors
     ///
@@ -218,7 +237,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Says what the numbers mean that parts of the kind `T` write, for all algorithms whose settings hold a list of such parts.
+    /// Says what the numbers mean that parts of the kind `T` write, for all algorithms whose
+    /// settings hold a list of such parts.
     pub fn add_terms<T: Kind + ?Sized>(&mut self, terms: Vec<Term>) {
         for glossary in &mut self.glossaries {
             let mut parts = self.strategies.parts();
@@ -254,7 +274,8 @@ impl Registry {
         add_availability, add_made_availability, availabilities: availabilities of Availability;
     }
 
-    /// Adds a part of the kind `T` that settings name: `add_part::<dyn Rule, Middle>()`. The kind may be one's own.
+    /// Adds a part of the kind `T` that settings name: `add_part::<dyn Rule, Middle>()`. The kind
+    /// may be one's own.
     ///
     /// # Errors
     ///

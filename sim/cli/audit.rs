@@ -163,7 +163,8 @@ fn gather(
     Ok(gathered.runs)
 }
 
-/// Adds what was measured to the records in a folder, `measured.csv` in one for each file of claims; they lose what is of other cards.
+/// Adds what was measured to the records in a folder, `measured.csv` in one for each file of
+/// claims; they lose what is of other cards.
 fn record(
     program: &Program,
     folder: &Path,

@@ -3,9 +3,10 @@
 //! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
 //! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
 //!
-//! The shipped program is [`main`] with [`shipped`]. Who adds components of their own writes the same line and has every
-//! subcommand for them. A crate with a component needs no other dependency: every crate of the workspace is here by its short
-//! name, such as [`engine`] or [`rounds`], and [`prelude`] has what most components need.
+//! The shipped program is [`main`] with [`shipped`]. Who adds components of their own writes the
+//! same line and has every subcommand for them. A crate with a component needs no other dependency:
+//! every crate of the workspace is here by its short name, such as [`engine`] or [`rounds`], and
+//! [`prelude`] has what most components need.
 //!
 //! ```no_run
 //! use folkmoot::prelude::*;
@@ -68,7 +69,7 @@ use clap::{CommandFactory, FromArgMatches};
 use context::Program;
 use exit::Exit;
 use folkmoot_engine::ranks::{Alone, Ranks};
-pub use folkmoot_scenarios::registry::Registry;
+pub use folkmoot_scenarios::registry::{Register, Registry};
 pub use shipped::*;
 
 pub use folkmoot_codecs as codecs;

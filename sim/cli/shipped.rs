@@ -1,11 +1,8 @@
-//! What comes with the program: a line for each crate of algorithms, and the cards and claims in the folders that they name.
+//! What comes with the program: a line for each crate of algorithms, and the cards and claims in
+//! the folders that they name.
 
-use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::claims::ClaimsFile;
-use folkmoot_scenarios::registry::{Registry, Scenarios};
-
-/// What adds the components of a crate of algorithms to a registry.
-pub type Register = fn(&mut Registry) -> Result<(), DuplicateName>;
+use folkmoot_scenarios::registry::{Register, Registry, Scenarios};
 
 macro_rules! crates {
     ($($name:ident = $of:ident,)*) => {
@@ -29,19 +26,18 @@ crates! {
 
 /// A registry with everything that comes with the program.
 pub fn shipped() -> Registry {
-    registry(CRATES).expect("shipped names differ")
+    registry(CRATES)
 }
 
-/// A registry with data sets, partitions, the world, and what some crates of algorithms add, with their cards and claims.
+/// A registry with what some crates of algorithms add, and their cards and claims.
 ///
-/// # Errors
+/// # Panics
 ///
-/// When two things have one name.
-pub fn registry(crates: &[Register]) -> Result<Registry, DuplicateName> {
-    let mut registry = Registry::base();
-    crates.iter().try_for_each(|register| register(&mut registry))?;
-    registry.embed(SCENARIOS)?;
-    Ok(registry)
+/// If two components or cards have one name.
+pub fn registry(crates: &[Register]) -> Registry {
+    let mut registry = Registry::with(crates);
+    registry.embed(SCENARIOS).expect("names of cards differ");
+    registry
 }
 
 /// The cards and claims below `scenarios`, folder by folder.

@@ -1,4 +1,5 @@
-//! A citation graph whose files are pickles: fetched, left for the Python package, and checked afterwards.
+//! A citation graph whose files are pickles: fetched, left for the Python package, and checked
+//! afterwards.
 
 use super::server::{Server, zipped};
 use super::{fetch, table_with};

@@ -354,8 +354,8 @@ fn a_damaged_trace_is_refused_by_its_line() {
     for at in 0..packed.len() {
         let mut flipped = packed.clone();
         flipped[at] ^= 1 << (at % 8);
-        // A header's time, flags of the compressor and system (bytes 4 to 9) are not checked, and the
-        // last bits before the checksum may belong to nothing.
+        // A header's time, flags of the compressor and system (bytes 4 to 9) are not checked, and
+        // the last bits before the checksum may belong to nothing.
         let says = hostile_bytes(&dir, &flipped);
         let means_nothing = (4..10).contains(&at) || at == packed.len() - 9;
         assert!(says != "fine" || means_nothing && text_of(&dir) == text, "byte {at}");

@@ -11,7 +11,8 @@ use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The short page: what was found, system by system, and the verdicts counted. The page of each system lies in its folder.
+/// The short page: what was found, system by system, and the verdicts counted. The page of each
+/// system lies in its folder.
 pub fn summary(audited: &[Audited]) -> String {
     let mut page = String::from(
         "# Results\n\n\

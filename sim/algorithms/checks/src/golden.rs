@@ -1,9 +1,11 @@
 //! Golden vectors: expected values that trusted libraries computed, checked against ours.
 //!
-//! Every `*.json` of a folder is read by the schema of [`Case`], and every case of a topic is computed and compared. Anything that is
-//! not understood fails: an unknown topic, an `op` its topic does not know, a key nobody reads, a file that does not parse, a folder
-//! without a known topic. Each crate of algorithms checks the topics in its own `tests/golden`, those of the tools are checked in
-//! `tests/golden` of the workspace. `FOLKMOOT_GOLDEN` names one folder, relative to the workspace, of which all of them take their topics.
+//! Every `*.json` of a folder is read by the schema of [`Case`], and every case of a topic is
+//! computed and compared. Anything that is not understood fails: an unknown topic, an `op` its
+//! topic does not know, a key nobody reads, a file that does not parse, a folder without a known
+//! topic. Each crate of algorithms checks the topics in its own `tests/golden`, those of the tools
+//! are checked in `tests/golden` of the workspace. `FOLKMOOT_GOLDEN` names one folder, relative to
+//! the workspace, of which all of them take their topics.
 
 mod compare;
 mod model;
@@ -25,8 +27,9 @@ pub type Check = fn(&Case) -> Result<Vec<Mismatch>, String>;
 /// Topics by name, with what computes their cases.
 pub type Topics = [(&'static str, Check)];
 
-/// Checks the folder `tests/golden` of the crate in `manifest_dir`, or the one that `FOLKMOOT_GOLDEN` names. What `elsewhere` takes is a topic
-/// of another crate; in the crate's own folder there is none.
+/// Checks the folder `tests/golden` of the crate in `manifest_dir`, or the one that
+/// `FOLKMOOT_GOLDEN` names. What `elsewhere` takes is a topic of another crate; in the crate's own
+/// folder there is none.
 ///
 /// # Panics
 ///
@@ -122,9 +125,10 @@ fn check_file(file: &File, check: Check) -> Vec<String> {
     lines
 }
 
-/// Checks that no expected value of the crate's own files is decoration: whichever is changed, added or removed, its case fails. The
-/// expected values of operations in `bounds` bound ours, or allow for another optimum: they must fail when far off to one side. And no topic
-/// takes an operation that it does not know.
+/// Checks that no expected value of the crate's own files is decoration: whichever is changed,
+/// added or removed, its case fails. The expected values of operations in `bounds` bound ours, or
+/// allow for another optimum: they must fail when far off to one side. And no topic takes an
+/// operation that it does not know.
 ///
 /// # Panics
 ///

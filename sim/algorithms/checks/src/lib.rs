@@ -1,5 +1,6 @@
-//! What every algorithm must keep, for tests to call: a client sees its own shard and what it is sent, under every setting that
-//! changes what is sent ([`holds`]); and its numbers are those of trusted libraries ([`golden`]).
+//! What every algorithm must keep, for tests to call: a client sees its own shard and what it is
+//! sent, under every setting that changes what is sent ([`holds`]); and its numbers are those of
+//! trusted libraries ([`golden`]).
 //!
 //! Two runs of one seed differ in what the *other* clients hold: their graphs, edges, features and classes, as proptest draws them. How
 //! many clients and items there are, and the declared public facts, are the same. Client 0 and the server are then followed message by

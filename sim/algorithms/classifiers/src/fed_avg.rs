@@ -26,7 +26,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_rounds::{HiddenItems, Protocol, RoundStrategy, Rounds, Task, Trained, Trains};
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use std::sync::Arc;
 
 /// The parameters of [`FedAvg`].
@@ -70,19 +70,8 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &["test_accuracy", "payload_bytes", "virtual_s"],
-            keeps: true,
-            ..About::default()
+            ..crate::about((&self.model, &self.training, &self.protocol), &self.split, &[])
         }
     }
 

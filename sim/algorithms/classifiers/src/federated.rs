@@ -59,7 +59,7 @@ use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_rounds::{
     self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
 };
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -172,30 +172,17 @@ impl Algorithm for Params {
     type Strategy = Rounds<Federated>;
 
     fn about(&self) -> About {
+        let mut about = crate::about((&self.model, &self.training, &self.protocol), &self.split, study::TERMS);
+        let is_set = self.attacked != Attacked::default();
+        about.lints.extend(attacks::doubt(&self.attacks, is_set));
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: {
-                let mut lints = [self.training.lints(), self.protocol.lints(self.model.hidden)].concat();
-                lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
-                lints
-            },
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                study::TERMS,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &[
                 "test_own_accuracy",
                 "test_own_worst_tenth",
                 "payload_bytes",
                 "virtual_s",
             ],
-            keeps: true,
-            ..About::default()
+            ..about
         }
     }
 

@@ -202,6 +202,43 @@ pub struct Facts {
     fixed: Option<Graph>,
 }
 
+impl Params {
+    /// What is allowed and hardly meant.
+    fn lints(&self) -> Vec<Broken> {
+        let mut lints = [
+            self.training.lints(),
+            packed::lints("codec", &*self.codec, self.model.hidden, true),
+        ]
+        .concat();
+        if self.method == Method::Dpsgd && self.training.epochs > 1 {
+            lints.push(Broken {
+                path: "training.epochs".to_owned(),
+                rule: format!(
+                    "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
+                    self.training.epochs
+                ),
+            });
+        }
+        lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
+        if !self.codec.suits_models() && self.mixing > 0.5 {
+            lints.push(Broken {
+                path: "mixing".to_owned(),
+                rule: format!(
+                    "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
+                    self.mixing
+                ),
+            });
+        }
+        if self.method.is_pairwise() && self.weights != Weights::default() {
+            lints.push(Broken {
+                path: "weights".to_owned(),
+                rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
+            });
+        }
+        lints
+    }
+}
+
 impl Algorithm for Params {
     type Facts = Facts;
     type Strategy = Gossip;
@@ -209,39 +246,7 @@ impl Algorithm for Params {
     fn about(&self) -> About {
         About {
             rounds: Some(self.rounds),
-            lints: {
-                let mut lints = [
-                    self.training.lints(),
-                    packed::lints("codec", &*self.codec, self.model.hidden, true),
-                ]
-                .concat();
-                if self.method == Method::Dpsgd && self.training.epochs > 1 {
-                    lints.push(Broken {
-        path: "training.epochs".to_owned(),
-        rule: format!(
-            "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
-            self.training.epochs
-        ),
-    });
-                }
-                lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
-                if !self.codec.suits_models() && self.mixing > 0.5 {
-                    lints.push(Broken {
-        path: "mixing".to_owned(),
-        rule: format!(
-            "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
-            self.mixing
-        ),
-    });
-                }
-                if self.method.is_pairwise() && self.weights != Weights::default() {
-                    lints.push(Broken {
-        path: "weights".to_owned(),
-        rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
-    });
-                }
-                lints
-            },
+            lints: self.lints(),
             terms: [terms::TERMS, classifier::FARING, attacks::TERMS].concat(),
             split: Some(split_of(&self.split, "each client's items")),
             headline: &[

@@ -1,11 +1,13 @@
-//! Federated training of networks that classify graphs and nodes, by several systems, and what such training gives away.
+//! Federated training of networks that classify graphs and nodes, by several systems, and what such
+//! training gives away.
 //!
 //! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
 //! - [`federated`]: models for all or for each client, by methods that are parts: FedNova, FedDyn, MOON, FedPer, Ditto, clusters, controls.
 //! - [`scaffold`]: averaging whose clients correct their drift by control variates.
 //! - [`gossip`]: models averaged among neighbours, without a server: gossip, D-PSGD, pairs that meet.
 //!
-//! All train a [`classifier`]; what they give away is measured by [`attacks`], and what a card has a run keep of them is written by [`keep`].
+//! All train a [`classifier`]; what they give away is measured by [`attacks`], and what a card has
+//! a run keep of them is written by [`keep`].
 
 pub mod attacks;
 pub mod classifier;
@@ -16,10 +18,34 @@ pub mod keep;
 pub mod scaffold;
 
 use attacks::add_attack;
+use classifier::{Model, Split, Training};
 use federated::Method;
+use folkmoot_engine::prelude::Term;
+use folkmoot_rounds::Protocol;
+use folkmoot_scenarios::algorithm::{About, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 use gossip::Topology;
+
+/// What is known of an algorithm that trains a classifier in rounds: rounds, lints, terms and
+/// split. Its `own` terms stand behind those of the classifier.
+pub fn about((model, training, protocol): (&Model, &Training, &Protocol), split: &Split, own: &[Term]) -> About {
+    About {
+        rounds: Some(protocol.rounds),
+        lints: [training.lints(), protocol.lints(model.hidden)].concat(),
+        terms: [
+            folkmoot_rounds::TERMS,
+            classifier::TERMS,
+            classifier::FARING,
+            own,
+            attacks::TERMS,
+        ]
+        .concat(),
+        split: Some(split_of(split, "each client's items")),
+        keeps: true,
+        ..About::default()
+    }
+}
 
 /// Adds what this crate has to what cards may name.
 ///
@@ -62,13 +88,6 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
 }
 
 /// A registry with this crate and what it builds on, for tests.
-///
-/// # Panics
-///
-/// Never: their names differ.
 pub fn only() -> Registry {
-    let mut registry = Registry::base();
-    folkmoot_rounds::register(&mut registry).expect("names differ");
-    register(&mut registry).expect("names differ");
-    registry
+    Registry::with(&[folkmoot_rounds::register, register])
 }

@@ -47,7 +47,7 @@ use folkmoot_rounds::packed;
 use folkmoot_rounds::{
     self, Aggregation, Protocol, Read, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
 };
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use std::sync::Arc;
 
 /// What a task releases besides weights: as it is, so that nothing is drawn.
@@ -120,23 +120,12 @@ impl Algorithm for Params {
     type Strategy = Rounds<Scaffold>;
 
     fn about(&self) -> About {
+        let mut about = crate::about((&self.model, &self.training, &self.protocol), &self.split, &[]);
+        let up = packed::lints("protocol.up", &*self.protocol.up, self.model.hidden, true);
+        about.lints.extend(up);
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: {
-                let up = packed::lints("protocol.up", &*self.protocol.up, self.model.hidden, true);
-                [self.training.lints(), self.protocol.lints(self.model.hidden), up].concat()
-            },
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &["test_accuracy", "payload_bytes", "virtual_s"],
-            keeps: true,
-            ..About::default()
+            ..about
         }
     }
 

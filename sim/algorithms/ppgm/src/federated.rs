@@ -1,8 +1,9 @@
 //! PPGM trained over the devices themselves: federated averaging in place of one place that holds all raw pairs.
 //!
-//! The paper trains centrally. Here a device makes pairs of its own graphs, where they are of two classes or more, and the weights
-//! travel in rounds ([`folkmoot_rounds`] has the message table), so that no graph leaves a device in training either. What the model
-//! gives away once deployed is measured as for the central one.
+//! The paper trains centrally. Here a device makes pairs of its own graphs, where they are of two
+//! classes or more, and the weights travel in rounds ([`folkmoot_rounds`] has the message table),
+//! so that no graph leaves a device in training either. What the model gives away once deployed is
+//! measured as for the central one.
 
 use super::algorithm::{Facts, Ppgm};
 use super::data::Data;

@@ -39,12 +39,12 @@ mod tests;
 pub use settings::{Branch, Params, Personal};
 
 use folkmoot_classifiers::attacks;
-use folkmoot_classifiers::classifier::{self, Classifier, Handed};
+use folkmoot_classifiers::classifier::{Classifier, Handed};
 use folkmoot_classifiers::federated::{self, Facts, Federated};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::Rounds;
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use std::sync::Arc;
 
 impl Params {
@@ -71,26 +71,17 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                federated::OWN_TERMS,
-                study::TERMS,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &[
                 "test_own_accuracy",
                 "test_own_worst_tenth",
                 "test_accuracy",
                 "payload_bytes",
             ],
-            keeps: true,
-            ..About::default()
+            ..folkmoot_classifiers::about(
+                (&self.model, &self.training, &self.protocol),
+                &self.split,
+                &[federated::OWN_TERMS, study::TERMS].concat(),
+            )
         }
     }
 

@@ -69,7 +69,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use serde::{Serialize, Serializer};
 use settings::Plan;
 use std::sync::Arc;
@@ -95,31 +95,17 @@ impl Algorithm for Params {
     type Strategy = Rounds<FedGcn>;
 
     fn about(&self) -> About {
+        let classifies = (&self.model, &self.training, &self.protocol);
+        let mut about = folkmoot_classifiers::about(classifies, &self.split, study::TERMS);
+        if self.hops == 0 && !self.codec.is_plain() {
+            about.lints.push(folkmoot_parts::Broken {
+                path: "codec".to_owned(),
+                rule: "has no effect with hops: 0, where nothing is told before training; leave it out".to_owned(),
+            });
+        }
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: {
-                let mut lints = [self.training.lints(), self.protocol.lints(self.model.hidden)].concat();
-                if self.hops == 0 && !self.codec.is_plain() {
-                    lints.push(folkmoot_parts::Broken {
-                        path: "codec".to_owned(),
-                        rule: "has no effect with hops: 0, where nothing is told before training; leave it out"
-                            .to_owned(),
-                    });
-                }
-                lints
-            },
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                study::TERMS,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &["test_accuracy", "exchange_bytes", "payload_bytes"],
-            keeps: true,
-            ..About::default()
+            ..about
         }
     }
 

@@ -60,13 +60,13 @@ pub use told::Told;
 
 use crate::Cut;
 use folkmoot_classifiers::attacks::{self, RoundVictim};
-use folkmoot_classifiers::classifier::{self, Classifier, Encoder, Facts, Held, Shard};
+use folkmoot_classifiers::classifier::{Classifier, Encoder, Facts, Held, Shard};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
-use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
+use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use maker::Networks;
 use settings::Plan;
 use std::sync::Arc;
@@ -77,25 +77,13 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         About {
-            rounds: Some(self.protocol.rounds),
-            lints: [self.training.lints(), self.protocol.lints(self.model.hidden)].concat(),
-            terms: [
-                folkmoot_rounds::TERMS,
-                classifier::TERMS,
-                classifier::FARING,
-                study::TERMS,
-                attacks::TERMS,
-            ]
-            .concat(),
-            split: Some(split_of(&self.split, "each client's items")),
             headline: &[
                 "test_accuracy",
                 "test_whole_accuracy",
                 "generator_bytes",
                 "payload_bytes",
             ],
-            keeps: true,
-            ..About::default()
+            ..folkmoot_classifiers::about((&self.model, &self.training, &self.protocol), &self.split, study::TERMS)
         }
     }
 

@@ -1,4 +1,5 @@
-//! From settings and a data set to a run of [`LocalGnn`]: checks, public facts, and the data of each user.
+//! From settings and a data set to a run of [`LocalGnn`]: checks, public facts, and the data of
+//! each user.
 
 use crate::local_gnn::{Facts, LocalGnn, Server};
 use crate::settings::Params;

@@ -79,34 +79,8 @@ impl Algorithm for Params {
     fn about(&self) -> About {
         About {
             rounds: Some(self.n_reports()),
-            lints: {
-                let doubt = || {
-                    Broken {
-    path: "jumps".to_owned(),
-    rule: "change what is visited in the long run, which weigh does not make up for: gradients are then biased a little".to_owned(),
-}
-                };
-                let is_biased = self.weigh && self.jumps.is_some_and(|jumps| jumps.prob > 0.5);
-                let mut lints = packed::lints("codec", &*self.codec, self.model.hidden, false);
-                lints.extend(is_biased.then(doubt));
-                lints
-            },
-            terms: {
-                // What is scored is the mean of the models that walk.
-                let of_mean = |term: &Term| Term {
-                    about: term
-                        .about
-                        .replace("the server's model", "the mean of the models that walk")
-                        .into(),
-                    scored: term.scored.map(|scored| Scored {
-                        model: Answering::Mean,
-                        ..scored
-                    }),
-                    ..term.clone()
-                };
-                let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
-                own.chain(classifier::TERMS.iter().map(of_mean)).collect()
-            },
+            lints: lints(self),
+            terms: terms(),
             split: Some(split_of(&self.split, "each client's items")),
             headline: &["test_accuracy", "visit_distance", "longest_stay", "payload_bytes"],
             keeps: true,
@@ -173,6 +147,37 @@ impl Algorithm for Params {
     fn share(&self, _: &Facts, walk: &WalkSgd, source: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
         attacks::share(walk, &self.attacks, &walk.data, (self.split, source))
     }
+}
+
+/// What is allowed and hardly meant.
+fn lints(params: &Params) -> Vec<Broken> {
+    let rule =
+        "change what is visited in the long run, which weigh does not make up for: gradients are then biased a little";
+    let doubt = || Broken {
+        path: "jumps".to_owned(),
+        rule: rule.to_owned(),
+    };
+    let is_biased = params.weigh && params.jumps.is_some_and(|jumps| jumps.prob > 0.5);
+    let mut lints = packed::lints("codec", &*params.codec, params.model.hidden, false);
+    lints.extend(is_biased.then(doubt));
+    lints
+}
+
+fn terms() -> Vec<Term> {
+    // What is scored is the mean of the models that walk.
+    let of_mean = |term: &Term| Term {
+        about: term
+            .about
+            .replace("the server's model", "the mean of the models that walk")
+            .into(),
+        scored: term.scored.map(|scored| Scored {
+            model: Answering::Mean,
+            ..scored
+        }),
+        ..term.clone()
+    };
+    let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
+    own.chain(classifier::TERMS.iter().map(of_mean)).collect()
 }
 
 impl Victim for WalkSgd {

@@ -1,7 +1,8 @@
 //! Readers of graph files, one file each. A new format is one more file here and one arm in `DatasetSpec::load`.
 //!
-//! Each reader turns bytes into a [`Dataset`](crate::Dataset), counts in its notes whatever it cleaned, and answers any
-//! input, truncated or random, with a [`DataError`](crate::DataError): it never panics, and never allocates more than the bytes at hand justify.
+//! Each reader turns bytes into a [`Dataset`](crate::Dataset), counts in its notes whatever it
+//! cleaned, and answers any input, truncated or random, with a [`DataError`](crate::DataError): it
+//! never panics, and never allocates more than the bytes at hand justify.
 
 mod classes;
 mod edge_list;

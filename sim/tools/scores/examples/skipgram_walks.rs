@@ -5,7 +5,8 @@
 //! - `skipgram_walks train OUT [negative|hierarchical|both] [separate]` trains on them and writes `OUT/folkmoot.f32`, row by row.
 //! - `skipgram_walks score OUT NAME` scores the vectors in `OUT/NAME.f32` by the protocol of DeepWalk, and prints F1 in per cent.
 //!
-//! `RAYON_NUM_THREADS` sets the threads; `sim/tools/learning/benches/skipgram_gensim.py` runs and times all of it beside gensim.
+//! `RAYON_NUM_THREADS` sets the threads; `sim/tools/learning/benches/skipgram_gensim.py` runs and
+//! times all of it beside gensim.
 
 #![allow(
     clippy::print_stdout,

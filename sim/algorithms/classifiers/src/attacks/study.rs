@@ -155,7 +155,8 @@ pub(crate) fn doubt(attacks: &[Chosen<dyn Attack>], is_chosen: bool) -> Option<B
     })
 }
 
-/// Shares the data out, as [`Algorithm::share`](folkmoot_scenarios::algorithm::Algorithm::share), for a system that `attacks` are made on.
+/// Shares the data out, as [`Algorithm::share`](folkmoot_scenarios::algorithm::Algorithm::share),
+/// for a system that `attacks` are made on.
 ///
 /// # Errors
 ///

@@ -229,8 +229,9 @@ pub enum Split {
 
 /// A client's training in one round. The optimiser starts afresh each time, except where `optimiser_state` says otherwise.
 ///
-/// Optimiser, epochs and rate have the highest validation accuracy of FedAvg that `scenarios/classifiers/cards/fed-avg/defaults.ron` finds: the mean
-/// over Cora, Citeseer and PubMed (10 Louvain clients) and MUTAG (10 IID clients), 10 seeds each.
+/// Optimiser, epochs and rate have the highest validation accuracy of FedAvg that
+/// `scenarios/classifiers/cards/fed-avg/defaults.ron` finds: the mean over Cora, Citeseer and
+/// PubMed (10 Louvain clients) and MUTAG (10 IID clients), 10 seeds each.
 #[part]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {

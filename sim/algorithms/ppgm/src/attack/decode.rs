@@ -1,8 +1,9 @@
 //! Learned decoders: what left a device tells of the nodes and arcs of its graph, to whoever knows some graphs.
 //!
-//! The attackers of [`folkmoot_scores::inference`] learn from the nodes of known graphs, a few of each: from a pair of nodes whether an arc joins
-//! them, and from a node among which quarter of the known nodes its features are. Unlike [`super::structure`] they need not guess that
-//! neighbours are alike.
+//! The attackers of [`folkmoot_scores::inference`] learn from the nodes of known graphs, a few of
+//! each: from a pair of nodes whether an arc joins them, and from a node among which quarter of the
+//! known nodes its features are. Unlike [`super::structure`] they need not guess that neighbours
+//! are alike.
 //!
 //! Where nodes leave, a node is the row of it that left. Where vectors of the whole graph leave, it is those vectors and its place in the
 //! order of nodes, in which a function's blocks have their addresses; the reference `@places` has the place alone, which tells much, as a

@@ -48,7 +48,8 @@ impl JobContext {
         self.streams.party(purpose, self.me, self.round)
     }
 
-    /// The stream for `purpose` of one item of the data: the same in every round and at every client.
+    /// The stream for `purpose` of one item of the data: the same in every round and at every
+    /// client.
     pub fn item_rng(&self, purpose: Purpose, item: u32) -> SimRng {
         self.streams.counted(purpose, Party::Server, Round(0), u64::from(item))
     }

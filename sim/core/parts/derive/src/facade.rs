@@ -5,8 +5,9 @@ use quote::quote;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Whether the crate that is compiled depends on `folkmoot-parts` by name, or is it. Cargo tells a macro no dependencies, so its
-/// manifest is read; `proc-macro-crate` would do that by a parser of TOML, which everything would wait for in a build.
+/// Whether the crate that is compiled depends on `folkmoot-parts` by name, or is it. Cargo tells a
+/// macro no dependencies, so its manifest is read; `proc-macro-crate` would do that by a parser of
+/// TOML, which everything would wait for in a build.
 pub(crate) fn names_parts() -> bool {
     static NAMES: OnceLock<bool> = OnceLock::new();
     *NAMES.get_or_init(|| {
