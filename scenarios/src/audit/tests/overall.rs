@@ -59,6 +59,24 @@ fn cells_that_share_splits_count_once_a_seed() {
     assert!((all.half_width - bace.half_width / 2.0).abs() < 1e-9, "{all:?}");
 }
 
+/// Two seeds have an interval, a wide one; a cell with a single seed has none and is left out.
+#[test]
+fn two_seeds_are_the_fewest() {
+    let overview = found(&[
+        ("bace", "GCN", &[1.0, 3.0]),
+        ("bace", "k-GNN", &[3.0, 5.0]),
+        ("bbbp", "GCN", &[7.0]),
+        ("bbbp", "k-GNN", &[9.0]),
+    ]);
+    let only = overview.all.unwrap();
+    assert_eq!(
+        (overview.sets.len(), only.n_cells, only.n_seeds, only.mean),
+        (1, 2, 2, 1.0)
+    );
+    // The seeds' means are 0 and 2, of variance 2, one degree of freedom; one printed run.
+    assert!((only.half_width - 12.706 * 3.0f64.sqrt()).abs() < 1e-9, "{only:?}");
+}
+
 /// The interval covers the true difference as often as it says, however strongly cells of a set are correlated.
 #[test]
 fn the_interval_covers_the_planted_difference() {

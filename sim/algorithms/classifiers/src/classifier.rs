@@ -33,6 +33,7 @@ mod searched;
 mod settings;
 mod terms;
 mod train;
+mod trained;
 mod whole;
 
 pub use conv::Conv;
@@ -47,16 +48,17 @@ pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub(crate) use searched::Scene;
 pub use settings::{
-    Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, tells_model_alone,
+    Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone,
     trains,
 };
 pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};
+pub use trained::{Classified, scale_statistics};
 pub use whole::Whole;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
-use folkmoot_rounds::{RoundStrategy, RoundStudy, Rounds, Watched};
+use folkmoot_rounds::{Exchange, RoundStudy, Rounds, SidePayload, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -236,9 +238,11 @@ pub struct Handed(pub Arc<Held>);
 
 impl Handed {
     /// The same with what watches a training in rounds on it.
-    pub fn watched<R>(held: &Arc<Held>, study: impl RoundStudy<R> + 'static) -> Shared<Rounds<R>>
+    pub fn watched<R, P, X>(held: &Arc<Held>, study: impl RoundStudy<R, P, X> + 'static) -> Shared<Rounds<R, P, X>>
     where
-        R: for<'a> RoundStrategy<Shard<'a> = &'a Shard>,
+        R: for<'a> Trainer<Shard<'a> = &'a Shard>,
+        P: SidePayload<R>,
+        X: Exchange<R>,
     {
         Shared {
             shards: Box::new(Handed(Arc::clone(held))),

@@ -43,28 +43,22 @@ pub use gcfl::{Comparison, Gcfl};
 pub use global::Global;
 pub use ifca::Ifca;
 pub use local_only::LocalOnly;
-pub use method::{Answers, Common, Learned, Local, Method};
+pub use method::{Common, Learned, Local, Method};
 pub use moon::Moon;
 pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 
-use method::models_of;
-
 use crate::attacks::{self, Attack, Models, RoundVictim};
 use crate::classifier::{self, Classifier, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
-use folkmoot_codecs::{Shape, n_values};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Moments as OptimiserMoments};
 use folkmoot_parts::{Chosen, Rules, part};
-use folkmoot_rounds::{
-    self, Mean, Protocol, Read, RoundEnd, RoundStrategy, Rounds, Rule, Task, Trained, Trains, Update, Updates,
-};
+use folkmoot_rounds::{self, Protocol, RoundEnd, Rounds, Task, Trained, Trainer, Trains};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const START: Purpose = Purpose(*b"fd-start");
@@ -129,7 +123,7 @@ impl Params {
     pub fn trains(&self) -> Trains {
         let trains = classifier::trains(&self.model, &self.training, self.scale);
         Trains {
-            tells_model_alone: self.method.tells_model_alone().and(trains.tells_model_alone),
+            sends_model_alone: self.method.sends_model_alone().and(trains.sends_model_alone),
             ..trains
         }
     }
@@ -194,23 +188,20 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
-        let task = Federated {
-            method: self.method.clone(),
-            common: Common::new(
-                Classifier::new(&self.model, &self.training, &facts.data),
-                facts.start_seed,
-                facts.data.n_clients,
-            ),
-            epochs: f64::from(self.training.epochs),
-            keeps_moments: self.optimiser_state == OptimiserState::Kept,
-            rounds: self.protocol.rounds,
-            evaluate_every: self.protocol.evaluate_every,
-            attacked: self.attacked,
-        };
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data);
+        let task = Federated::new(self, Common::new(classifier, facts.start_seed, facts.data.n_clients));
         let refused = |why| StrategyError(format!("method: {why}"));
         task.method.check(&task.common).map_err(refused)?;
-        let rounds = Rounds::new(task, self.protocol.clone())?;
-        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
+        let classifier = &task.common.classifier;
+        let alone = self.method.sends_model_alone().and(classifier.sends_model_alone());
+        let statistics = classifier::scale_statistics(classifier);
+        let n_seen = attacks::n_rounds(&self.attacks);
+        Rounds::new(task, self.protocol.clone())
+            .personalised(self.method.shared())
+            .with_statistics(statistics)
+            .sending_model_alone(alone)
+            .keeping(n_seen)
+            .checked()
     }
 
     fn share(
@@ -237,6 +228,19 @@ pub struct Federated {
 }
 
 impl Federated {
+    /// Training by the method of these settings.
+    pub fn new(params: &Params, common: Common) -> Self {
+        Federated {
+            method: params.method.clone(),
+            common,
+            epochs: f64::from(params.training.epochs),
+            keeps_moments: params.optimiser_state == OptimiserState::Kept,
+            rounds: params.protocol.rounds,
+            evaluate_every: params.protocol.evaluate_every,
+            attacked: params.attacked,
+        }
+    }
+
     /// The method.
     pub fn method(&self) -> &dyn Method {
         &*self.method
@@ -256,19 +260,6 @@ pub struct Kept {
     /// What its optimisers have of the steps before: that of the model that it sends, and that of the one that it keeps.
     pub moments: Option<[OptimiserMoments; 2]>,
 }
-
-/// What the server keeps beside its model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
-    /// What the method makes of it.
-    pub numbers: Vec<f64>,
-    /// The models that it has for single clients, by their ids, where the method makes such.
-    pub own: BTreeMap<u32, OwnModel>,
-}
-
-/// A model for one client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OwnModel(#[serde(with = "shared")] pub Arc<[f32]>);
 
 /// The places of the counters behind those of rounds.
 const N_HITS: usize = 0;
@@ -315,15 +306,10 @@ impl RoundVictim for Federated {
     }
 }
 
-impl RoundStrategy for Federated {
+impl Trainer for Federated {
     type Shard<'a> = &'a Shard;
-    type Order = ();
-    type Extra = ();
-    type Told = ();
-    type Collected = Memory;
-    type Kept = Kept;
+    type ClientState = Kept;
 
-    const READS_KEPT: bool = true;
     const COUNTERS: &'static [&'static str] = &[
         folkmoot_rounds::COUNTERS[0],
         folkmoot_rounds::COUNTERS[1],
@@ -335,52 +321,6 @@ impl RoundStrategy for Federated {
 
     fn layout(&self) -> &Layout {
         self.common.classifier.network().layout()
-    }
-
-    fn n_parameters(&self) -> usize {
-        self.method.n_down(&self.common)
-    }
-
-    fn n_update(&self) -> usize {
-        self.method.n_up(&self.common) - self.n_fixed()
-    }
-
-    fn n_fixed(&self) -> usize {
-        self.common.classifier.n_fixed()
-    }
-
-    fn statistics(&self, shard: &Shard) -> Vec<f64> {
-        self.common.classifier.statistics(shard)
-    }
-
-    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
-        self.common.classifier.fixed(sums)
-    }
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        self.method
-            .tells_model_alone()
-            .and(self.common.classifier.tells_model_alone())
-    }
-
-    fn n_trainable(&self) -> usize {
-        n_values(&self.shapes())
-    }
-
-    fn shapes(&self) -> Vec<Shape> {
-        self.method.shapes(&self.common)
-    }
-
-    fn update_shapes(&self) -> Vec<Shape> {
-        self.method.update_shapes(&self.common)
-    }
-
-    fn begins(&self, others: &[f32]) -> usize {
-        self.method.begins(&self.common, others)
-    }
-
-    fn initial(&self, rng: &mut SimRng) -> Vec<f32> {
-        self.method.initial(&self.common, rng)
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {
@@ -395,9 +335,7 @@ impl RoundStrategy for Federated {
         self.common.classifier.epochs()
     }
 
-    fn order(&self, _: Round, _: &Memory) {}
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
         let before = task.kept.and_then(|kept| kept.moments.clone());
         let moments = before.clone().unwrap_or_default().map(Cell::new);
         let local = Local {
@@ -439,61 +377,7 @@ impl RoundStrategy for Federated {
         }
     }
 
-    fn placeholder(&self, _: Task<'_, '_, Self>) -> Trained<(), Kept> {
-        Trained::model(vec![0.0; self.n_update()])
-    }
-
-    fn is_read(&self, kept: &mut Option<Kept>, read: Read<'_, ()>) {
-        let Some(now) = kept else { return };
-        let Some(numbers) = &mut now.numbers else { return };
-        // Beside moments, those of a refused update stay as they were when it began.
-        if !self.method.is_read(numbers, read.change) && now.moments.is_none() {
-            *kept = None;
-        }
-    }
-
-    fn look(&self, memory: &mut Memory, updates: &Updates<'_>) {
-        let answers = Answers {
-            updates,
-            own: &memory.own,
-        };
-        let Some(rows) = self.method.rows(&self.common, &mut memory.numbers, &answers) else {
-            return;
-        };
-        let n = self.n_parameters();
-        // Clients of one row have one model, which is made once.
-        let mut made: Vec<(Vec<f64>, Arc<[f32]>)> = Vec::new();
-        for (client, row) in rows {
-            let own = match made.iter().find(|(of, _)| *of == row) {
-                Some((_, own)) => Arc::clone(own),
-                None => {
-                    let weighted = updates.all.iter().zip(row.iter().copied());
-                    let weighted = weighted.filter(|(_, weight)| *weight > 0.0);
-                    let all = weighted.map(|(update, weight)| Update { weight, ..*update });
-                    let all = Updates {
-                        all: all.collect(),
-                        ..*updates
-                    };
-                    let own = Mean {}.combine(&models_of(&all, n));
-                    let own: Arc<[f32]> = own.into_iter().map(|x| x as f32).collect();
-                    made.push((row, Arc::clone(&own)));
-                    own
-                }
-            };
-            memory.own.insert(client.0, OwnModel(own));
-        }
-    }
-
-    fn own_model(&self, memory: &Memory, client: ClientId) -> Option<Arc<[f32]>> {
-        memory.own.get(&client.0).map(|OwnModel(own)| Arc::clone(own))
-    }
-
-    fn combine(&self, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        self.method.combine(&self.common, rule, updates)
-    }
-
-    fn settle(&self, memory: &mut Memory, model: &[f32], mean: Vec<f64>, weight: f64) -> Vec<f64> {
-        self.method
-            .settle(&self.common, &mut memory.numbers, model, mean, weight)
+    fn placeholder(&self, _: Task<'_, '_, Self>) -> Trained<Kept> {
+        Trained::model(vec![0.0; self.method.travels(self).n_up])
     }
 }

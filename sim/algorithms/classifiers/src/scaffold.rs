@@ -34,21 +34,18 @@ mod control;
 
 pub use control::{Change, Control, Controls, change_from_steps, correction};
 
-use crate::attacks::{self, Attack, RoundVictim};
+use crate::attacks::{self, Attack};
 use crate::classifier::{
-    self, Accuracy, Classifier, Course, Facts, Handed, Held, Inputs, LocalOptimiser, Model, Scale, Shard, Split,
-    Target, Training,
+    self, Classified, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Split, Target, Training,
 };
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Layout;
 use folkmoot_parts::{Chosen, Rules, part};
 use folkmoot_privacy::NoPrivacy;
 use folkmoot_rounds::packed;
 use folkmoot_rounds::{
-    self, Aggregation, Protocol, Read, RoundStrategy, Rounds, Secure, Task, Trained, Trains, Weighting,
+    self, Aggregation, Protocol, Rounds, Secure, SidePayload, Task, Trained, Trainer, Trains, Weighting,
 };
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
-use std::sync::Arc;
 
 /// What a task releases besides weights: as it is, so that nothing is drawn.
 const CHANGE: Channel = Channel::new(0, Purpose(*b"sc-chang"));
@@ -108,7 +105,7 @@ impl Params {
         let rule = "must be Off: a change of control variate is sent in the clear and gives the update away; FedAvg has secure rounds";
         rules.require(self.protocol.secure == Secure::Off, "protocol.secure", rule);
         let trains = Trains {
-            tells_model_alone: Err(TOLD),
+            sends_model_alone: Err(TOLD),
             ..classifier::trains(&self.model, &self.training, self.scale)
         };
         self.protocol.suits(&trains, rules);
@@ -117,7 +114,7 @@ impl Params {
 
 impl Algorithm for Params {
     type Facts = Facts;
-    type Strategy = Rounds<Scaffold>;
+    type Strategy = Rounds<Classified<Change>, Scaffold>;
 
     fn about(&self) -> About {
         let mut about = crate::about((&self.model, &self.training, &self.protocol), &self.split, &[]);
@@ -133,48 +130,56 @@ impl Algorithm for Params {
         Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
     }
 
-    fn build(&self, facts: &Facts) -> Result<Rounds<Scaffold>, StrategyError> {
-        let task = Scaffold {
-            classifier: Classifier::new(&self.model, &self.training, facts),
+    fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
+        let classifier = Classifier::new(&self.model, &self.training, facts);
+        let scaffold = Scaffold {
             renewal: self.renewal,
             rate: f64::from(self.training.rate as f32),
-            epochs: f64::from(self.training.epochs),
             n_clients: facts.n_clients,
         };
-        let rounds = Rounds::new(task, self.protocol.clone())?;
-        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
+        let changes = MechanismInfo {
+            mechanism: "none: control variates".to_owned(),
+            unit: "one shard".to_owned(),
+            claimed: None,
+        };
+        // The gradient at the server's model is one pass more, which is not cut when a client does
+        // part of its work: its cost is taken to shrink with the others.
+        let passes = match self.renewal {
+            Renewal::FromSteps => self.training.epochs,
+            Renewal::FromGradient => self.training.epochs + 1,
+        };
+        Classified::new(classifier)
+            .costing(f64::from(passes))
+            .rounds(&self.protocol)
+            .with_payload(scaffold)
+            .with_mechanisms(vec![changes])
+            .sending_model_alone(Err(TOLD))
+            .keeping(attacks::n_rounds(&self.attacks))
+            .checked()
     }
 
     fn share(
         &self,
         facts: &Facts,
-        rounds: &Rounds<Scaffold>,
+        rounds: &Self::Strategy,
         source: &Source<'_>,
-    ) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
+    ) -> Result<Shared<Self::Strategy>, StrategyError> {
         attacks::share(rounds, &self.attacks, facts, (self.split, source))
     }
 }
 
-/// What SCAFFOLD trains: a classifier of graphs or nodes.
+/// Control variates of clients that train a classifier.
 pub struct Scaffold {
-    classifier: Classifier,
     renewal: Renewal,
     /// Of a client's step, as it is made.
     rate: f64,
-    epochs: f64,
     n_clients: u32,
-}
-
-impl AsRef<Classifier> for Scaffold {
-    fn as_ref(&self) -> &Classifier {
-        &self.classifier
-    }
 }
 
 impl Scaffold {
     /// The model after a client's training, and the change of its control variate; 0 where there is none to be made.
-    fn descend(&self, task: &Task<'_, '_, Self>) -> (Vec<f32>, Vec<f32>) {
-        let (x, c, n) = (task.parameters, &*task.order.0, self.n_trainable());
+    fn descend(&self, classifier: &Classifier, task: &Descent<'_, '_>, c: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        let (x, n) = (task.parameters, classifier.network().layout().n_trainable());
         let nothing = vec![0.0; x.len()];
         let own = task.kept.map_or(&nothing, |Change(own)| own);
         let course = Course {
@@ -182,12 +187,12 @@ impl Scaffold {
             epochs: task.passes,
             ..Course::default()
         };
-        let (y, n_steps) = self.classifier.train_along(task.shard, x, &course, &mut task.rng());
+        let (y, n_steps) = classifier.train_along(task.shard, x, &course, &mut task.rng());
         let mut change = match self.renewal {
             _ if n_steps == 0 => nothing,
             Renewal::FromSteps => change_from_steps((&x[..n], &y[..n]), &c[..n], n_steps, self.rate),
             Renewal::FromGradient => {
-                let gradient = self.classifier.gradient(task.shard, x, &mut task.rng_for(WHOLE_PASS));
+                let gradient = classifier.gradient(task.shard, x, &mut task.rng_for(WHOLE_PASS));
                 gradient.iter().zip(own).map(|(g, own)| g - own).collect()
             }
         };
@@ -199,102 +204,69 @@ impl Scaffold {
     }
 }
 
+/// A client's part of a round.
+type Descent<'s, 'a> = Task<'s, 'a, Classified<Change>>;
+
 /// A model and the change of a control variate as a client sends them.
-fn answer(task: &Task<'_, '_, Scaffold>, (parameters, change): (Vec<f32>, Vec<f32>)) -> Trained<Change, Change> {
+fn answer(task: &Descent<'_, '_>, parameters: Vec<f32>, change: &[f32]) -> (Trained<Change>, Option<Change>) {
     let mut releases = task.releases();
     let change = releases
-        .release(CHANGE, 0, &NoPrivacy::<[f32]>::new(), &change)
+        .release(CHANGE, 0, &NoPrivacy::<[f32]>::new(), change)
         .expect("without a mechanism every value can be released");
-    Trained {
+    let trained = Trained {
         receipt: releases.receipt(),
-        extra: Some(Change(change)),
         ..Trained::model(parameters)
-    }
+    };
+    (trained, Some(Change(change)))
 }
 
-impl RoundVictim for Scaffold {
-    fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Scaffold>>, StrategyError> {
-        Ok(Handed::watched(held, Accuracy(Arc::clone(held))))
-    }
-}
-
-impl RoundStrategy for Scaffold {
-    type Shard<'a> = &'a Shard;
+/// A client keeps its control variate. What a training keeps is the change of it, so that two that
+/// overlap both count.
+impl SidePayload<Classified<Change>> for Scaffold {
     type Order = Control;
     type Extra = Change;
-    type Told = ();
-    type Collected = Controls;
-    /// The client's control variate. What a training keeps of itself is the change of it, so that two that overlap both count.
-    type Kept = Change;
+    type ServerState = Controls;
 
-    const READS_KEPT: bool = true;
+    const TAKES_BACK: bool = true;
 
-    fn layout(&self) -> &Layout {
-        self.classifier.network().layout()
+    fn order(&self, trainer: &Classified<Change>, _: Round, controls: &Controls) -> Control {
+        Control(controls.mean(self.n_clients, trainer.layout().len()).into())
     }
 
-    fn n_fixed(&self) -> usize {
-        self.classifier.n_fixed()
-    }
-
-    fn statistics(&self, shard: &Shard) -> Vec<f64> {
-        self.classifier.statistics(shard)
-    }
-
-    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
-        self.classifier.fixed(sums)
-    }
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        Err(TOLD)
-    }
-
-    fn n_samples(&self, shard: &Shard) -> u32 {
-        shard.n_train() as u32
-    }
-
-    /// That of the classifier's training, and of one pass more where the gradient is asked for.
-    fn cost(&self, shard: &Shard) -> f64 {
-        let passes = match self.renewal {
-            Renewal::FromSteps => self.epochs,
-            Renewal::FromGradient => self.epochs + 1.0,
-        };
-        self.classifier.cost(shard) * passes / self.epochs
-    }
-
-    /// Those of steps: a pass for the gradient alone is not cut, and its cost is taken to shrink with them.
-    fn passes(&self) -> u32 {
-        self.classifier.epochs()
-    }
-
-    fn order(&self, _: Round, controls: &Controls) -> Control {
-        Control(controls.mean(self.n_clients, self.n_parameters()).into())
-    }
-
-    fn brings_extra(&self, _: Round) -> bool {
+    fn is_due(&self, _: Round) -> bool {
         true
     }
 
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Change, Change> {
-        answer(&task, self.descend(&task))
+    fn train(
+        &self,
+        trainer: &Classified<Change>,
+        task: Descent<'_, '_>,
+        Control(c): &Control,
+    ) -> (Trained<Change>, Option<Change>) {
+        let (parameters, change) = self.descend(trainer.as_ref(), &task, c);
+        answer(&task, parameters, &change)
     }
 
-    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Change, Change> {
-        let nothing = vec![0.0; task.parameters.len()];
-        answer(&task, (task.parameters.to_vec(), nothing))
+    fn placeholder(
+        &self,
+        _: &Classified<Change>,
+        task: Descent<'_, '_>,
+        _: &Control,
+    ) -> (Trained<Change>, Option<Change>) {
+        answer(&task, task.parameters.to_vec(), &vec![0.0; task.parameters.len()])
     }
 
     /// A client keeps the change that the server reads, so that both count alike; what a codec leaves out of it is in the next.
-    fn is_read(&self, kept: &mut Option<Change>, read: Read<'_, Change>) {
-        *kept = read.extra.cloned();
+    fn is_read(&self, kept: &mut Option<Change>, read: Option<&Change>) {
+        *kept = read.cloned();
     }
 
-    fn keep(Change(mut own): Change, Change(change): Change) -> Change {
+    fn keep(&self, Change(mut own): Change, Change(change): Change) -> Change {
         own.iter_mut().zip(change).for_each(|(own, x)| *own += x);
         Change(own)
     }
 
-    fn lost(Change(mut own): Change, Change(change): Change) -> Change {
+    fn take_back(&self, Change(mut own): Change, Change(change): Change) -> Change {
         own.iter_mut().zip(change).for_each(|(own, x)| *own -= x);
         Change(own)
     }
@@ -308,14 +280,6 @@ impl RoundStrategy for Scaffold {
     ) -> Result<(), StrategyError> {
         controls.add(client, round, change);
         Ok(())
-    }
-
-    fn mechanisms(&self) -> Vec<MechanismInfo> {
-        vec![MechanismInfo {
-            mechanism: "none: control variates".to_owned(),
-            unit: "one shard".to_owned(),
-            claimed: None,
-        }]
     }
 }
 

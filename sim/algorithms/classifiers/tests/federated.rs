@@ -18,14 +18,14 @@ mod unlike;
 
 use folkmoot_classifiers::classifier::Classifier;
 use folkmoot_classifiers::fed_avg;
-use folkmoot_classifiers::federated::{Common, FedDyn, Federated, Ifca, Method, OptimiserState, OwnModel, Params};
+use folkmoot_classifiers::federated::{Common, FedDyn, Federated, Ifca, OptimiserState, Params};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, devices};
 use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_parts::Value;
-use folkmoot_rounds::{Mean, RoundEnd, RoundStrategy, RoundStudy, Update, Updates, Watched};
+use folkmoot_rounds::{Mean, OwnModel, Personalisation, RoundEnd, RoundStudy, Trainer, Update, Updates, Watched};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
@@ -71,9 +71,9 @@ impl RoundStudy<Federated> for Look {
         let kept = |id| end.kept(ClientId(id)).and_then(|kept| kept.numbers.clone());
         *self.0.lock().unwrap() = Left {
             model: end.parameters.to_vec(),
-            memory: end.collected.numbers.clone(),
+            memory: end.memory.numbers.clone(),
             kept: (0..N_CLIENTS).map(kept).collect(),
-            own: end.collected.own.values().map(|OwnModel(own)| own.to_vec()).collect(),
+            own: end.memory.own.values().map(|OwnModel(own)| own.to_vec()).collect(),
             left_out: (0..N_CLIENTS).map(|id| end.left_out(ClientId(id)).to_vec()).collect(),
         };
     }
@@ -133,7 +133,7 @@ const ALL: [&str; 11] = [
 #[test]
 fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
     let prepared = prepared(&small("Global()", 1));
-    let network = prepared.strategy.task().common().classifier.network();
+    let network = prepared.strategy.trainer().common().classifier.network();
     let p = network.layout().len() as u64;
     let head: usize = network.last_layers().into_iter().map(|range| range.len()).sum();
     // A head of 8 numbers for 3 classes.
@@ -211,7 +211,7 @@ fn by_itself_a_client_trains_on_from_where_it_was() {
     let params = small("LocalOnly()", 3);
     let (_, left) = left(&params, &World::ideal(), Options::default());
     let prepared = prepared(&params);
-    let common = prepared.strategy.task().common();
+    let common = prepared.strategy.trainer().common();
     for client in 0..N_CLIENTS {
         let shard = prepared.shared.shards.shard(ClientId(client));
         let mut own = common.start();
@@ -239,7 +239,7 @@ fn a_client_that_ditto_does_not_draw_is_left_to_itself() {
         let before = once.kept[client as usize].as_ref().unwrap();
         let after = prepared
             .strategy
-            .task()
+            .trainer()
             .common()
             .classifier
             .train(shard, before, &mut rng(1));
@@ -257,7 +257,7 @@ fn a_client_that_ditto_does_not_draw_is_left_to_itself() {
 #[test]
 fn a_head_stays_with_its_client_and_what_is_frozen_stays_to_the_bit() {
     let common = prepared(&small("FedRep()", 1));
-    let common = common.strategy.task().common();
+    let common = common.strategy.trainer().common();
     let start = common.start();
     let head: Vec<f32> = common
         .classifier
@@ -329,8 +329,8 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
     let method = FedDyn { strength: 0.5 };
     let params = small("FedDyn()", 1);
     let classifier = Classifier::new(&params.model, &params.training, &prepared.facts.data);
-    let common = Common::new(classifier, 0, 4);
-    let n = common.n_parameters();
+    let federated = Federated::new(&params, Common::new(classifier, 0, 4));
+    let n = federated.common().n_parameters();
     let (mut theta, mut own, mut memory) = (vec![0.0_f32; n], [0.0; 4], Vec::new());
     for round in 0..600 {
         let cohort = [round % 2, 2 + (round / 2) % 2];
@@ -341,7 +341,7 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
             own[client] -= 0.5 * (w - x);
             mean += w / 2.0;
         }
-        let settled = method.settle(&common, &mut memory, &theta, vec![mean; n], 2.0);
+        let settled = method.settle(&federated, &mut memory, &theta, vec![mean; n], 2.0);
         theta.iter_mut().zip(settled).for_each(|(x, y)| *x = y as f32);
     }
     assert!(
@@ -357,9 +357,10 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
 #[test]
 fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
     let prepared = prepared(&small("Ifca(clusters: 3)", 1));
-    let task = prepared.strategy.task();
+    let (task, travels) = (prepared.strategy.trainer(), prepared.strategy.travels());
+    let method = Ifca { clusters: 3 };
     // Three models of so many numbers that learn, and behind these what does not.
-    let (n, learn) = (task.n_parameters() / 3, task.n_trainable() / 3);
+    let (n, learn) = (travels.n_down / 3, travels.n_trainable() / 3);
     assert!(learn < n);
     let with = |value: f32, cluster: f32| {
         let mut values = vec![value; n];
@@ -375,7 +376,8 @@ fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
     });
     let three = |n: usize| [7.0, 8.0, 9.0].into_iter().flat_map(move |x| vec![x; n]);
     let base: Vec<f32> = three(learn).chain(three(n - learn)).collect();
-    let combined = task.combine(
+    let combined = method.combine(
+        task,
         &Mean {},
         &Updates {
             all: all.collect(),
@@ -389,7 +391,7 @@ fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
         (firsts(0, learn), firsts(3 * learn, n - learn)),
         ([4.0, 8.0, 2.0], [4.0, 8.0, 2.0])
     );
-    let initial = task.initial(&mut Streams::new(1).global(Purpose(*b"test    ")));
+    let initial = method.initial(task, &mut Streams::new(1).global(Purpose(*b"test    ")));
     assert!(initial[..learn] != initial[learn..2 * learn], "models begin apart");
     assert_eq!(Ifca { clusters: 0 }.broken()[0].path, "clusters");
 }

@@ -4,16 +4,16 @@
 #[path = "unlike/clients.rs"]
 mod unlike;
 
-use folkmoot_classifiers::classifier::{Classifier, Course, Facts, Training};
+use folkmoot_classifiers::classifier::{Classified, Classifier, Course, Facts, Training};
 use folkmoot_classifiers::fed_avg;
-use folkmoot_classifiers::scaffold::{Params, Scaffold, change_from_steps, correction};
+use folkmoot_classifiers::scaffold::{Change, Params, Scaffold, change_from_steps, correction};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_metrics::MessageRow;
-use folkmoot_rounds::{RoundEnd, RoundStrategy, RoundStudy, Watched, Weighting};
+use folkmoot_rounds::{RoundEnd, RoundStudy, Trainer, Watched, Weighting};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
@@ -47,10 +47,10 @@ struct Left {
 
 struct Look(Arc<Mutex<Left>>);
 
-impl RoundStudy<Scaffold> for Look {
-    fn after_round(&self, _: &Scaffold, _: Round, _: &[f32], _: &mut Sheet) {}
+impl RoundStudy<Classified<Change>, Scaffold> for Look {
+    fn after_round(&self, _: &Classified<Change>, _: Round, _: &[f32], _: &mut Sheet) {}
 
-    fn at_end(&self, end: &RoundEnd<'_, Scaffold>, _: &mut Sheet) {
+    fn at_end(&self, end: &RoundEnd<'_, Classified<Change>, Scaffold>, _: &mut Sheet) {
         let own = |id| end.kept(ClientId(id)).map(|change| change.0.clone());
         *self.0.lock().unwrap() = Left {
             model: end.parameters.to_vec(),
@@ -115,7 +115,7 @@ fn one_round_from_control_variates_of_zero_is_one_of_fed_avg() {
 #[test]
 fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
     let params = params("", 3);
-    let p = prepared(&params).strategy.task().n_parameters() as u64;
+    let p = prepared(&params).strategy.travels().n_down as u64;
     let (wet, _) = play(&params, &World::ideal(), Options::default());
     let size = |kind: &str| {
         let of_kind = wet.ledger.rows().filter(|(k, ..)| k.name == kind);
@@ -342,7 +342,7 @@ fn running_statistics_have_no_control_variate() {
     let prepared = params
         .prepare(&Source::new(&dataset, &partition, Streams::new(SEED)))
         .unwrap();
-    let n_trainable = prepared.strategy.task().n_trainable();
+    let n_trainable = prepared.strategy.travels().n_trainable();
     let (_, left) = play(&params, &World::ideal(), Options::default());
     assert!(n_trainable < left.sum.len() && left.sum.len() == left.model.len());
     assert!(left.sum[..n_trainable].iter().any(|x| *x != 0.0));
@@ -376,7 +376,7 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         };
         let ((n, bytes), (n_changes, of_changes)) = (rows("packed_update"), rows("packed_control_change"));
         assert_eq!((n, rows("control_change").0), (n_changes, 0), "{codec}");
-        let layout = prepared(&ours).strategy.task().layout().clone();
+        let layout = prepared(&ours).strategy.trainer().layout().clone();
         let len = ours.protocol.up.encoded_len(&layout.shapes()).unwrap();
         assert_eq!((bytes, of_changes), (n * (len + 4), n * len), "{codec}");
         let model = 8 * layout.len() as u64;

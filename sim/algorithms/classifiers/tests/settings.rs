@@ -4,6 +4,7 @@
 use folkmoot_classifiers::{fed_avg, only};
 use folkmoot_parts::{Chosen, part};
 use folkmoot_rounds::{Adam, Rule, TrimmedMean, Updates};
+use folkmoot_scenarios::algorithm::Algorithm;
 use folkmoot_scenarios::explain;
 use folkmoot_scenarios::registry::Registry;
 
@@ -87,4 +88,20 @@ fn a_program_without_a_kind_takes_its_default_alone() {
         problems.contains("this program does not know an aggregation rule at all"),
         "{problems}"
     );
+}
+
+/// Adam's first steps move every weight by the rate itself; gradient descent's do not.
+#[test]
+fn a_rate_that_is_large_for_adam_is_a_lint() {
+    let lints = |training: &str| -> Vec<String> {
+        let text = format!("(training: ({training}))");
+        let params: fed_avg::Params = only().settings(&text).unwrap();
+        params.about().lints.into_iter().map(|lint| lint.path).collect()
+    };
+    assert_eq!(lints("optimiser: Adam, rate: 0.1"), ["training.rate"]);
+    assert_eq!(lints("optimiser: AdamW, rate: 0.5"), ["training.rate"]);
+    assert_eq!(lints("optimiser: Adam, rate: 0.099"), [""; 0]);
+    assert_eq!(lints("rate: 0.5"), [""; 0]);
+    let both = lints("optimiser: Adam, rate: 0.1, weight_decay: 0.001");
+    assert_eq!(both, ["training.optimiser", "training.rate"]);
 }

@@ -10,7 +10,7 @@ use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_fgcl::{Params, Setting};
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
-use folkmoot_rounds::{RoundStrategy, Task};
+use folkmoot_rounds::{Task, Trainer};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
@@ -71,14 +71,14 @@ fn epochs(c: &mut Criterion) {
         let prepared = params
             .prepare(&Source::new(&dataset, &partition, Streams::new(1)))
             .expect("the data are sound");
-        let (fgcl, shards) = (prepared.strategy.task(), prepared.shared.shards.as_ref());
+        let (fgcl, shards) = (prepared.strategy.trainer(), prepared.shared.shards.as_ref());
         let start = fgcl
             .network()
             .layout()
             .initialise(&mut Streams::new(1).global(Purpose(*b"start   ")));
         let train = |client: u32| {
             let cx = JobContext::of_test(1, ClientId(client), Round(0));
-            fgcl.train(Task::new(shards.shard(ClientId(client)), &(), &start, &cx))
+            fgcl.train(Task::new(shards.shard(ClientId(client)), &start, &cx))
         };
         group.throughput(Throughput::Elements(u64::from(N_GRAPHS)));
         group.bench_function(BenchmarkId::new(name, "1 thread"), |b| b.iter(|| train(0)));

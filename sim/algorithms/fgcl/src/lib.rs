@@ -57,7 +57,7 @@ pub use train::Past;
 use data::Data;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Optimiser};
-use folkmoot_rounds::{RoundStrategy, Rounds, Task, Trained, Watched};
+use folkmoot_rounds::{Rounds, Task, Trained, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
@@ -84,7 +84,12 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Rounds<Fgcl>, StrategyError> {
-        Rounds::new(Fgcl::new(self.clone(), facts), self.protocol.clone())
+        let fgcl = Fgcl::new(self.clone(), facts);
+        let mechanisms = fgcl.mechanisms();
+        Rounds::new(fgcl, self.protocol.clone())
+            .with_mechanisms(mechanisms)
+            .sending_model_alone(Err(params::TOLD))
+            .checked()
     }
 
     fn share(&self, _: &Facts, _: &Rounds<Fgcl>, source: &Source<'_>) -> Result<Shared<Rounds<Fgcl>>, StrategyError> {
@@ -167,15 +172,26 @@ impl Shards<Rounds<Fgcl>> for Owners {
     }
 }
 
-impl RoundStrategy for Fgcl {
-    type Shard<'a> = &'a Own;
-    type Order = ();
-    type Extra = ();
-    type Told = ();
-    type Kept = Past;
-    type Collected = ();
+impl Fgcl {
+    /// Its releases.
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let Some(claimed) = self.params.claimed() else {
+            return Vec::new();
+        };
+        let mut names = vec!["laplace: noisy views", "laplace: views at inference"];
+        names.extend(self.tells_edges.then_some("none: features made of edges"));
+        let info = |name: &str| MechanismInfo {
+            mechanism: name.to_owned(),
+            unit: "one edge of one graph".to_owned(),
+            claimed: Some(claimed),
+        };
+        names.into_iter().map(info).collect()
+    }
+}
 
-    const READS_KEPT: bool = true;
+impl Trainer for Fgcl {
+    type Shard<'a> = &'a Own;
+    type ClientState = Past;
 
     fn layout(&self) -> &Layout {
         self.network.layout()
@@ -200,32 +216,12 @@ impl RoundStrategy for Fgcl {
         pass * self.n_encoded() * f64::from(self.params.training.epochs)
     }
 
-    fn order(&self, _: Round, (): &()) {}
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        Err(params::TOLD)
-    }
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Past> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Past> {
         self.train_client(&task)
     }
 
-    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<(), Past> {
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Past> {
         self.charged(&task)
-    }
-
-    fn mechanisms(&self) -> Vec<MechanismInfo> {
-        let Some(claimed) = self.params.claimed() else {
-            return Vec::new();
-        };
-        let mut names = vec!["laplace: noisy views", "laplace: views at inference"];
-        names.extend(self.tells_edges.then_some("none: features made of edges"));
-        let info = |name: &str| MechanismInfo {
-            mechanism: name.to_owned(),
-            unit: "one edge of one graph".to_owned(),
-            claimed: Some(claimed),
-        };
-        names.into_iter().map(info).collect()
     }
 }
 

@@ -94,7 +94,7 @@ impl Params {
         );
         rules.at("model", |rules| self.model.plain().rules(rules));
         let trains = Trains {
-            tells_model_alone: Err(TOLD),
+            sends_model_alone: Err(TOLD),
             ..Trains::default()
         };
         self.protocol.suits(&trains, rules);

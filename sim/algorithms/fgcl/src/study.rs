@@ -53,9 +53,9 @@ impl RoundStudy<Fgcl> for Audit {
 
     fn scores(&self, end: &RoundEnd<'_, Fgcl>, sheet: &mut Sheet) {
         let n_rounds = u64::from(end.n_rounds());
-        let view = self.view(end.task);
+        let view = self.view(end.trainer);
         Score::conclude(&view.scores(end.parameters), sheet);
-        if end.task.params.attacks {
+        if end.trainer.params.attacks {
             view.attacks(n_rounds, sheet);
             view.leaks(end, sheet);
         }

@@ -77,7 +77,7 @@ struct Draws<'a> {
 
 impl Fgcl {
     /// The model after a client's training, what the views cost, and the queue. The task's own stream is for dropout alone.
-    pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> Trained<(), Past> {
+    pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> Trained<Past> {
         let (own, parameters) = (task.shard, task.parameters);
         if own.len() == 0 {
             return self.charged(task);
@@ -141,7 +141,7 @@ impl Fgcl {
     }
 
     /// The model as it came, charged as for a training.
-    pub(super) fn charged(&self, task: &Task<'_, '_, Self>) -> Trained<(), Past> {
+    pub(super) fn charged(&self, task: &Task<'_, '_, Self>) -> Trained<Past> {
         let mut views = self.looks(task);
         self.charge_all(task.shard, self.before(task).is_none(), &mut views);
         Trained {

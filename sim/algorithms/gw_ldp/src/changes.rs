@@ -107,7 +107,6 @@ impl View<'_> {
         let hops = |graph: &Graph| of_hops(graph, weights).map_err(|error| error.to_string());
         let embedded = |graph: &Graph, inputs: &GraphRows| -> Result<Space, String> {
             let rows = self
-                .task
                 .classifier
                 .rows_of_graph(graph, inputs, parameters, self.task.params.representation);
             let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();

@@ -54,14 +54,12 @@ pub use options::{
 pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};
 
-use folkmoot_classifiers::classifier::{self, Classifier, GraphRows, Handed, Shard, Split};
+use folkmoot_classifiers::classifier::{self, Classified, Classifier, GraphRows, Handed, Shard, Split};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::Layout;
-
 use folkmoot_privacy::NoPrivacy;
 use folkmoot_rounds::packed;
-use folkmoot_rounds::{Extra, RoundStrategy, Rounds, Task, Trained, Watched};
+use folkmoot_rounds::{Extra, Rounds, SidePayload, Task, Trained, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of, without_weights};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
@@ -77,10 +75,13 @@ const CODING: Purpose = Purpose(*b"gl-coded");
 /// Degrees, as they are, so that nothing is drawn; only where nodes weigh by them.
 const DEGREES: Channel = Channel::new(1, Purpose(*b"gl-degre"));
 
-/// What GW-LDP trains, and how embeddings are released.
+/// Local training; a client keeps the rows of its embeddings.
+pub type Training = Classified<Kept>;
+type LocalTask<'s, 'a> = Task<'s, 'a, Training>;
+
+/// How embeddings are released.
 pub struct GwLdp {
     params: Params,
-    classifier: Classifier,
     /// Embeddings, by the mechanism of the settings.
     wish: Wish,
 }
@@ -106,7 +107,7 @@ pub struct Kept {
 
 impl Algorithm for Params {
     type Facts = Facts;
-    type Strategy = Rounds<GwLdp>;
+    type Strategy = Rounds<Training, GwLdp>;
 
     fn about(&self) -> About {
         About {
@@ -143,19 +144,28 @@ impl Algorithm for Params {
         })
     }
 
-    fn build(&self, facts: &Facts) -> Result<Rounds<GwLdp>, StrategyError> {
-        Rounds::new(GwLdp::new(self.clone(), facts)?, self.protocol.clone())
+    fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
+        let classifier = Classifier::new(&self.model, &self.training, &facts.network);
+        let gw_ldp = GwLdp::new(self.clone(), facts, classifier.width(self.representation))?;
+        let mechanisms = gw_ldp.mechanisms();
+        Classified::new(classifier)
+            .rounds(&self.protocol)
+            .with_payload(gw_ldp)
+            .with_mechanisms(mechanisms)
+            .sized_by_values(packed::sized_by_values(&*self.codec, &[Embeddings::NAME]))
+            .sending_model_alone(Err(params::TOLD))
+            .checked()
     }
 
     fn share(
         &self,
         _: &Facts,
-        rounds: &Rounds<GwLdp>,
+        rounds: &Self::Strategy,
         source: &Source<'_>,
-    ) -> Result<Shared<Rounds<GwLdp>>, StrategyError> {
+    ) -> Result<Shared<Self::Strategy>, StrategyError> {
         // What graphs are compared is looked up among those of all clients.
         let source = &source.of_all();
-        let classifier = &rounds.task().classifier;
+        let classifier = rounds.trainer().as_ref();
         let (held, whole) = (
             classifier.share(self.split, source)?,
             classifier.whole(self.split, source)?,
@@ -170,9 +180,7 @@ impl Algorithm for Params {
 }
 
 impl GwLdp {
-    fn new(mut params: Params, facts: &Facts) -> Result<Self, StrategyError> {
-        let classifier = Classifier::new(&params.model, &params.training, &facts.network);
-        let width = classifier.width(params.representation);
+    fn new(mut params: Params, facts: &Facts, width: usize) -> Result<Self, StrategyError> {
         if width > usize::from(u16::MAX) {
             return Err(StrategyError(format!(
                 "a row of {width} values does not fit a message; lower model.hidden"
@@ -192,48 +200,59 @@ impl GwLdp {
         Ok(GwLdp {
             wish: Wish(Some(Request::of(&params.release))),
             params,
-            classifier,
         })
     }
 
+    fn mechanisms(&self) -> Vec<MechanismInfo> {
+        let degrees = MechanismInfo {
+            mechanism: "none: degrees".to_owned(),
+            claimed: None,
+            ..self.params.release.info()
+        };
+        let has_degrees = self.params.node_weights == NodeWeights::Degree;
+        std::iter::once(self.params.release.info())
+            .chain(has_degrees.then_some(degrees))
+            .collect()
+    }
+
     /// Rows of the right shape, which no network made.
-    fn blank_rows(&self, shard: &Shard) -> Vec<GraphRows> {
-        let width = self.classifier.width(self.params.representation);
+    fn blank_rows(&self, classifier: &Classifier, shard: &Shard) -> Vec<GraphRows> {
+        let width = classifier.width(self.params.representation);
         let blank = |inputs: GraphRows| GraphRows {
             id: inputs.id,
             values: vec![0.5; inputs.n_nodes() * width],
             width: width as u32,
         };
-        self.classifier.input_rows(shard).into_iter().map(blank).collect()
+        classifier.input_rows(shard).into_iter().map(blank).collect()
     }
 
     /// A model, and the rows that it gives as they are sent.
     fn answer(
         &self,
-        task: &Task<'_, '_, Self>,
+        task: &LocalTask<'_, '_>,
+        wish: &Wish,
         parameters: Vec<f32>,
         rows: impl FnOnce(&[f32]) -> Vec<GraphRows>,
-    ) -> Trained<Embeddings, Kept> {
+    ) -> (Trained<Kept>, Option<Embeddings>) {
         // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
-        if *task.order != self.wish {
-            return Trained::model(parameters);
+        if *wish != self.wish {
+            return (Trained::model(parameters), None);
         }
         let rows = rows(match self.params.embed_with {
             EmbedWith::Own => &parameters,
             EmbedWith::Global => task.parameters,
         });
         let (embeddings, receipt, kept) = self.release(task, rows);
-        Trained {
-            parameters,
+        let trained = Trained {
             receipt,
-            extra: Some(embeddings),
             kept: Some(kept),
-            counts: Vec::new(),
-        }
+            ..Trained::model(parameters)
+        };
+        (trained, Some(embeddings))
     }
 
     /// A client's embeddings as they are sent, what they cost, and the rows they were.
-    fn release(&self, task: &Task<'_, '_, Self>, rows: Vec<GraphRows>) -> (Embeddings, Receipt, Kept) {
+    fn release(&self, task: &LocalTask<'_, '_>, rows: Vec<GraphRows>) -> (Embeddings, Receipt, Kept) {
         let degrees = match self.params.node_weights {
             NodeWeights::Uniform => Vec::new(),
             NodeWeights::Degree => task.shard.degrees(),
@@ -264,54 +283,19 @@ impl GwLdp {
     }
 }
 
-impl RoundStrategy for GwLdp {
-    type Shard<'a> = &'a Shard;
+impl SidePayload<Training> for GwLdp {
     type Order = Wish;
     type Extra = Embeddings;
-    type Told = ();
-    type Collected = Collected;
-    type Kept = Kept;
+    type ServerState = Collected;
 
-    fn layout(&self) -> &Layout {
-        self.classifier.network().layout()
-    }
-
-    fn n_fixed(&self) -> usize {
-        self.classifier.n_fixed()
-    }
-
-    fn statistics(&self, shard: &Shard) -> Vec<f64> {
-        self.classifier.statistics(shard)
-    }
-
-    fn fixed(&self, sums: &[f64]) -> Vec<f32> {
-        self.classifier.fixed(sums)
-    }
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        Err(params::TOLD)
-    }
-
-    fn n_samples(&self, shard: &Shard) -> u32 {
-        shard.n_train() as u32
-    }
-
-    fn cost(&self, shard: &Shard) -> f64 {
-        self.classifier.cost(shard)
-    }
-
-    fn passes(&self) -> u32 {
-        self.classifier.epochs()
-    }
-
-    fn order(&self, round: Round, _: &Collected) -> Wish {
-        match self.brings_extra(round) {
+    fn order(&self, _: &Training, round: Round, _: &Collected) -> Wish {
+        match self.is_due(round) {
             true => self.wish.clone(),
             false => Wish(None),
         }
     }
 
-    fn brings_extra(&self, round: Round) -> bool {
+    fn is_due(&self, round: Round) -> bool {
         let n_rounds = round.0 + 1;
         let is_last = n_rounds >= self.params.protocol.rounds;
         is_last
@@ -321,24 +305,26 @@ impl RoundStrategy for GwLdp {
             }
     }
 
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
-        let parameters = self
-            .classifier
-            .train_passes(task.shard, task.parameters, task.passes, &mut task.rng());
-        self.answer(&task, parameters, |model| {
-            self.classifier.node_rows(task.shard, model, self.params.representation)
+    fn train(&self, trainer: &Training, task: LocalTask<'_, '_>, wish: &Wish) -> (Trained<Kept>, Option<Embeddings>) {
+        let classifier = trainer.as_ref();
+        let parameters = classifier.train_passes(task.shard, task.parameters, task.passes, &mut task.rng());
+        self.answer(&task, wish, parameters, |model| {
+            classifier.node_rows(task.shard, model, self.params.representation)
         })
     }
 
-    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Embeddings, Kept> {
-        self.answer(&task, task.parameters.to_vec(), |_| self.blank_rows(task.shard))
+    fn placeholder(
+        &self,
+        trainer: &Training,
+        task: LocalTask<'_, '_>,
+        wish: &Wish,
+    ) -> (Trained<Kept>, Option<Embeddings>) {
+        self.answer(&task, wish, task.parameters.to_vec(), |_| {
+            self.blank_rows(trainer.as_ref(), task.shard)
+        })
     }
 
-    fn sized_by_values(&self) -> Vec<&'static str> {
-        packed::sized_by_values(&*self.params.codec, &[Embeddings::NAME])
-    }
-
-    fn keep(before: Kept, mut now: Kept) -> Kept {
+    fn keep(&self, before: Kept, mut now: Kept) -> Kept {
         let mut rounds = before.rounds;
         rounds.append(&mut now.rounds);
         Kept { rounds, ..now }
@@ -356,18 +342,6 @@ impl RoundStrategy for GwLdp {
         let opened = opened.map_err(|why| StrategyError(format!("client {}: an embedding: {why}", client.0)))?;
         collected.add(round.0, opened);
         Ok(())
-    }
-
-    fn mechanisms(&self) -> Vec<MechanismInfo> {
-        let degrees = MechanismInfo {
-            mechanism: "none: degrees".to_owned(),
-            claimed: None,
-            ..self.params.release.info()
-        };
-        let has_degrees = self.params.node_weights == NodeWeights::Degree;
-        std::iter::once(self.params.release.info())
-            .chain(has_degrees.then_some(degrees))
-            .collect()
     }
 }
 

@@ -101,7 +101,7 @@ impl Params {
             rules.require(!looks_at_inputs, "scale", rule);
         }
         let trains = Trains {
-            tells_model_alone: Err(TOLD),
+            sends_model_alone: Err(TOLD),
             ..classifier::trains(&self.model, &self.training, self.scale)
         };
         self.protocol.suits(&trains, rules);

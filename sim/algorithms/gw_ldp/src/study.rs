@@ -14,8 +14,8 @@ use super::identity::{self, Linked};
 use super::options::{Identity, Metric};
 use super::subjects::{Subject, Subjects};
 use super::tasks::{Labelled, SvmScore};
-use super::{Embedding, GwLdp, Kept};
-use folkmoot_classifiers::classifier::{GraphRows, Held, Part, Score, Whole};
+use super::{Embedding, GwLdp, Kept, Training};
+use folkmoot_classifiers::classifier::{Classifier, GraphRows, Held, Part, Score, Whole};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::artifacts::{CHANGES, GRAPHS, PLACES};
@@ -74,14 +74,15 @@ impl Comparison {
     }
 }
 
-impl RoundStudy<GwLdp> for Comparison {
-    fn after_round(&self, task: &GwLdp, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        Score::write(&task.classifier.evaluate(&self.held, parameters), sheet);
+impl RoundStudy<Training, GwLdp> for Comparison {
+    fn after_round(&self, trainer: &Training, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Score::write(&trainer.as_ref().evaluate(&self.held, parameters), sheet);
     }
 
-    fn scores(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
+    fn scores(&self, end: &RoundEnd<'_, Training, GwLdp>, sheet: &mut Sheet) {
         let view = View {
-            task: end.task,
+            task: end.payload(),
+            classifier: end.trainer.as_ref(),
             subjects: &self.subjects,
             held: &self.held,
             whole: self.whole.as_ref(),
@@ -104,6 +105,7 @@ fn pairs(metric: Metric, distances: &Distances, subjects: &[&Subject], sheet: &m
 /// All that comparing takes.
 pub(super) struct View<'a> {
     pub(super) task: &'a GwLdp,
+    pub(super) classifier: &'a Classifier,
     pub(super) subjects: &'a Subjects,
     held: &'a Held,
     whole: Option<&'a Whole>,
@@ -112,8 +114,8 @@ pub(super) struct View<'a> {
 
 impl View<'_> {
     /// Everything the evaluation asks for.
-    fn conclude(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
-        let classifier = &self.task.classifier;
+    fn conclude(&self, end: &RoundEnd<'_, Training, GwLdp>, sheet: &mut Sheet) {
+        let classifier = self.classifier;
         Score::conclude(&classifier.evaluate(self.held, end.parameters), sheet);
         if let Some(accuracy) = self
             .held
@@ -174,7 +176,7 @@ impl View<'_> {
     }
 
     /// What the server holds by the end of a round.
-    fn known<'a>(&'a self, end: &RoundEnd<'a, GwLdp>, round: u32) -> Known<'a> {
+    fn known<'a>(&'a self, end: &RoundEnd<'a, Training, GwLdp>, round: u32) -> Known<'a> {
         let latest: BTreeMap<u32, (u32, &Embedding)> = end.collected.by(round);
         let known = latest.into_iter().filter(|(_, (_, embedding))| embedding.n_nodes() > 0);
         let with_subject = known.filter_map(|(id, held)| Some((self.subjects.get(id)?, held)));
@@ -186,7 +188,7 @@ impl View<'_> {
     pub(super) fn input_rows(&self) -> Vec<GraphRows> {
         let shards = self.held.shards().iter();
         let mut rows: Vec<GraphRows> = shards
-            .flat_map(|shard| self.task.classifier.input_rows(shard))
+            .flat_map(|shard| self.classifier.input_rows(shard))
             .filter(|rows| self.subjects.get(rows.id).is_some())
             .collect();
         rows.sort_by_key(|rows| rows.id);
@@ -194,7 +196,12 @@ impl View<'_> {
     }
 
     /// The rows of the embeddings, as the server received them or as they were, each with their width; `None` for a metric of graphs.
-    fn rows(&self, metric: Metric, end: &RoundEnd<'_, GwLdp>, held: &Known<'_>) -> Result<Option<Vec<Rows>>, String> {
+    fn rows(
+        &self,
+        metric: Metric,
+        end: &RoundEnd<'_, Training, GwLdp>,
+        held: &Known<'_>,
+    ) -> Result<Option<Vec<Rows>>, String> {
         match metric {
             Metric::Released => {
                 let received = |(_, embedding): &(u32, &Embedding)| {
@@ -454,7 +461,7 @@ impl View<'_> {
     }
 
     /// What the server could have told after every collection.
-    fn history(&self, end: &RoundEnd<'_, GwLdp>, sheet: &mut Sheet) {
+    fn history(&self, end: &RoundEnd<'_, Training, GwLdp>, sheet: &mut Sheet) {
         for round in end.collected.rounds() {
             let held = self.known(end, round);
             let rows = self.rows(Metric::Released, end, &held).ok().flatten();

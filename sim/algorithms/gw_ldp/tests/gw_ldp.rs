@@ -11,7 +11,7 @@ use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, Partit
 use folkmoot_gw_ldp::release::{MultiBit, Plain, Sampled};
 use folkmoot_gw_ldp::{ChooseBy, Collect, Evaluation, Method, Metric, Params, SvmChoice, Wish};
 use folkmoot_parts::{Chosen, Value};
-use folkmoot_rounds::{Protocol, RoundStrategy, Task};
+use folkmoot_rounds::{Protocol, SidePayload, Task, Trainer};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_scores::adjusted_rand;
 use folkmoot_scores::classical::SvmGrid;
@@ -490,8 +490,9 @@ fn what_is_left_open_is_settled_by_what_everybody_knows() {
     };
     let wish = |text: &str| {
         let prepared = prepare(text).map_err(|StrategyError(why)| why).unwrap();
+        let (trainer, payload) = (prepared.strategy.trainer(), prepared.strategy.payload());
         (
-            prepared.strategy.task().order(Round(199), &Default::default()),
+            payload.order(trainer, Round(199), &Default::default()),
             prepared.facts.first_graph_nodes,
         )
     };
@@ -514,15 +515,21 @@ fn a_client_releases_by_its_own_mechanism_alone() {
         params.prepare(&source).map_err(|StrategyError(why)| why).unwrap()
     };
     let (printed, plain) = (prepare(Chosen::default()), prepare(Chosen::new(Plain {})));
-    let (client, asked_for_less) = (printed.strategy.task(), plain.strategy.task());
-    let parameters = client.initial(&mut Streams::new(5).global(Purpose(*b"test-ini")));
+    let (client, asked_for_less) = (printed.strategy.payload(), plain.strategy.payload());
+    let trainer = printed.strategy.trainer();
+    let parameters = trainer
+        .layout()
+        .initialise(&mut Streams::new(5).global(Purpose(*b"test-ini")));
     let cx = JobContext::of_test(5, ClientId(0), Round(0));
     let sends = |order: &Wish| {
         let shard = printed.shared.shards.shard(ClientId(0));
-        client.train(Task::new(shard, order, &parameters, &cx)).extra
+        client.train(trainer, Task::new(shard, &parameters, &cx), order).1
     };
-    let own = client.order(Round(0), &Default::default());
+    let own = client.order(trainer, Round(0), &Default::default());
     assert!(sends(&own).is_some_and(|embeddings| !embeddings.0.is_empty()));
-    assert_eq!(sends(&asked_for_less.order(Round(0), &Default::default())), None);
+    assert_eq!(
+        sends(&asked_for_less.order(trainer, Round(0), &Default::default())),
+        None
+    );
     assert_eq!(sends(&Wish(None)), None);
 }

@@ -19,7 +19,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
 use folkmoot_learning::Layout;
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Protocol, RoundEnd, RoundStrategy, RoundStudy, Rounds, Task, Trained, Trains, Watched};
+use folkmoot_rounds::{Protocol, RoundEnd, RoundStudy, Rounds, Task, Trained, Trains, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let trains = Trains {
-            tells_model_alone: Ok(()),
+            sends_model_alone: Ok(()),
             ..Trains::default()
         };
         self.protocol.suits(&trains, rules);
@@ -122,6 +122,8 @@ impl Algorithm for Params {
             local: self.training,
         };
         Rounds::new(task, self.protocol.clone())
+            .sending_model_alone(Ok(()))
+            .checked()
     }
 
     fn share(
@@ -204,13 +206,9 @@ pub struct Federated {
     local: Local,
 }
 
-impl RoundStrategy for Federated {
+impl folkmoot_rounds::Trainer for Federated {
     type Shard<'a> = &'a OwnPairs;
-    type Order = ();
-    type Extra = ();
-    type Told = ();
-    type Collected = ();
-    type Kept = ();
+    type ClientState = ();
 
     fn layout(&self) -> &Layout {
         self.ppgm.matcher.layout()
@@ -233,13 +231,7 @@ impl RoundStrategy for Federated {
         3.0 * f64::from(self.local.epochs) * once
     }
 
-    fn order(&self, _: Round, (): &()) {}
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        Ok(())
-    }
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<()> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained {
         let sampler = match &task.shard.sampler {
             Some(sampler) => sampler,
             None => return Trained::model(task.parameters.to_vec()),
@@ -282,7 +274,7 @@ impl RoundStudy<Federated> for Leak {
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
         let view = View {
-            ppgm: &end.task.ppgm,
+            ppgm: &end.trainer.ppgm,
             data: &self.data,
             streams: self.streams,
         };
@@ -299,6 +291,7 @@ impl RoundStudy<Federated> for Leak {
 mod tests {
     use super::*;
     use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec, Partition};
+    use folkmoot_rounds::Trainer as _;
 
     #[test]
     fn a_device_without_pairs_is_not_charged_for_training() {

@@ -5,7 +5,7 @@ use super::exchange::{Heard, Says};
 use super::job::{Done, Left, Trained, Training, Work};
 use super::message::{Down, Extra, Ordered, Peer, Up};
 use super::secure::{PublicKeys, Roster, Sealed, Secrets, SharesOf, Unmasking, fixed_point, mask};
-use super::{COUNTERS, PARTIAL, RoundStrategy, Rounds, WEIGHTS};
+use super::{COUNTERS, Exchange, PARTIAL, Rounds, SidePayload, Trainer, WEIGHTS};
 use crate::packed::{Packed, Sent, first_not_finite};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -81,12 +81,12 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         &self.memory
     }
 
-    pub(super) fn handle<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+    pub(super) fn handle<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
-        event: ClientEvent<Rounds<R>>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        event: ClientEvent<Rounds<R, P, X>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) {
         match event {
             ClientEvent::Message(Down::Model(order, model)) => {
@@ -100,14 +100,14 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                 from,
                 message: Peer::Told(told),
             } => self.exchange(rounds, shard, Heard::Client(from, told), cx),
-            ClientEvent::Message(Down::Opening) if rounds.task.exchanges() => {
+            ClientEvent::Message(Down::Opening) if rounds.exchange.is_some() => {
                 if rounds.is_secure() {
-                    self.session = Some(Session::begin(Some(rounds.task.statistics(shard)), cx));
+                    self.session = Some(Session::begin(Some(rounds.statistics_of(shard)), cx));
                 }
                 self.exchange(rounds, shard, Heard::Opening, cx);
             }
             ClientEvent::Message(Down::Opening) => {
-                let statistics = rounds.task.statistics(shard);
+                let statistics = rounds.statistics_of(shard);
                 match rounds.is_secure() {
                     true => self.session = Some(Session::begin(Some(statistics), cx)),
                     false => {
@@ -120,7 +120,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             ClientEvent::Message(message) => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     let left = session.handle(rounds, shard, message, cx);
-                    self.keep::<R>(left);
+                    self.keep(rounds, left);
                 }
             }
             ClientEvent::Done(Done::Prepared(says)) => self.prepared(rounds, shard, says, cx),
@@ -130,7 +130,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                 }
                 if !rounds.is_secure() {
                     let left = send_plain(rounds, shard, *done, cx);
-                    self.keep::<R>(Some(left));
+                    self.keep(rounds, Some(left));
                 } else if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
                     // Of a round that it has left for another, nothing can be sent any more.
                     session.trained = Some(Waiting {
@@ -144,17 +144,17 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                         left: done.left,
                     });
                     let left = session.send(rounds, shard, cx);
-                    self.keep::<R>(left);
+                    self.keep(rounds, left);
                 }
             }
             ClientEvent::Undelivered {
                 message: Up::Extra(extra),
                 ..
-            } => self.lose::<R>(extra),
+            } => self.lose(rounds, extra),
             ClientEvent::Undelivered {
                 message: Up::PackedExtra(packed),
                 ..
-            } => self.lose::<R>(rounds.open_extra(&packed).expect("what was packed can be read")),
+            } => self.lose(rounds, rounds.open_extra(&packed).expect("what was packed can be read")),
             ClientEvent::Undelivered {
                 message: Up::PackedUpdate(_, packed),
                 ..
@@ -170,41 +170,49 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     }
 
     /// An extra of its own was lost on the way.
-    fn lose<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(&mut self, extra: E) {
-        let lost = |kept| Arc::new(R::lost(Arc::unwrap_or_clone(kept), extra));
+    fn lose<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
+        &mut self,
+        rounds: &Rounds<R, P, X>,
+        extra: E,
+    ) {
+        let lost = |kept| Arc::new(rounds.payload.take_back(Arc::unwrap_or_clone(kept), extra));
         self.kept = self.kept.take().map(lost);
     }
 
     /// A client's part of the exchange: it says at once what takes no effort, and prepares what does; one thing after the other.
-    fn exchange<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+    fn exchange<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
         heard: Heard<T>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) {
         if let Some(waiting) = &mut self.waiting {
             waiting.push_back(heard);
             return;
         }
-        let effort = rounds.task.effort(shard, self.kept.as_deref(), &heard);
+        let effort = rounds
+            .exchange()
+            .effort(&rounds.trainer, shard, self.kept.as_deref(), &heard);
         if effort > 0.0 {
             self.waiting = Some(VecDeque::new());
             let kept = self.kept.clone();
             cx.compute(Work::Preparation { heard, kept }, effort);
             return;
         }
-        let says = rounds.task.tell(shard, self.kept.as_deref(), heard);
+        let says = rounds
+            .exchange()
+            .tell(&rounds.trainer, shard, self.kept.as_deref(), heard);
         self.say(rounds, says, cx);
     }
 
     /// Says what was prepared, and goes on to what was heard meanwhile.
-    fn prepared<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+    fn prepared<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
         says: Says<T, K>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) {
         self.say(rounds, says, cx);
         for heard in self.waiting.take().into_iter().flatten() {
@@ -212,11 +220,11 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         }
     }
 
-    fn say<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+    fn say<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         says: Says<T, K>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) {
         if let Some(kept) = says.kept {
             self.kept = Some(Arc::new(kept));
@@ -235,12 +243,12 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
     }
 
     /// Begins to train from a model that was sent.
-    fn train<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(
+    fn train<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
-        (order, model): (Ordered<R::Order>, Sent),
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        (order, model): (Ordered<P::Order>, Sent),
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) {
         if rounds.is_secure() {
             self.session = Some(Session::begin(None, cx));
@@ -248,18 +256,22 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         let work = Training {
             order,
             model,
-            kept: self.kept.clone().filter(|_| R::READS_KEPT),
+            kept: self.kept.clone(),
             memory: Arc::clone(&self.memory),
         };
-        let (all, passes) = (rounds.task.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
-        let cost = match rounds.task.cost(shard) {
+        let (all, passes) = (rounds.trainer.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
+        let cost = match rounds.trainer.cost(shard) {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };
         cx.compute(Work::Training(work), cost);
     }
 
-    fn keep<R: RoundStrategy<Extra = E, Kept = K, Told = T>>(&mut self, left: Option<Left<K>>) {
+    fn keep<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
+        &mut self,
+        rounds: &Rounds<R, P, X>,
+        left: Option<Left<K>>,
+    ) {
         let Some(Left { kept, memory, masked }) = left else {
             return;
         };
@@ -268,7 +280,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         self.masked = masked;
         if let Some(now) = kept {
             let kept = match self.kept.take() {
-                Some(before) => R::keep(Arc::unwrap_or_clone(before), now),
+                Some(before) => rounds.payload.keep(Arc::unwrap_or_clone(before), now),
                 None => now,
             };
             self.kept = Some(Arc::new(kept));
@@ -277,7 +289,10 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
 }
 
 /// Sends what goes beside an update, if anything does.
-fn send_extra<R: RoundStrategy>(extra: Option<Beside<R::Extra>>, cx: &mut ClientContext<'_, Rounds<R>>) {
+fn send_extra<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
+    extra: Option<Beside<P::Extra>>,
+    cx: &mut ClientContext<'_, Rounds<R, P, X>>,
+) {
     match extra {
         Some(Beside::Plain(extra)) => cx.send(Up::Extra(extra)),
         Some(Beside::Packed(packed)) => cx.send(Up::PackedExtra(packed)),
@@ -286,21 +301,24 @@ fn send_extra<R: RoundStrategy>(extra: Option<Beside<R::Extra>>, cx: &mut Client
 }
 
 /// An update goes out as it is, unless it is made of noisy sums alone.
-fn charge_update<R: RoundStrategy>(rounds: &Rounds<R>, cx: &mut ClientContext<'_, Rounds<R>>) {
+fn charge_update<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
+    rounds: &Rounds<R, P, X>,
+    cx: &mut ClientContext<'_, Rounds<R, P, X>>,
+) {
     if !rounds.protocol.private.is_charged_in_training() {
         cx.unprotected(SENT, ());
     }
 }
 
-fn send_plain<R: RoundStrategy>(
-    rounds: &Rounds<R>,
+fn send_plain<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
+    rounds: &Rounds<R, P, X>,
     shard: R::Shard<'_>,
-    done: Trained<R::Extra, R::Kept>,
-    cx: &mut ClientContext<'_, Rounds<R>>,
-) -> Left<R::Kept> {
+    done: Trained<P::Extra, R::ClientState>,
+    cx: &mut ClientContext<'_, Rounds<R, P, X>>,
+) -> Left<R::ClientState> {
     cx.settle(done.receipt);
     send_extra(done.extra, cx);
-    let n_samples = rounds.task.n_samples(shard);
+    let n_samples = rounds.trainer.n_samples(shard);
     match done.learned {
         Learned::Weights(weights) => {
             charge_update(rounds, cx);
@@ -317,9 +335,9 @@ fn send_plain<R: RoundStrategy>(
 
 impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     /// Sends the keys of the round, in which it is to send what is trained, or else these statistics.
-    fn begin<R: RoundStrategy<Extra = E, Kept = K>>(
+    fn begin<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         statistics: Option<Vec<f64>>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) -> Box<Self> {
         let secrets = Secrets::draw(&mut cx.rng(KEYS));
         cx.send(Up::Keys(PublicKeys(secrets.public())));
@@ -335,12 +353,12 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     }
 
     /// Takes part in the round; gives what the client is to keep, once its update is sent.
-    fn handle<R: RoundStrategy<Extra = E, Kept = K>>(
+    fn handle<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
-        message: Down<R::Order, R::Told>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        message: Down<P::Order, X::Message>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) -> Option<Left<K>> {
         let me = cx.me().0;
         match message {
@@ -392,11 +410,11 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     }
 
     /// Sends the masked update as soon as it is trained and the others' shares are here; gives what is to be kept then.
-    fn send<R: RoundStrategy<Extra = E, Kept = K>>(
+    fn send<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         &mut self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         shard: R::Shard<'_>,
-        cx: &mut ClientContext<'_, Rounds<R>>,
+        cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) -> Option<Left<K>> {
         let me = cx.me().0;
         if let Some(statistics) = self.statistics.take_if(|_| self.is_paired) {
@@ -419,7 +437,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         }
         cx.settle(receipt);
         send_extra(extra, cx);
-        let weight = rounds.protocol.weight(rounds.task.n_samples(shard));
+        let weight = rounds.protocol.weight(rounds.trainer.n_samples(shard));
         let n = self.roster.len();
         let share = rounds.protocol.private.share(n, rounds.protocol.threshold(n));
         let message = match (values, share) {

@@ -6,7 +6,7 @@
 
 use super::message::{Order, Ordered, Weights};
 use super::private::{cut, factor};
-use super::{Aggregation, Extra, RoundStrategy, Rounds};
+use super::{Aggregation, Exchange, Extra, Rounds, SidePayload, Trainer};
 use crate::packed::{Packed, Packing, Sent, first_not_finite};
 use folkmoot_codecs::{Codec, Damaged, n_values, remember};
 use folkmoot_draws::SimRng;
@@ -35,25 +35,23 @@ pub(super) enum Learned {
     Broken(u32, u32),
 }
 
-impl<R: RoundStrategy> Rounds<R> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     fn packing<'a>(&self, codec: &'a dyn Codec) -> Packing<'a> {
-        let shapes = self.task.shapes();
-        assert_eq!(n_values(&shapes), self.task.n_trainable(), "shapes hold what learns");
-        Packing::new(codec, shapes)
+        Packing::new(codec, self.travels.shapes.clone())
     }
 
     fn packing_up(&self) -> Packing<'_> {
-        Packing::new(&*self.protocol.up, self.task.update_shapes())
+        Packing::new(&*self.protocol.up, self.travels.update_shapes.clone())
     }
 
     /// How many of an update's numbers learn, the first ones.
     pub(super) fn n_learning(&self) -> usize {
-        n_values(&self.task.update_shapes())
+        n_values(&self.travels.update_shapes)
     }
 
     /// How many of a model's numbers come back: all but those that statistics have fixed.
     pub(super) fn n_sent(&self) -> usize {
-        self.task.n_parameters() - self.task.n_fixed()
+        self.travels.n_down - self.n_fixed()
     }
 
     /// A model as it is sent down.
@@ -63,7 +61,7 @@ impl<R: RoundStrategy> Rounds<R> {
 
     /// As many numbers as a model has, as they are read.
     fn open_packed(&self, bytes: &[u8]) -> Result<Vec<f32>, Damaged> {
-        let n_others = self.task.n_parameters() - self.task.n_trainable();
+        let n_others = self.travels.n_down - self.travels.n_trainable();
         self.packing(&*self.protocol.down).open(bytes, n_others)
     }
 
@@ -79,7 +77,7 @@ impl<R: RoundStrategy> Rounds<R> {
     }
 
     /// An order as it is sent in front of a packed model.
-    pub(super) fn pack_order(&self, order: R::Order, rng: &mut SimRng) -> Ordered<R::Order> {
+    pub(super) fn pack_order(&self, order: P::Order, rng: &mut SimRng) -> Ordered<P::Order> {
         match order.numbers() {
             Some(numbers) => Ordered::Packed(self.pack_model(numbers, rng)),
             None => Ordered::Plain(order),
@@ -87,14 +85,14 @@ impl<R: RoundStrategy> Rounds<R> {
     }
 
     /// The order that a client reads.
-    pub(super) fn open_order<'a>(&self, order: &'a Ordered<R::Order>) -> Cow<'a, R::Order> {
+    pub(super) fn open_order<'a>(&self, order: &'a Ordered<P::Order>) -> Cow<'a, P::Order> {
         match order {
             Ordered::Plain(order) => Cow::Borrowed(order),
             Ordered::Packed(packed) => {
                 let numbers = self
                     .open_packed(&packed.0)
                     .expect("what the server has packed can be read");
-                Cow::Owned(R::Order::of(numbers).expect("what is packed is numbers"))
+                Cow::Owned(P::Order::of(numbers).expect("what is packed is numbers"))
             }
         }
     }
@@ -115,7 +113,7 @@ impl<R: RoundStrategy> Rounds<R> {
         if self.is_secure() && self.protocol.private.hides_clients() {
             cut(before, &mut after, self.protocol.private.clip());
         }
-        let begins = self.task.begins(&after[n..]);
+        let begins = self.begins(&after[n..]);
         if self.sends_changes() || !codec.is_plain() {
             let (learning, others) = after.split_at_mut(n);
             subtract(learning, &before[begins..]);
@@ -138,7 +136,7 @@ impl<R: RoundStrategy> Rounds<R> {
             return Learned::Packed(packing.pack(&after, None, rng));
         }
         // Of several models each has a memory of its own.
-        memory.resize(self.task.n_trainable(), 0.0);
+        memory.resize(self.travels.n_trainable(), 0.0);
         let mut of_these = memory[begins..][..n].to_vec();
         let packed = packing.pack(&after, Some(&mut of_these), rng);
         memory[begins..][..n].copy_from_slice(&of_these);
@@ -163,7 +161,7 @@ impl<R: RoundStrategy> Rounds<R> {
                     None => {
                         let mut change = values.to_vec();
                         if !self.sends_changes() {
-                            let begins = self.task.begins(&values[n..]);
+                            let begins = self.begins(&values[n..]);
                             subtract(&mut change[..n], &before[begins..]);
                         }
                         change
@@ -181,7 +179,7 @@ impl<R: RoundStrategy> Rounds<R> {
     }
 
     /// An extra as it is packed, and what the server reads of it, where `protocol.up` packs it.
-    pub(super) fn pack_extra(&self, extra: &R::Extra, cx: &JobContext) -> Option<(Packed, R::Extra)> {
+    pub(super) fn pack_extra(&self, extra: &P::Extra, cx: &JobContext) -> Option<(Packed, P::Extra)> {
         let numbers = extra.numbers().filter(|_| !self.protocol.up.is_plain())?;
         if first_not_finite(numbers).is_some() {
             return None;
@@ -192,10 +190,10 @@ impl<R: RoundStrategy> Rounds<R> {
     }
 
     /// A packed extra, as it is read.
-    pub(super) fn open_extra(&self, packed: &Packed) -> Result<R::Extra, Damaged> {
-        let n_others = self.task.n_parameters() - self.n_learning();
+    pub(super) fn open_extra(&self, packed: &Packed) -> Result<P::Extra, Damaged> {
+        let n_others = self.travels.n_down - self.n_learning();
         let numbers = self.packing_up().open(&packed.0, n_others)?;
-        R::Extra::of(numbers).ok_or(Damaged::Invalid("an extra without numbers is not packed"))
+        P::Extra::of(numbers).ok_or(Damaged::Invalid("an extra without numbers is not packed"))
     }
 
     /// Of a change, the numbers that all clients of a round send, and behind them those that do not learn.
@@ -216,7 +214,7 @@ impl<R: RoundStrategy> Rounds<R> {
     pub(super) fn take_back(&self, packed: &Packed, memory: &mut [f32]) {
         let change = self.open_changes(packed).expect("what was packed can be read");
         let (learning, others) = change.split_at(self.n_learning());
-        remember(&mut memory[self.task.begins(others)..], learning, 1.0);
+        remember(&mut memory[self.begins(others)..], learning, 1.0);
     }
 
     /// The same of what was masked of a change in a round, where clients keep that.
@@ -256,15 +254,14 @@ impl<R: RoundStrategy> Rounds<R> {
     /// By how much a model is more than what clients read of it, of the numbers that learn: with that, what they send of models comes to changes of what
     /// the server has.
     pub(super) fn lag(&self, model: &[f32], sent: Packed) -> Vec<f32> {
-        let mut lag = model[..self.task.n_trainable()].to_vec();
+        let mut lag = model[..self.travels.n_trainable()].to_vec();
         subtract(&mut lag, &self.open_model(&Sent::Packed(sent.0)));
         lag
     }
 
     /// Numbers that `protocol.up` has packed, and behind them those that do not learn.
     fn open_changes(&self, packed: &Packed) -> Result<Vec<f32>, Damaged> {
-        self.packing_up()
-            .open(&packed.0, self.task.n_update() - self.n_learning())
+        self.packing_up().open(&packed.0, self.n_update() - self.n_learning())
     }
 
     /// What the server makes of a packed update of a model that it has sent: a model, or in buffered aggregation the change of one.
@@ -272,7 +269,7 @@ impl<R: RoundStrategy> Rounds<R> {
         let mut values = self.open_changes(packed)?;
         if !self.sends_changes() {
             let (learning, others) = values.split_at_mut(self.n_learning());
-            let base = &model[self.task.begins(others)..];
+            let base = &model[self.begins(others)..];
             learning.iter_mut().zip(base).for_each(|(x, before)| *x += before);
         }
         Ok(values)

@@ -8,6 +8,7 @@ use folkmoot_draws::{StreamName, unit};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, Network, Verdict};
 use folkmoot_engine::world::{Rate, devices};
+use folkmoot_parts::Value as _;
 use folkmoot_parts::{Chosen, Holds, Part};
 use std::sync::Arc;
 

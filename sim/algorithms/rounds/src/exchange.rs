@@ -3,7 +3,7 @@
 //! | exchange | direction | payload | bytes |
 //! |---|---|---|---|
 //! | `opening` | downlink, to all clients | nothing | 0 |
-//! | [`Told`](super::RoundStrategy::Told), by its name | uplink, downlink, peer | what the task makes of it | its own |
+//! | [`Message`](Exchange::Message), by its name | uplink, downlink, peer | what the task makes of it | its own |
 //! | `ready` | uplink | nothing: the client has all that it needs | 0 |
 //!
 //! A client owes the server one message for the opening and one for each answer of the server's: what it tells, or that it is ready. What comes from
@@ -12,16 +12,87 @@
 //! the task names, and gathers again; when nobody has told it anything more, the round ends. A client that hears of it later keeps what it has,
 //! which may be nothing: what it trains on then is the task's to say.
 //!
-//! What a client says takes no time on its device, or as much as the task's [`effort`](super::RoundStrategy::effort) on hearing what it heard: then it is work like a
+//! What a client says takes no time on its device, or as much as the task's [`effort`](Exchange::effort) on hearing what it heard: then it is work like a
 //! training, and what the client hears meanwhile waits until it has said what comes of that.
 //!
 //! Under secure aggregation the statistics of the clients are added up first, masked as an update is, and the server answers knowing the sums;
 //! without it a task that exchanges is asked for no statistics.
 
-use super::RoundStrategy;
 use super::server::Turn;
+use super::{Extra, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
+
+/// What clients and the server exchange before any training. Given to
+/// [`Rounds::with_exchange`](crate::Rounds::with_exchange).
+pub trait Exchange<R: Trainer>: Send + Sync + 'static {
+    /// What they send each other.
+    type Message: Extra;
+    /// What the server makes of it.
+    type ServerState: State + Sync + Default;
+
+    /// Numbers of a client that the server learns the sums of under secure aggregation. Default:
+    /// none.
+    fn statistics(&self, _trainer: &R, _shard: R::Shard<'_>) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Operations that a client needs to find its answer to what it hears: its device takes this
+    /// over its speed, and [`prepare`](Self::prepare) answers. What it hears meanwhile waits.
+    /// Default: 0, and [`tell`](Self::tell) answers at once.
+    fn effort(
+        &self,
+        _trainer: &R,
+        _shard: R::Shard<'_>,
+        _kept: Option<&R::ClientState>,
+        _heard: &Heard<Self::Message>,
+    ) -> f64 {
+        0.0
+    }
+
+    /// A client's answer to what it hears. Default: that it needs nothing.
+    fn tell(
+        &self,
+        _trainer: &R,
+        _shard: R::Shard<'_>,
+        _kept: Option<&R::ClientState>,
+        _heard: Heard<Self::Message>,
+    ) -> Says<Self::Message, R::ClientState> {
+        Says::ready()
+    }
+
+    /// As [`tell`](Self::tell), where it takes [`effort`](Self::effort); in a dry run a placeholder
+    /// of the right size. Pure: on any thread, once or more often. Default: that it needs nothing.
+    fn prepare(
+        &self,
+        _trainer: &R,
+        _preparation: Preparation<'_, '_, R, Self::Message>,
+        _is_dry: bool,
+    ) -> Says<Self::Message, R::ClientState> {
+        Says::ready()
+    }
+
+    /// The server's answers, and to whom, once it has heard from all.
+    ///
+    /// # Errors
+    ///
+    /// Ends the run.
+    fn answer(
+        &self,
+        trainer: &R,
+        state: &mut Self::ServerState,
+        gathered: Gathered<Self::Message>,
+    ) -> Result<Vec<(ClientId, Self::Message)>, StrategyError>;
+}
+
+impl<R: Trainer> Exchange<R> for () {
+    type Message = ();
+    type ServerState = ();
+
+    fn answer(&self, _: &R, (): &mut (), _: Gathered<()>) -> Result<Vec<(ClientId, ())>, StrategyError> {
+        Ok(Vec::new())
+    }
+}
 
 /// What a client hears in an exchange.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,19 +106,19 @@ pub enum Heard<T> {
 }
 
 /// A client's work in an exchange, for what it says then.
-pub struct Preparation<'s, 'a, R: RoundStrategy> {
+pub struct Preparation<'s, 'a, R: Trainer, T> {
     /// All that it holds.
     pub shard: R::Shard<'s>,
     /// What it has kept.
-    pub kept: Option<&'a R::Kept>,
+    pub kept: Option<&'a R::ClientState>,
     /// What it has heard.
-    pub heard: &'a Heard<R::Told>,
+    pub heard: &'a Heard<T>,
     cx: &'a JobContext,
 }
 
-impl<'s, 'a, R: RoundStrategy> Preparation<'s, 'a, R> {
+impl<'s, 'a, R: Trainer, T> Preparation<'s, 'a, R, T> {
     /// What a client that holds this has at hand, in the round of `cx`.
-    pub fn new(shard: R::Shard<'s>, kept: Option<&'a R::Kept>, heard: &'a Heard<R::Told>, cx: &'a JobContext) -> Self {
+    pub fn new(shard: R::Shard<'s>, kept: Option<&'a R::ClientState>, heard: &'a Heard<T>, cx: &'a JobContext) -> Self {
         Preparation { shard, kept, heard, cx }
     }
 
@@ -135,9 +206,9 @@ impl<T> Gathering<T> {
     }
 
     /// Answers what was told; so many are due then, if any.
-    pub(super) fn answer<R: RoundStrategy<Told = T>>(
+    pub(super) fn answer<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<Option<u64>, StrategyError> {
         if self.told.is_empty() {
             return Ok(None);

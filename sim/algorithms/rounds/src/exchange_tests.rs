@@ -67,15 +67,9 @@ impl Ring {
     }
 }
 
-impl RoundStrategy for Ring {
+impl Trainer for Ring {
     type Shard<'a> = u32;
-    type Order = ();
-    type Extra = ();
-    type Told = Number;
-    type Collected = ();
-    type Kept = Sum;
-
-    const READS_KEPT: bool = true;
+    type ClientState = Sum;
 
     fn layout(&self) -> &Layout {
         &self.layout
@@ -89,36 +83,43 @@ impl RoundStrategy for Ring {
         1.0
     }
 
-    fn order(&self, _: Round, (): &()) {}
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Sum> {
+        let add = task.kept.map_or(1000, |sum| sum.0);
+        Trained::model(task.parameters.iter().map(|x| x + add as f32).collect())
+    }
+}
 
-    fn statistics(&self, client: u32) -> Vec<f64> {
+/// Numbers on their way round the ring.
+struct Passing;
+
+impl Exchange<Ring> for Passing {
+    type Message = Number;
+    type ServerState = ();
+
+    fn statistics(&self, _: &Ring, client: u32) -> Vec<f64> {
         vec![f64::from(client)]
     }
 
-    fn exchanges(&self) -> bool {
-        true
-    }
-
-    fn effort(&self, _: u32, _: Option<&Sum>, heard: &Heard<Number>) -> f64 {
+    fn effort(&self, ring: &Ring, _: u32, _: Option<&Sum>, heard: &Heard<Number>) -> f64 {
         match heard {
             Heard::Opening => 0.0,
-            Heard::Server(_) | Heard::Client(..) => self.effort,
+            Heard::Server(_) | Heard::Client(..) => ring.effort,
         }
     }
 
-    fn prepare(&self, preparation: Preparation<'_, '_, Self>) -> Says<Number, Sum> {
-        self.tell(preparation.shard, preparation.kept, preparation.heard.clone())
+    fn prepare(&self, ring: &Ring, preparation: Preparation<'_, '_, Ring, Number>, _: bool) -> Says<Number, Sum> {
+        self.tell(ring, preparation.shard, preparation.kept, preparation.heard.clone())
     }
 
-    fn tell(&self, client: u32, kept: Option<&Sum>, heard: Heard<Number>) -> Says<Number, Sum> {
+    fn tell(&self, ring: &Ring, client: u32, kept: Option<&Sum>, heard: Heard<Number>) -> Says<Number, Sum> {
         let Sum(sum, n) = kept.copied().unwrap_or_default();
         match heard {
-            Heard::Opening if self.way == Way::Server => Says {
+            Heard::Opening if ring.way == Way::Server => Says {
                 to_server: Some(Number(client)),
                 ..Says::nothing()
             },
-            Heard::Opening if self.way == Way::Peers => Says {
-                to_clients: self.neighbours(client).map(|to| (to, Number(client))).to_vec(),
+            Heard::Opening if ring.way == Way::Peers => Says {
+                to_clients: ring.neighbours(client).map(|to| (to, Number(client))).to_vec(),
                 ..Says::nothing()
             },
             Heard::Opening => Says::nothing(),
@@ -127,7 +128,7 @@ impl RoundStrategy for Ring {
                 ..Says::ready()
             },
             Heard::Client(from, Number(number)) => {
-                assert!(self.neighbours(client).contains(&from) && number == from.0);
+                assert!(ring.neighbours(client).contains(&from) && number == from.0);
                 Says {
                     kept: Some(Sum(sum + number, n + 1)),
                     is_ready: n + 1 == 2,
@@ -137,7 +138,12 @@ impl RoundStrategy for Ring {
         }
     }
 
-    fn answer(&self, (): &mut (), gathered: Gathered<Number>) -> Result<Vec<(ClientId, Number)>, StrategyError> {
+    fn answer(
+        &self,
+        ring: &Ring,
+        (): &mut (),
+        gathered: Gathered<Number>,
+    ) -> Result<Vec<(ClientId, Number)>, StrategyError> {
         Ok(match gathered {
             Gathered::Each(told) => {
                 let of = |id: ClientId| {
@@ -145,32 +151,25 @@ impl RoundStrategy for Ring {
                         .find(|(from, _)| *from == id)
                         .map_or(0, |(_, number)| number.0)
                 };
-                let sum = |id: u32| self.neighbours(id).into_iter().map(of).sum();
+                let sum = |id: u32| ring.neighbours(id).into_iter().map(of).sum();
                 told.iter().map(|(id, _)| (*id, Number(sum(id.0)))).collect()
             }
-            Gathered::Sums(sums) if self.way == Way::Sums => {
+            Gathered::Sums(sums) if ring.way == Way::Sums => {
                 let all = Number(sums[0].round() as u32);
-                (0..self.n_clients).map(|id| (ClientId(id), all.clone())).collect()
+                (0..ring.n_clients).map(|id| (ClientId(id), all.clone())).collect()
             }
             Gathered::Sums(_) => Vec::new(),
         })
     }
+}
 
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Sum> {
-        let add = task.kept.map_or(1000, |sum| sum.0);
-        Trained {
-            parameters: task.parameters.iter().map(|x| x + add as f32).collect(),
-            extra: None,
-            receipt: Receipt::default(),
-            kept: None,
-            counts: Vec::new(),
-        }
-    }
+fn rounds(ring: Ring, protocol: Protocol) -> Rounds<Ring, (), Passing> {
+    Rounds::new(ring, protocol).with_exchange(Some(Passing))
 }
 
 struct Numbers(u32);
 
-impl Shards<Rounds<Ring>> for Numbers {
+impl Shards<Rounds<Ring, (), Passing>> for Numbers {
     fn n_clients(&self) -> u32 {
         self.0
     }
@@ -186,13 +185,13 @@ impl Shards<Rounds<Ring>> for Numbers {
 
 struct Watch;
 
-impl RoundStudy<Ring> for Watch {
+impl RoundStudy<Ring, (), Passing> for Watch {
     fn after_round(&self, _: &Ring, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         sheet.score("all", "first", f64::from(parameters[0]), 1);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, Ring>, sheet: &mut Sheet) {
-        let heard = (0..end.task.n_clients).filter_map(|id| end.kept(ClientId(id)));
+    fn at_end(&self, end: &RoundEnd<'_, Ring, (), Passing>, sheet: &mut Sheet) {
+        let heard = (0..end.trainer.n_clients).filter_map(|id| end.kept(ClientId(id)));
         sheet.number("heard", heard.map(|sum| f64::from(sum.1)).sum());
     }
 }
@@ -210,7 +209,7 @@ fn play_with(effort: f64, way: Way, protocol: Protocol, world: &World) -> Result
         effort,
     };
     let system = System {
-        strategy: &Rounds::new(ring, protocol).unwrap(),
+        strategy: &rounds(ring, protocol),
         shards: &Numbers(n_clients),
         study: &Watched(Watch),
     };
@@ -309,7 +308,7 @@ fn an_exchange_needs_a_round_before_training() {
         way: Way::Server,
         effort: 0.0,
     };
-    let error = Rounds::new(task(), protocol(1)).err().unwrap().to_string();
+    let error = rounds(task(), protocol(1)).check().unwrap_err().to_string();
     assert!(error.starts_with("protocol.rounds: must be at least 2"), "{error}");
 }
 

@@ -3,7 +3,7 @@
 use super::coding::{Beside, Learned};
 use super::exchange::{Heard, Preparation, Says};
 use super::message::Ordered;
-use super::{PARTIAL, Read, RoundStrategy, Rounds, Task};
+use super::{Exchange, PARTIAL, Rounds, SidePayload, Task, Trainer};
 use crate::packed::Sent;
 use folkmoot_codecs::remember;
 use folkmoot_engine::prelude::*;
@@ -90,40 +90,20 @@ impl Memory {
     }
 }
 
-type Train<R> = fn(&R, Task<'_, '_, R>) -> super::Trained<<R as RoundStrategy>::Extra, <R as RoundStrategy>::Kept>;
-type Prepare<R> = fn(&R, Preparation<'_, '_, R>) -> Says<<R as RoundStrategy>::Told, <R as RoundStrategy>::Kept>;
-
-/// What a task does in work: the real functions, or their placeholders.
-pub(super) struct Duties<R: RoundStrategy> {
-    train: Train<R>,
-    prepare: Prepare<R>,
-}
-
-impl<R: RoundStrategy> Duties<R> {
-    pub(super) const REAL: Self = Duties {
-        train: R::train,
-        prepare: R::prepare,
-    };
-    pub(super) const PLACEHOLDERS: Self = Duties {
-        train: R::placeholder,
-        prepare: R::prepare_placeholder,
-    };
-}
-
-impl<R: RoundStrategy> Rounds<R> {
-    /// A client's work.
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
+    /// A client's work, or its placeholder in a dry run.
     pub(super) fn work(
         &self,
         shard: R::Shard<'_>,
-        work: &Work<R::Order, R::Kept, R::Told>,
+        work: &Work<P::Order, R::ClientState, X::Message>,
         cx: &JobContext,
-        duties: Duties<R>,
-    ) -> Done<R::Extra, R::Kept, R::Told> {
+        is_dry: bool,
+    ) -> Done<P::Extra, R::ClientState, X::Message> {
         match work {
-            Work::Training(training) => Done::Trained(Box::new(self.train(shard, training, cx, duties.train))),
+            Work::Training(training) => Done::Trained(Box::new(self.train(shard, training, cx, is_dry))),
             Work::Preparation { heard, kept } => {
                 let preparation = Preparation::new(shard, kept.as_deref(), heard, cx);
-                Done::Prepared((duties.prepare)(&self.task, preparation))
+                Done::Prepared(self.exchange().prepare(&self.trainer, preparation, is_dry))
             }
         }
     }
@@ -131,20 +111,23 @@ impl<R: RoundStrategy> Rounds<R> {
     fn train(
         &self,
         shard: R::Shard<'_>,
-        training: &Training<R::Order, R::Kept>,
+        training: &Training<P::Order, R::ClientState>,
         cx: &JobContext,
-        train: Train<R>,
-    ) -> Trained<R::Extra, R::Kept> {
+        is_dry: bool,
+    ) -> Trained<P::Extra, R::ClientState> {
         let model = self.open_model(&training.model);
         let order = self.open_order(&training.order);
         let task = Task {
             kept: training.kept.as_deref(),
             passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
             hidden_items: self.protocol.private.items(),
-            ..Task::new(shard, &*order, &model, cx)
+            ..Task::new(shard, &model, cx)
         };
-        let mut trained = train(&self.task, task);
-        let n_update = self.task.n_update();
+        let (mut trained, extra) = match is_dry {
+            false => self.payload.train(&self.trainer, task, &order),
+            true => self.payload.placeholder(&self.trainer, task, &order),
+        };
+        let n_update = self.n_update();
         assert!(
             trained.parameters.len() == n_update || trained.parameters.len() == model.len(),
             "a trained model has the parameters it came with, or those of an update"
@@ -152,17 +135,17 @@ impl<R: RoundStrategy> Rounds<R> {
         trained.parameters.truncate(n_update);
         let mut memory = training.memory.to_vec();
         let learned = self.learned(&model, trained.parameters, &mut memory, cx);
-        let packed = trained.extra.as_ref().and_then(|extra| self.pack_extra(extra, cx));
-        let read = Read {
-            extra: packed.as_ref().map(|(_, read)| read).or(trained.extra.as_ref()),
-            change: &|| self.read_change(&learned, &model, cx.round()),
-        };
-        self.task.is_read(&mut trained.kept, read);
+        let packed = extra.as_ref().and_then(|extra| self.pack_extra(extra, cx));
+        let read = packed.as_ref().map(|(_, read)| read).or(extra.as_ref());
+        self.payload.is_read(&mut trained.kept, read);
+        if let Some(method) = &self.method {
+            method.is_read(&mut trained.kept, &|| self.read_change(&learned, &model, cx.round()));
+        }
         Trained {
             learned,
             extra: match packed {
                 Some((packed, _)) => Some(Beside::Packed(packed)),
-                None => trained.extra.map(Beside::Plain),
+                None => extra.map(Beside::Plain),
             },
             receipt: trained.receipt,
             left: Left {

@@ -1,8 +1,17 @@
-//! Training in rounds: what all federated strategies of that family share.
+//! Training in rounds: the shared part of all federated algorithms of that family.
 //!
-//! A [`RoundStrategy`] says what is trained: how the model starts, what a client makes of it, what it is worth. [`Rounds`] turns
-//! it into a [`Strategy`]: it draws cohorts, sends the model, waits for a number of answers, a deadline or the end of all
-//! traffic, takes in the updates and begins the next round. [`Protocol`] holds the settings; `message` has the message table.
+//! A [`Trainer`] is local training: a model's layout, samples, cost and the training of one client.
+//! [`Rounds`] turns it into a [`Strategy`]: it draws cohorts, sends the model, waits for a number of
+//! answers, a deadline or the end of all traffic, aggregates the updates and begins the next round.
+//! [`Protocol`] holds the settings; `message` has the message table. What only some algorithms need
+//! is a value given to `Rounds`:
+//!
+//! | value | for | used by |
+//! |---|---|---|
+//! | [`Statistics`] | sums over clients before training | a common scale of inputs |
+//! | [`Exchange`] | messages before training | FedGCN, FedSage |
+//! | [`SidePayload`] | payloads with models and updates | SCAFFOLD, GW-LDP |
+//! | [`Personalisation`] | models that differ between clients | methods of `Federated` |
 //!
 //! - **Sums** over clients are in double precision, in ascending order of the clients.
 //! - **Ties**: where a round needs fewer updates than it asks for, the first count; of those that come at the same instant a
@@ -16,12 +25,12 @@
 //! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
 //! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
 //!
-//! - **Opening**: a task may need to know something of all clients' data before it trains, such as the scale of their inputs
-//!   ([`RoundStrategy::n_fixed`]). Then the first round asks for statistics, adds them up, under secure aggregation if that is on, and
-//!   trains nothing. What they come to is sent with every model, so that whoever joins later has it, and never comes back. Adding up
-//!   what a client holds takes no time on its device.
-//! - **Exchange**: a task whose clients need more of each other than sums, such as rows of their neighbours, has them tell the server or each other in the
-//!   first round ([`RoundStrategy::exchanges`]); `exchange` has its way. It asks all clients, not a cohort.
+//! - **Opening**: with [`Statistics`] the first round trains nothing. It asks for numbers of each
+//!   client and adds them up, under secure aggregation if that is on. The result is sent with every
+//!   model, so that a client that joins later has it, and never comes back. Adding up a client's
+//!   numbers takes no time on its device.
+//! - **Exchange**: with an [`Exchange`] the first round trains nothing. All clients, not a cohort,
+//!   send messages to the server or to each other; `exchange` describes it.
 //! - **Private** rounds bound what one client can do to the model and add noise; `private` says who is protected from whom.
 //! - **Secure aggregation** hides single updates from the server; `secure` has its messages and what is real about it.
 //!
@@ -45,10 +54,11 @@ mod job;
 pub mod known;
 pub mod message;
 pub mod packed;
+mod personalisation;
 mod private;
 #[cfg(test)]
 mod private_tests;
-mod round_strategy;
+mod rounds;
 mod rule;
 #[cfg(test)]
 mod rule_tests;
@@ -58,36 +68,41 @@ mod secure_tests;
 mod server;
 mod server_optimiser;
 mod settings;
+mod side_payload;
+mod statistics;
 mod study;
 mod task;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod trainer;
 mod trains;
 
 pub use client::Client;
-pub use exchange::{Gathered, Heard, Preparation, Says};
+pub use exchange::{Exchange, Gathered, Heard, Preparation, Says};
 pub use job::{Done, Work};
 pub use message::{Extra, Order};
+pub use personalisation::{Answers, Memory, OwnModel, Personalisation, Travels};
 pub use private::{HiddenItems, NoiseAt, Private};
-pub use round_strategy::RoundStrategy;
+pub use rounds::Rounds;
 pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
 pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
+pub use side_payload::SidePayload;
+pub use statistics::Statistics;
 pub use study::is_evaluated;
 pub use study::{RoundEnd, RoundStudy, Watched};
-pub use task::{Read, Task, Trained};
+pub use task::{Task, Trained};
 pub use terms::TERMS;
+pub use trainer::Trainer;
 pub use trains::{NO_ITEMS, NOT_SAID, STATISTICS, Trains};
 
-use folkmoot_draws::{Purpose, SimRng};
+use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
-use folkmoot_parts::{Rules, Value};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
-use job::Duties;
 use message::{Down, Peer, Up};
 
 /// The counters of every strategy that trains in rounds.
@@ -105,117 +120,21 @@ const LOCAL: Purpose = Purpose(*b"rd-local");
 /// The place of the protocol's own mechanism, that weights are sent as they are.
 const WEIGHTS: usize = 0;
 
-/// A strategy that trains in rounds.
-pub struct Rounds<R> {
-    task: R,
-    protocol: Protocol,
-    /// Of so many of the last rounds the server keeps what it was sent.
-    keeps: u32,
-}
-
-impl<R: RoundStrategy> Rounds<R> {
-    /// What is trained, and how rounds go.
-    ///
-    /// # Errors
-    ///
-    /// The first rule that the settings break.
-    pub fn new(task: R, protocol: Protocol) -> Result<Self, StrategyError> {
-        if let Some(broken) = protocol.broken().first() {
-            return Err(StrategyError(format!("protocol.{broken}")));
-        }
-        assert!(
-            task.n_fixed() == 0 || !task.exchanges(),
-            "a first round asks for statistics or exchanges"
-        );
-        let mut rules = Rules::default();
-        protocol.suits(&Trains::of(&task), &mut rules);
-        if let Some(broken) = rules.into_broken().first() {
-            return Err(StrategyError(broken.to_string()));
-        }
-        Ok(Rounds {
-            task,
-            protocol,
-            keeps: 0,
-        })
-    }
-
-    /// The same with a server that keeps what it was sent in so many of the last rounds, for whoever studies what that tells
-    /// ([`RoundEnd::seen`]); nothing else changes.
-    pub fn keeping(self, n_rounds: u32) -> Self {
-        Rounds {
-            keeps: n_rounds,
-            ..self
-        }
-    }
-
-    /// What is trained.
-    pub fn task(&self) -> &R {
-        &self.task
-    }
-
-    /// How rounds go.
-    pub fn protocol(&self) -> &Protocol {
-        &self.protocol
-    }
-
-    /// How many passes a client makes in a round; `rng` is its own stream for that, in which event or job ever.
-    fn passes(&self, rng: impl FnOnce() -> SimRng) -> u32 {
-        self.protocol.completeness.passes(self.task.passes(), rng)
-    }
-
-    fn is_secure(&self) -> bool {
-        self.protocol.secure != Secure::Off
-    }
-
-    /// Whether updates are taken in as they come, of whatever age.
-    fn is_buffered(&self) -> bool {
-        self.protocol.buffer().is_some()
-    }
-
-    /// Whether updates are changes of the model that was sent, and not models.
-    fn sends_changes(&self) -> bool {
-        matches!(self.protocol.aggregation, Aggregation::Buffered { .. })
-    }
-
-    /// Whether `round` asks for statistics or exchanges, and trains nothing.
-    fn is_opening(&self, round: Round) -> bool {
-        round.0 == 0 && (self.task.n_fixed() > 0 || self.task.exchanges())
-    }
-
-    /// Whether in `round` clients and the server tell each other what is needed before any training.
-    fn is_exchange(&self, round: Round) -> bool {
-        round.0 == 0 && self.task.exchanges()
-    }
-
-    fn brings_extra(&self, round: Round) -> bool {
-        !self.is_opening(round) && self.task.brings_extra(round)
-    }
-
-    /// Messages that answer a model of `round`.
-    fn owed(&self, round: Round) -> u64 {
-        1 + u64::from(self.brings_extra(round))
-    }
-
-    /// Statistics, or what is told in an exchange, as they are, so that nothing is drawn; behind the task's own mechanisms.
-    fn opening(&self) -> Channel {
-        Channel::new(WEIGHTS + 1 + self.task.mechanisms().len(), Purpose(*b"rd-stats"))
-    }
-}
-
-impl<R: RoundStrategy> Strategy for Rounds<R> {
-    type Down = Down<R::Order, R::Told>;
-    type Up = Up<R::Extra, R::Told>;
-    type Peer = Peer<R::Told>;
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X> {
+    type Down = Down<P::Order, X::Message>;
+    type Up = Up<P::Extra, X::Message>;
+    type Peer = Peer<X::Message>;
     type Shard<'a> = R::Shard<'a>;
-    type Work = Work<R::Order, R::Kept, R::Told>;
-    type Done = Done<R::Extra, R::Kept, R::Told>;
-    type Server = Server<R::Collected, R::Told>;
-    type Client = Client<R::Extra, R::Kept, R::Told>;
+    type Work = Work<P::Order, R::ClientState, X::Message>;
+    type Done = Done<P::Extra, R::ClientState, X::Message>;
+    type Server = Server<P::ServerState, X::ServerState, X::Message>;
+    type Client = Client<P::Extra, R::ClientState, X::Message>;
     type Sight = ();
 
     const COUNTERS: &'static [&'static str] = R::COUNTERS;
 
     fn server(&self, setup: &Setup<'_>) -> Result<Self::Server, StrategyError> {
+        self.check()?;
         if setup.n_clients == 0 {
             return Err(StrategyError(
                 "there is nobody to train; use a partition with clients".to_owned(),
@@ -260,9 +179,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
                 secure::MAX_CLIENTS
             )));
         }
-        let model = self.task.initial(&mut setup.rng(INITIAL));
-        assert_eq!(model.len(), self.task.n_parameters(), "a model has its parameters");
-        Ok(Server::new(model, &self.protocol))
+        Ok(Server::new(self.initial(setup), &self.protocol))
     }
 
     fn client(&self, _: R::Shard<'_>, _: &Setup<'_>) -> Result<Self::Client, StrategyError> {
@@ -290,27 +207,27 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
     }
 
     fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
-        self.work(shard.expect("clients train"), work, cx, Duties::REAL)
+        self.work(shard.expect("clients train"), work, cx, false)
     }
 
     fn placeholder(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
-        self.work(shard.expect("clients train"), work, cx, Duties::PLACEHOLDERS)
+        self.work(shard.expect("clients train"), work, cx, true)
     }
 
     fn sized_by_values(&self) -> Vec<&'static str> {
         let Protocol { down, up, .. } = &self.protocol;
         let (down, up) = (
             packed::sized_by_values(&**down, &["packed_model"]),
-            packed::sized_by_values(&**up, &["packed_update", R::Extra::PACKED]),
+            packed::sized_by_values(&**up, &["packed_update", P::Extra::PACKED]),
         );
-        [down, up, self.task.sized_by_values()].concat()
+        [down, up, self.sized_by_values.clone()].concat()
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {
         let is_given_up = match message {
             Letter::Down(_) => true,
             // What is kept of a training may rest on the server having its extra, so its sender is to know.
-            Letter::Up(Up::Extra(_) | Up::PackedExtra(_)) if R::READS_KEPT => {
+            Letter::Up(Up::Extra(_) | Up::PackedExtra(_)) if P::TAKES_BACK => {
                 return Absence::Tell { after: SimSpan::ZERO };
             }
             // What it has said is to be said again.
@@ -348,8 +265,8 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             unit: if in_training { "one graph" } else { "one shard" }.to_owned(),
             claimed: None,
         };
-        let opening = match (self.task.exchanges(), self.task.n_fixed() > 0, self.protocol.secure) {
-            (true, ..) => Some(format!("none: {}", R::Told::NAME)),
+        let opening = match (self.exchange.is_some(), self.n_fixed() > 0, self.protocol.secure) {
+            (true, ..) => Some(format!("none: {}", X::Message::NAME)),
             (false, true, Secure::Off) => Some("none: statistics".to_owned()),
             (false, true, Secure::Pairwise { .. }) => Some("none: sum of statistics".to_owned()),
             (false, false, _) => None,
@@ -359,7 +276,7 @@ impl<R: RoundStrategy> Strategy for Rounds<R> {
             unit: "one shard".to_owned(),
             claimed: None,
         });
-        let all = std::iter::once(weights).chain(self.task.mechanisms());
+        let all = std::iter::once(weights).chain(self.mechanisms.iter().cloned());
         all.chain(statistics).chain(self.protocol.private.mechanism()).collect()
     }
 }

@@ -34,7 +34,7 @@
 //!
 //! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1. <https://arxiv.org/abs/1607.00133>
 
-use super::{Protocol, RoundStrategy, Rounds, Secure};
+use super::{Exchange, Protocol, Rounds, Secure, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::{Rules, part};
@@ -252,10 +252,10 @@ impl Private {
     }
 }
 
-impl<R: RoundStrategy> Rounds<R> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     /// The server's own release, behind all others.
     fn noise_channel(&self) -> Channel {
-        Channel::new(1 + self.task().mechanisms().len(), Purpose(*b"rd-noise"))
+        Channel::new(1 + self.mechanisms.len(), Purpose(*b"rd-noise"))
     }
 
     /// What the server makes of a sum over its cohort: with its noise, unless that is in it.

@@ -1,12 +1,13 @@
 //! Private rounds: what is cut, what noise there is, what is charged, and that nothing else changes.
 
 use super::private::{cut, factor};
-use super::tests::{Toy, everything, firsts, number, play, protocol, slow, toy, try_play, two};
+use super::tests::{Toy, everything, firsts, number, play, protocol, rounds, slow, toy, try_play, two};
 use super::*;
 use folkmoot_codecs::TopK;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::DropoutSpec;
 use folkmoot_parts::Chosen;
+use folkmoot_parts::Value as _;
 use folkmoot_privacy::{Accountant, Law, Sampling};
 use proptest::prelude::*;
 
@@ -276,7 +277,7 @@ fn what_breaks_the_bound_is_refused() {
         ..with(server(1.0), 3)
     };
     assert_eq!(broken(fed_back), ["min_updates", "rule", "up"]);
-    let refused = |task: Toy| Rounds::new(task, with(server(1.0), 3)).err().unwrap().to_string();
+    let refused = |task: Toy| rounds(task, with(server(1.0), 3)).check().unwrap_err().to_string();
     let running = Toy {
         layout: two(1),
         ..samples(3)
@@ -286,7 +287,7 @@ fn what_breaks_the_bound_is_refused() {
         with_extras: true,
         ..samples(3)
     };
-    assert!(refused(telling).contains("also tell extras"));
+    assert!(refused(telling).contains("also send extras"));
     let hurried = asked(CohortSpec::Size { n: 2, over_select: 2.0 });
     let error = try_play(samples(5), with(server(1.0), 3), &hurried, Options::default());
     assert!(error.err().unwrap().to_string().contains("cohort.over_select"));

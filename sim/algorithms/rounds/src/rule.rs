@@ -73,7 +73,19 @@ impl Update<'_> {
     }
 }
 
-impl Updates<'_> {
+impl<'a> Updates<'a> {
+    /// The same updates, of each the first `n` numbers, or all if it has no more.
+    pub fn first(&self, n: usize) -> Updates<'a> {
+        let first = |update: &Update<'a>| Update {
+            values: &update.values[..n.min(update.values.len())],
+            ..*update
+        };
+        Updates {
+            all: self.all.iter().map(first).collect(),
+            ..*self
+        }
+    }
+
     /// What the number at `i` of an update is a change of: the present model's, or 0 where updates are changes.
     pub fn base(&self, i: usize) -> f64 {
         self.model.get(i).map_or(0.0, |x| f64::from(*x))

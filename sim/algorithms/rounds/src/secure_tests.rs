@@ -3,6 +3,7 @@
 use super::tests::{everything, firsts, number, play, protocol, slow, toy, try_play};
 use super::*;
 use folkmoot_engine::world::{CohortSpec, DropoutSpec};
+use folkmoot_parts::Value as _;
 
 fn secure(rounds: u32) -> Protocol {
     Protocol {

@@ -7,7 +7,7 @@ mod seen;
 mod synchronous;
 
 use super::message::{Extra, Up};
-use super::{Protocol, RoundStrategy, Rounds, Secure};
+use super::{Exchange, Memory, Protocol, Rounds, Secure, SidePayload, Trainer};
 use buffered::Buffered;
 use folkmoot_engine::prelude::*;
 pub(super) use model::Turn;
@@ -25,9 +25,9 @@ pub(super) const EMPTY: usize = 3;
 
 /// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(bound = "C: State, T: State")]
-pub struct Server<C, T = ()> {
-    global: Global<C>,
+#[serde(bound = "C: State, M: State, T: State")]
+pub struct Server<C, M = (), T = ()> {
+    global: Global<C, M>,
     mode: Mode<T>,
 }
 
@@ -40,7 +40,7 @@ enum Mode<T> {
     Secure(Masked<T>),
 }
 
-impl<C: State + Default, T: Extra> Server<C, T> {
+impl<C: State + Default, M: State + Default, T: Extra> Server<C, M, T> {
     pub(super) fn new(parameters: Vec<f32>, protocol: &Protocol) -> Self {
         Server {
             global: Global::new(parameters),
@@ -53,7 +53,7 @@ impl<C: State + Default, T: Extra> Server<C, T> {
     }
 }
 
-impl<C: State, T: Extra> Server<C, T> {
+impl<C: State, M: State, T: Extra> Server<C, M, T> {
     /// The global model.
     pub fn parameters(&self) -> &[f32] {
         &self.global.parameters
@@ -69,6 +69,11 @@ impl<C: State, T: Extra> Server<C, T> {
         &self.global.seen
     }
 
+    /// Of personalised models.
+    pub(super) fn memory(&self) -> &Memory {
+        &self.global.memory
+    }
+
     /// What was kept of the extras.
     pub fn collected(&self) -> &C {
         &self.global.collected
@@ -79,11 +84,15 @@ impl<C: State, T: Extra> Server<C, T> {
         self.global.refusals()
     }
 
-    pub(super) fn handle<R: RoundStrategy<Collected = C, Told = T>>(
+    pub(super) fn handle<
+        R: Trainer,
+        P: SidePayload<R, ServerState = C>,
+        X: Exchange<R, Message = T, ServerState = M>,
+    >(
         &mut self,
-        rounds: &Rounds<R>,
-        event: ServerEvent<Rounds<R>>,
-        cx: &mut ServerContext<'_, Rounds<R>>,
+        rounds: &Rounds<R, P, X>,
+        event: ServerEvent<Rounds<R, P, X>>,
+        cx: &mut ServerContext<'_, Rounds<R, P, X>>,
     ) -> Result<(), StrategyError> {
         let turn = &mut Turn {
             global: &mut self.global,
@@ -106,7 +115,7 @@ impl<C: State, T: Extra> Server<C, T> {
         } = event
         {
             let (round, collected) = (turn.cx.event_round(), &mut turn.global.collected);
-            rounds.task.collect(collected, from, round, extra)?;
+            rounds.payload.collect(collected, from, round, extra)?;
             // What is left of it is that it came.
             return match &mut self.mode {
                 Mode::Synchronous(mode) => mode.extra_came(turn),

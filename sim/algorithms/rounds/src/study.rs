@@ -2,13 +2,13 @@
 
 use super::message::{Extra, NOTHING, Order};
 use super::server::{EMPTY, REFUSED};
-use super::{COUNTERS, Client, INITIAL, NoiseAt, RoundStrategy, Rounds, Secure, Seen, WEIGHTS};
+use super::{COUNTERS, Client, Exchange, Memory, NoiseAt, Rounds, Secure, Seen, SidePayload, Trainer, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 use folkmoot_metrics::artifacts::REFUSED_UPDATES;
 
 /// What watches the training of `R`.
-pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
+pub trait RoundStudy<R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()>: Send + Sync {
     /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No message is sent for it.
     fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet);
 
@@ -21,33 +21,41 @@ pub trait RoundStudy<R: RoundStrategy>: Send + Sync {
     fn controls(&self, _task: &R, _sheet: &mut Sheet) {}
 
     /// The run has ended: counts, as [`Study::at_end`]. Default: nothing more is written down.
-    fn at_end(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+    fn at_end(&self, _end: &RoundEnd<'_, R, P, X>, _sheet: &mut Sheet) {}
 
     /// The run has ended: scores, as [`Study::scores`]. Default: nothing more is written down.
-    fn scores(&self, _end: &RoundEnd<'_, R>, _sheet: &mut Sheet) {}
+    fn scores(&self, _end: &RoundEnd<'_, R, P, X>, _sheet: &mut Sheet) {}
 }
 
 /// How training ended.
-pub struct RoundEnd<'a, R: RoundStrategy> {
+pub struct RoundEnd<'a, R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()> {
     /// What was trained.
-    pub task: &'a R,
+    pub trainer: &'a R,
     /// The last model.
     pub parameters: &'a [f32],
     /// What the server kept of the extras.
-    pub collected: &'a R::Collected,
+    pub collected: &'a P::ServerState,
+    /// State of the server for personalised models.
+    pub memory: &'a Memory,
     /// The run, down to the messages.
-    pub run: &'a End<'a, Rounds<R>>,
+    pub run: &'a End<'a, Rounds<R, P, X>>,
 }
 
-impl<'a, R: RoundStrategy> RoundEnd<'a, R> {
+impl<'a, R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'a, R, P, X> {
     /// That of a run.
-    pub fn of(run: &'a End<'a, Rounds<R>>) -> Self {
+    pub fn of(run: &'a End<'a, Rounds<R, P, X>>) -> Self {
         RoundEnd {
-            task: run.strategy.task(),
+            trainer: run.strategy.trainer(),
             parameters: run.server.parameters(),
             collected: run.server.collected(),
+            memory: run.server.memory(),
             run,
         }
+    }
+
+    /// What travels with models.
+    pub fn payload(&self) -> &'a P {
+        self.run.strategy.payload()
     }
 
     /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
@@ -56,9 +64,9 @@ impl<'a, R: RoundStrategy> RoundEnd<'a, R> {
     }
 }
 
-impl<R: RoundStrategy> RoundEnd<'_, R> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'_, R, P, X> {
     /// What a client has kept of its trainings, if anything.
-    pub fn kept(&self, client: ClientId) -> Option<&R::Kept> {
+    pub fn kept(&self, client: ClientId) -> Option<&R::ClientState> {
         self.run.clients.get(client).and_then(Client::kept)
     }
 
@@ -69,12 +77,12 @@ impl<R: RoundStrategy> RoundEnd<'_, R> {
 
     /// The model before the first round.
     pub fn first_model(&self) -> Vec<f32> {
-        self.task.initial(&mut self.run.setup.rng(INITIAL))
+        self.run.strategy.initial(&self.run.setup)
     }
 
-    /// What the task's own releases have cost, a row for each of [`RoundStrategy::mechanisms`].
+    /// What the task's own releases have cost, a row for each of [`Rounds::with_mechanisms`].
     pub fn privacy(&self) -> &[PrivacyRow] {
-        &self.run.privacy[WEIGHTS + 1..][..self.task.mechanisms().len()]
+        &self.run.privacy[WEIGHTS + 1..][..self.run.strategy.mechanisms.len()]
     }
 
     /// How many rounds there were.
@@ -99,13 +107,10 @@ fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
 }
 
 /// How many times larger messages of what is learned would be as they are, where a codec packs them.
-fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+fn compression<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(end: &End<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
     let (rounds, protocol) = (end.strategy, end.strategy.protocol());
-    let (n_down, n_up) = (
-        4 * rounds.task.n_parameters() as u64,
-        4 * rounds.task.n_update() as u64 + 4,
-    );
-    let order = if R::Order::IS_NUMBERS { n_down } else { 0 };
+    let (n_down, n_up) = (4 * rounds.travels.n_down as u64, 4 * rounds.n_update() as u64 + 4);
+    let order = if P::Order::IS_NUMBERS { n_down } else { 0 };
     let up = match protocol.secure {
         Secure::Off => ("packed_update", n_up),
         Secure::Pairwise { .. } => ("masked_update", 2 * n_up),
@@ -117,7 +122,7 @@ fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
             &[("packed_model", n_down + order)][..],
             &protocol.down,
         ),
-        ("compression_up", &[up, (R::Extra::PACKED, n_down)], &protocol.up),
+        ("compression_up", &[up, (P::Extra::PACKED, n_down)], &protocol.up),
     ] {
         let (mut plain, mut packed) = (0, 0);
         for (row, round, _, cell) in end.ledger.rows() {
@@ -134,7 +139,7 @@ fn compression<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
 }
 
 /// What noise in training has cost.
-fn private<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+fn private<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(end: &End<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
     let row = match end.strategy.protocol().private.noise_at() {
         None => return,
         Some(NoiseAt::Server) => end.privacy.last(),
@@ -149,7 +154,7 @@ fn private<R: RoundStrategy>(end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
 const BARREN: u32 = 10;
 
 /// Whether a round is one after which the model is scored.
-pub fn is_evaluated<R: RoundStrategy>(ended: &Ended<'_, Rounds<R>>) -> bool {
+pub fn is_evaluated<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(ended: &Ended<'_, Rounds<R, P, X>>) -> bool {
     let protocol = ended.strategy.protocol();
     let n_rounds = ended.round.0 + 1;
     n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every)
@@ -158,8 +163,8 @@ pub fn is_evaluated<R: RoundStrategy>(ended: &Ended<'_, Rounds<R>>) -> bool {
 /// A study of a training, as one of its rounds.
 pub struct Watched<T>(pub T);
 
-impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
-    fn after_round(&self, ended: &Ended<'_, Rounds<R>>, sheet: &mut Sheet) {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundStudy<R, P, X>> Study<Rounds<R, P, X>> for Watched<T> {
+    fn after_round(&self, ended: &Ended<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
         let barren = ended.server.barren();
         if barren >= BARREN {
             sheet.diverged(format!(
@@ -168,19 +173,19 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         }
         if is_evaluated(ended) {
             self.0
-                .after_round(ended.strategy.task(), ended.round, ended.server.parameters(), sheet);
+                .after_round(ended.strategy.trainer(), ended.round, ended.server.parameters(), sheet);
         }
     }
 
-    fn reads_clients(&self, rounds: &Rounds<R>) -> bool {
-        self.0.reads_clients(rounds.task())
+    fn reads_clients(&self, rounds: &Rounds<R, P, X>) -> bool {
+        self.0.reads_clients(rounds.trainer())
     }
 
-    fn controls(&self, rounds: &Rounds<R>, sheet: &mut Sheet) {
-        self.0.controls(rounds.task(), sheet);
+    fn controls(&self, rounds: &Rounds<R, P, X>, sheet: &mut Sheet) {
+        self.0.controls(rounds.trainer(), sheet);
     }
 
-    fn at_end(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    fn at_end(&self, end: &End<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
         self.0.at_end(&RoundEnd::of(end), sheet);
         for (name, count) in COUNTERS.iter().zip(&end.counters) {
             sheet.number(*name, *count as f64);
@@ -193,14 +198,14 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         }
     }
 
-    fn scores(&self, end: &End<'_, Rounds<R>>, sheet: &mut Sheet) {
+    fn scores(&self, end: &End<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
         self.0.scores(&RoundEnd::of(end), sheet);
     }
 
     /// In synchronous rounds, so many as are asked on average, if nobody is away.
     fn expected_messages(
         &self,
-        rounds: &Rounds<R>,
+        rounds: &Rounds<R, P, X>,
         setup: &Setup<'_>,
         kind: Kind,
         round: Round,
@@ -209,7 +214,7 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
         let asked = setup.world.cohort.mean_asked(setup.n_clients);
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
-        let packs_extra = R::Extra::PACKED != NOTHING && !rounds.protocol().up.is_plain();
+        let packs_extra = P::Extra::PACKED != NOTHING && !rounds.protocol().up.is_plain();
         let expected = match kind.name {
             "model" => !is_opening && rounds.protocol().down.is_plain(),
             "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
@@ -217,12 +222,12 @@ impl<R: RoundStrategy, T: RoundStudy<R>> Study<Rounds<R>> for Watched<T> {
             "opening" => is_opening,
             "ready" => false,
             "statistics" => is_opening && !is_secure,
-            name if name == R::Told::NAME && rounds.is_exchange(round) => return None,
+            name if name == X::Message::NAME && rounds.is_exchange(round) => return None,
             "update" => !is_opening && !is_secure && rounds.protocol().up.is_plain(),
             "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
             "withdrawal" => false,
             "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
-            name if name == R::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
+            name if name == P::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
             _ => rounds.brings_extra(round) && packs_extra,
         };
         (expected && !rounds.is_buffered()).then_some(asked)

@@ -10,6 +10,7 @@ use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
 use folkmoot_privacy::NoisyCounts;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Client `c` adds `c + 1` to both numbers, has `c` samples and more, and works `c + 1` operations.
 #[derive(Clone, Default)]
@@ -29,7 +30,7 @@ pub(super) struct Toy {
 pub(super) fn two(n_statistics: usize) -> Layout {
     let mut layout = Layout::new();
     layout.weight("learns", 1, 2 - n_statistics, Init::Zeros);
-    layout.buffer("tells", 1, n_statistics, Init::Zeros);
+    layout.buffer("reports", 1, n_statistics, Init::Zeros);
     layout
 }
 
@@ -82,7 +83,7 @@ impl Payload for Wanted {
 #[derive(Clone, Copy)]
 pub(super) struct Numbers(u32);
 
-impl Shards<Rounds<Toy>> for Numbers {
+impl Shards<Rounds<Toy, Notes>> for Numbers {
     fn n_clients(&self) -> u32 {
         self.0
     }
@@ -101,7 +102,7 @@ const THING: Channel = Channel::new(1, Purpose(*b"test-thi"));
 const KEPT: Channel = Channel::kept(1, Purpose(*b"test-kep"));
 
 /// A note costs 0.5. Besides, every training releases three things at 0.25 each, and the first one two at 1 for good.
-fn releases(task: &Task<'_, '_, Toy>) -> Receipt {
+fn releases(task: &Task<'_, '_, Toy>, wants_note: bool) -> Receipt {
     let mut releases = task.releases();
     let mut release = |channel, item, epsilon| {
         let noise = NoisyCounts::new(epsilon, 1.0, "one client").unwrap();
@@ -109,26 +110,24 @@ fn releases(task: &Task<'_, '_, Toy>) -> Receipt {
     };
     (0..3).for_each(|item| release(THING, item, 0.25));
     (0..2).for_each(|item| release(KEPT, item, 1.0));
-    if task.order.0 {
+    if wants_note {
         release(NOTE, 0, 0.5);
     }
     releases.receipt()
 }
 
-impl RoundStrategy for Toy {
+impl Toy {
+    fn wants_note(&self, round: Round) -> bool {
+        self.with_extras && round.0 % 2 == 1
+    }
+}
+
+impl Trainer for Toy {
     type Shard<'a> = u32;
-    type Order = Wanted;
-    type Extra = Note;
-    type Told = ();
-    type Collected = Vec<(u32, u32)>;
-    type Kept = u32;
+    type ClientState = u32;
 
     fn layout(&self) -> &Layout {
         &self.layout
-    }
-
-    fn initial(&self, _: &mut SimRng) -> Vec<f32> {
-        vec![0.0, 10.0]
     }
 
     fn n_samples(&self, client: u32) -> u32 {
@@ -139,24 +138,41 @@ impl RoundStrategy for Toy {
         f64::from(client) + 1.0
     }
 
-    fn order(&self, round: Round, _: &Vec<(u32, u32)>) -> Wanted {
-        Wanted(self.brings_extra(round))
-    }
-
-    fn brings_extra(&self, round: Round) -> bool {
-        self.with_extras && round.0 % 2 == 1
-    }
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Note, u32> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<u32> {
         let is_spoilt = self.spoilt == Some(task.shard) && task.round() == Round(1);
         let add = if is_spoilt { f32::NAN } else { task.shard as f32 + 1.0 };
+        let wants_note = self.wants_note(task.round());
         Trained {
-            parameters: task.parameters.iter().map(|x| x + add).collect(),
-            extra: task.order.0.then_some(Note(task.shard)),
-            receipt: releases(&task),
-            kept: task.order.0.then_some(task.round().0),
-            counts: Vec::new(),
+            receipt: releases(&task, wants_note),
+            kept: wants_note.then_some(task.round().0),
+            ..Trained::model(task.parameters.iter().map(|x| x + add).collect())
         }
+    }
+}
+
+/// Notes in every second round of a toy [`with_extras`](Toy::with_extras).
+pub(super) struct Notes(bool);
+
+impl SidePayload<Toy> for Notes {
+    type Order = Wanted;
+    type Extra = Note;
+    type ServerState = Vec<(u32, u32)>;
+
+    fn order(&self, toy: &Toy, round: Round, _: &Vec<(u32, u32)>) -> Wanted {
+        Wanted(toy.wants_note(round))
+    }
+
+    fn is_due(&self, round: Round) -> bool {
+        self.0 && round.0 % 2 == 1
+    }
+
+    fn train(&self, toy: &Toy, task: Task<'_, '_, Toy>, order: &Wanted) -> (Trained<u32>, Option<Note>) {
+        let note = order.0.then_some(Note(task.shard));
+        (toy.train(task), note)
+    }
+
+    fn placeholder(&self, toy: &Toy, task: Task<'_, '_, Toy>, _: &Wanted) -> (Trained<u32>, Option<Note>) {
+        (toy.placeholder(task), None)
     }
 
     fn collect(
@@ -170,37 +186,50 @@ impl RoundStrategy for Toy {
         collected.push((round.0, client.0));
         Ok(())
     }
+}
 
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        match self.with_extras {
-            true => Err("clients also tell extras"),
-            false => Ok(()),
-        }
-    }
+/// A model that begins as 0 and 10.
+struct Start;
 
-    fn mechanisms(&self) -> Vec<MechanismInfo> {
-        let info = |name: &str| MechanismInfo {
-            mechanism: name.to_owned(),
-            unit: "one client".to_owned(),
-            claimed: None,
-        };
-        vec![info("note"), info("thing")]
+impl Personalisation<Toy> for Start {
+    fn initial(&self, _: &Toy, _: &mut SimRng) -> Vec<f32> {
+        vec![0.0, 10.0]
     }
+}
+
+/// Rounds of a toy.
+pub(super) fn rounds(toy: Toy, protocol: Protocol) -> Rounds<Toy, Notes> {
+    let info = |name: &str| MechanismInfo {
+        mechanism: name.to_owned(),
+        unit: "one client".to_owned(),
+        claimed: None,
+    };
+    let notes = Notes(toy.with_extras);
+    let alone = if notes.0 {
+        Err("clients also send extras")
+    } else {
+        Ok(())
+    };
+    Rounds::new(toy, protocol)
+        .with_payload(notes)
+        .personalised(Arc::new(Start))
+        .with_mechanisms(vec![info("note"), info("thing")])
+        .sending_model_alone(alone)
 }
 
 /// Sees the model and what was collected and kept.
 struct Watch;
 
-impl RoundStudy<Toy> for Watch {
+impl RoundStudy<Toy, Notes> for Watch {
     fn after_round(&self, _: &Toy, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         sheet.score("all", "first", f64::from(parameters[0]), 1);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, Toy>, sheet: &mut Sheet) {
-        let kept = (0..end.task.n_clients).filter_map(|id| end.kept(ClientId(id)));
+    fn at_end(&self, end: &RoundEnd<'_, Toy, Notes>, sheet: &mut Sheet) {
+        let kept = (0..end.trainer.n_clients).filter_map(|id| end.kept(ClientId(id)));
         sheet.number("notes", end.collected.len() as f64);
         sheet.number("second", f64::from(end.parameters[1]));
-        let left_out = (0..end.task.n_clients).flat_map(|id| end.left_out(ClientId(id)));
+        let left_out = (0..end.trainer.n_clients).flat_map(|id| end.left_out(ClientId(id)));
         sheet.number("left_out", left_out.map(|x| f64::from(*x)).sum::<f64>());
         sheet.number("last_kept", kept.max().map_or(-1.0, |round| f64::from(*round)));
     }
@@ -224,7 +253,7 @@ pub(super) fn protocol(rounds: u32) -> Protocol {
 pub(super) fn try_play(task: Toy, protocol: Protocol, world: &World, options: Options) -> Result<Outcome, RunError> {
     let n_clients = task.n_clients;
     let system = System {
-        strategy: &Rounds::new(task, protocol).unwrap(),
+        strategy: &rounds(task, protocol),
         shards: &Numbers(n_clients),
         study: &Watched(Watch),
     };

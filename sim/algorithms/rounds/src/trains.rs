@@ -1,6 +1,6 @@
 //! What a protocol asks of what is trained.
 
-use super::{Private, Protocol, RoundStrategy};
+use super::{Private, Protocol};
 use folkmoot_parts::Rules;
 
 /// Why clients are not hidden whose strategy does not say what they tell.
@@ -11,18 +11,18 @@ pub const NO_ITEMS: &str = "this system does not take the gradient of single ite
 
 /// Why clients are not hidden whose models have running statistics.
 pub const STATISTICS: &str = "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it";
-const OTHER_LENGTH: &str = "clients of this system tell something else than the change of the model that they were sent, which no clip bounds; use FedAvg";
+pub(crate) const OTHER_LENGTH: &str = "clients of this system tell something else than the change of the model that they were sent, which no clip bounds; use FedAvg";
 
 /// What is trained, as far as a protocol asks for it: what settings tell of it before there are data, or the task itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Trains {
-    /// As [`RoundStrategy::passes`].
+    /// As [`Trainer::passes`](crate::Trainer::passes).
     pub passes: u32,
     /// Whether the first round asks for statistics or exchanges.
     pub opens: bool,
-    /// As [`RoundStrategy::tells_model_alone`].
-    pub tells_model_alone: Result<(), &'static str>,
-    /// As [`RoundStrategy::hides_items`].
+    /// As [`Rounds::sending_model_alone`](crate::Rounds::sending_model_alone).
+    pub sends_model_alone: Result<(), &'static str>,
+    /// As [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hides_items: Result<(), &'static str>,
 }
 
@@ -32,25 +32,8 @@ impl Default for Trains {
         Trains {
             passes: 1,
             opens: false,
-            tells_model_alone: Err(NOT_SAID),
+            sends_model_alone: Err(NOT_SAID),
             hides_items: Err(NO_ITEMS),
-        }
-    }
-}
-
-impl Trains {
-    /// What a task is, however it came about.
-    pub(super) fn of<R: RoundStrategy>(task: &R) -> Trains {
-        let tells = task.tells_model_alone().and_then(|()| match task.n_parameters() {
-            n if task.n_update() != n => Err(OTHER_LENGTH),
-            n if task.n_trainable() < n => Err(STATISTICS),
-            _ => Ok(()),
-        });
-        Trains {
-            passes: task.passes(),
-            opens: task.n_fixed() > 0 || task.exchanges(),
-            tells_model_alone: tells,
-            hides_items: task.hides_items(),
         }
     }
 }
@@ -63,7 +46,7 @@ impl Protocol {
         }
         let can = match self.private {
             Private::Off => Ok(()),
-            Private::Clients { .. } => trains.tells_model_alone,
+            Private::Clients { .. } => trains.sends_model_alone,
             Private::Items { .. } => trains.hides_items,
         };
         if let Err(why) = can {

@@ -106,7 +106,7 @@ impl Algorithm for Params {
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
         // The second step is made where answers are looked at, which needs everybody's nodes.
         let source = &source.of_all();
-        let classifier: &Classifier = rounds.task().as_ref();
+        let classifier: &Classifier = rounds.trainer().as_ref();
         let held = classifier.share(self.split, source)?;
         let second = study::Second {
             personal: self.personal.clone(),

@@ -68,7 +68,7 @@ use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::{Gathered, Heard, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_rounds::{Exchange, Gathered, Heard, RoundEnd, Rounds, Says, Task, Trained, Trainer};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use serde::{Serialize, Serializer};
 use settings::Plan;
@@ -92,7 +92,7 @@ fn how_many<S: Serializer>(cut: &Arc<Cut>, serializer: S) -> Result<S::Ok, S::Er
 
 impl Algorithm for Params {
     type Facts = Facts;
-    type Strategy = Rounds<FedGcn>;
+    type Strategy = Rounds<FedGcn, (), Neighbours>;
 
     fn about(&self) -> About {
         let classifies = (&self.model, &self.training, &self.protocol);
@@ -116,7 +116,7 @@ impl Algorithm for Params {
         })
     }
 
-    fn build(&self, facts: &Facts) -> Result<Rounds<FedGcn>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
         let task = FedGcn {
             plan: Plan::of(self, facts.data.n_features as usize),
             classifier: Classifier::new(&self.model, &self.training, &facts.data),
@@ -125,16 +125,24 @@ impl Algorithm for Params {
             codec: self.codec.clone(),
             n_clients: facts.data.n_clients,
         };
-        let rounds = Rounds::new(task, self.protocol.clone())?;
-        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
+        let alone = match task.exchanges() {
+            true => Err(settings::TOLD),
+            false => Ok(()),
+        };
+        let exchange = task.exchanges().then_some(Neighbours);
+        Rounds::new(task, self.protocol.clone())
+            .with_exchange(exchange)
+            .sending_model_alone(alone)
+            .keeping(attacks::n_rounds(&self.attacks))
+            .checked()
     }
 
     fn share(
         &self,
         facts: &Facts,
-        rounds: &Rounds<FedGcn>,
+        rounds: &Self::Strategy,
         source: &Source<'_>,
-    ) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
+    ) -> Result<Shared<Self::Strategy>, StrategyError> {
         // What each knows after the exchange is made of what others hold.
         let source = &source.of_all();
         let facts = facts.data;
@@ -154,6 +162,11 @@ pub struct FedGcn {
 }
 
 impl FedGcn {
+    /// Whether clients exchange anything before training.
+    fn exchanges(&self) -> bool {
+        self.plan.hops > 0
+    }
+
     /// What a client trains on that holds this and has kept that.
     fn known<'a>(&self, part: &'a Part, kept: Option<&'a Kept>) -> &'a Shard {
         kept.and_then(|kept| kept.known(self, part)).unwrap_or(part.shard())
@@ -177,8 +190,12 @@ impl AsRef<Classifier> for FedGcn {
     }
 }
 
-impl RoundVictim for FedGcn {
-    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<FedGcn>>, StrategyError> {
+impl RoundVictim<(), Neighbours> for FedGcn {
+    fn shared(
+        &self,
+        held: &Arc<Held>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<FedGcn, (), Neighbours>>, StrategyError> {
         let parts = data::parts(self, held, source);
         let study = Worth {
             accuracy: Accuracy(Held::new(replay::shards(self, &parts), source.sizes())),
@@ -194,7 +211,7 @@ impl RoundVictim for FedGcn {
     }
 
     /// What the run has told clients, who may not all have been there.
-    fn known(&self, end: &RoundEnd<'_, FedGcn>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
+    fn known(&self, end: &RoundEnd<'_, FedGcn, (), Neighbours>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
         let parts = data::parts(self, held, source);
         let known = parts
             .iter()
@@ -211,15 +228,34 @@ impl RoundVictim for FedGcn {
     }
 }
 
-impl RoundStrategy for FedGcn {
-    type Shard<'a> = &'a Part;
-    type Order = ();
-    type Extra = ();
-    type Told = Words;
-    type Collected = Memory;
-    type Kept = Kept;
+/// What clients report of their neighbours before training.
+pub struct Neighbours;
 
-    const READS_KEPT: bool = true;
+impl Exchange<FedGcn> for Neighbours {
+    type Message = Words;
+    type ServerState = Memory;
+
+    fn statistics(&self, fed_gcn: &FedGcn, part: &Part) -> Vec<f64> {
+        exchange::shares(fed_gcn, part)
+    }
+
+    fn tell(&self, fed_gcn: &FedGcn, part: &Part, kept: Option<&Kept>, heard: Heard<Words>) -> Says<Words, Kept> {
+        coding::tell(fed_gcn, part, kept, heard)
+    }
+
+    fn answer(
+        &self,
+        fed_gcn: &FedGcn,
+        memory: &mut Memory,
+        gathered: Gathered<Words>,
+    ) -> Result<Vec<(ClientId, Words)>, StrategyError> {
+        coding::answer(fed_gcn, memory, gathered)
+    }
+}
+
+impl Trainer for FedGcn {
+    type Shard<'a> = &'a Part;
+    type ClientState = Kept;
 
     fn layout(&self) -> &Layout {
         self.classifier.network().layout()
@@ -243,42 +279,9 @@ impl RoundStrategy for FedGcn {
         self.classifier.epochs()
     }
 
-    fn order(&self, _: Round, _: &Memory) {}
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        match self.exchanges() {
-            true => Err(settings::TOLD),
-            false => Ok(()),
-        }
-    }
-
-    fn exchanges(&self) -> bool {
-        self.plan.hops > 0
-    }
-
-    fn statistics(&self, part: &Part) -> Vec<f64> {
-        exchange::shares(self, part)
-    }
-
-    fn tell(&self, part: &Part, kept: Option<&Kept>, heard: Heard<Words>) -> Says<Words, Kept> {
-        coding::tell(self, part, kept, heard)
-    }
-
-    fn answer(&self, memory: &mut Memory, gathered: Gathered<Words>) -> Result<Vec<(ClientId, Words)>, StrategyError> {
-        coding::answer(self, memory, gathered)
-    }
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
         let known = self.known(task.shard, task.kept);
-        let parameters = self
-            .classifier
-            .train_passes(known, task.parameters, task.passes, &mut task.rng());
-        Trained {
-            parameters,
-            extra: None,
-            receipt: Receipt::default(),
-            kept: None,
-            counts: Vec::new(),
-        }
+        let rng = &mut task.rng();
+        Trained::model(self.classifier.train_passes(known, task.parameters, task.passes, rng))
     }
 }

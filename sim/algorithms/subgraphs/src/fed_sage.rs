@@ -65,7 +65,7 @@ use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::{self, Gathered, Heard, Preparation, RoundEnd, RoundStrategy, Rounds, Says, Task, Trained};
+use folkmoot_rounds::{self, Exchange, Gathered, Heard, Preparation, RoundEnd, Rounds, Says, Task, Trained, Trainer};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use maker::Networks;
 use settings::Plan;
@@ -73,7 +73,7 @@ use std::sync::Arc;
 
 impl Algorithm for Params {
     type Facts = Facts;
-    type Strategy = Rounds<FedSage>;
+    type Strategy = Rounds<FedSage, (), Generators>;
 
     fn about(&self) -> About {
         About {
@@ -92,7 +92,7 @@ impl Algorithm for Params {
         Facts::new(self.inputs, source)
     }
 
-    fn build(&self, facts: &Facts) -> Result<Rounds<FedSage>, StrategyError> {
+    fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
         let plan = self.generator.plan(facts.n_features, facts.n_classes, facts.n_clients);
         let task = FedSage {
             makers: plan.map(|plan| Makers {
@@ -103,16 +103,24 @@ impl Algorithm for Params {
             classifier: Classifier::new(&self.model, &self.training, facts),
             encoder: self.model.encoder,
         };
-        let rounds = Rounds::new(task, self.protocol.clone())?;
-        Ok(rounds.keeping(attacks::n_rounds(&self.attacks)))
+        let alone = match task.exchanges() {
+            true => Err(settings::TOLD),
+            false => Ok(()),
+        };
+        let exchange = task.exchanges().then_some(Generators);
+        Rounds::new(task, self.protocol.clone())
+            .with_exchange(exchange)
+            .sending_model_alone(alone)
+            .keeping(attacks::n_rounds(&self.attacks))
+            .checked()
     }
 
     fn share(
         &self,
         facts: &Facts,
-        rounds: &Rounds<FedSage>,
+        rounds: &Self::Strategy,
         source: &Source<'_>,
-    ) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
+    ) -> Result<Shared<Self::Strategy>, StrategyError> {
         // Who tests on the whole graph is known from what all hold.
         let source = &source.of_all();
         attacks::share(rounds, &self.attacks, facts, (self.split, source))
@@ -135,6 +143,11 @@ struct Makers {
 }
 
 impl FedSage {
+    /// Whether generators learn before training.
+    fn exchanges(&self) -> bool {
+        self.makers.is_some()
+    }
+
     /// What a client trains on and answers from that holds this and has kept that.
     fn known<'a>(&self, piece: &'a Piece, kept: Option<&'a Kept>) -> &'a Shard {
         let filled = kept.and_then(Kept::filled);
@@ -148,8 +161,12 @@ impl AsRef<Classifier> for FedSage {
     }
 }
 
-impl RoundVictim for FedSage {
-    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<FedSage>>, StrategyError> {
+impl RoundVictim<(), Generators> for FedSage {
+    fn shared(
+        &self,
+        held: &Arc<Held>,
+        source: &Source<'_>,
+    ) -> Result<Shared<Rounds<FedSage, (), Generators>>, StrategyError> {
         let (owners, graph) = (Cut::new(source)?, source.dataset.graph());
         let is_cut = |v: &u32, u: &u32| owners.owners()[*v as usize] != owners.owners()[*u as usize];
         let cut_of = |v: u32| {
@@ -175,7 +192,7 @@ impl RoundVictim for FedSage {
         })
     }
 
-    fn known(&self, end: &RoundEnd<'_, FedSage>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
+    fn known(&self, end: &RoundEnd<'_, FedSage, (), Generators>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
         let pieces = data::pieces(held);
         let known = pieces
             .iter()
@@ -192,15 +209,43 @@ impl RoundVictim for FedSage {
     }
 }
 
-impl RoundStrategy for FedSage {
-    type Shard<'a> = &'a Piece;
-    type Order = ();
-    type Extra = ();
-    type Told = Told;
-    type Collected = ();
-    type Kept = Kept;
+/// What generators of neighbours learn from, before training.
+pub struct Generators;
 
-    const READS_KEPT: bool = true;
+impl Exchange<FedSage> for Generators {
+    type Message = Told;
+    type ServerState = ();
+
+    fn effort(&self, fed_sage: &FedSage, piece: &Piece, _: Option<&Kept>, heard: &Heard<Told>) -> f64 {
+        // Whoever has no nodes answers all the same.
+        exchange::effort(fed_sage, piece, heard).max(1.0)
+    }
+
+    fn prepare(
+        &self,
+        fed_sage: &FedSage,
+        preparation: Preparation<'_, '_, FedSage, Told>,
+        is_dry: bool,
+    ) -> Says<Told, Kept> {
+        exchange::prepare(fed_sage, &preparation, !is_dry)
+    }
+
+    fn answer(
+        &self,
+        fed_sage: &FedSage,
+        (): &mut (),
+        gathered: Gathered<Told>,
+    ) -> Result<Vec<(ClientId, Told)>, StrategyError> {
+        match &fed_sage.makers {
+            Some(makers) => exchange::answer(makers, gathered),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Trainer for FedSage {
+    type Shard<'a> = &'a Piece;
+    type ClientState = Kept;
 
     fn layout(&self) -> &Layout {
         self.classifier.network().layout()
@@ -219,44 +264,9 @@ impl RoundStrategy for FedSage {
         self.classifier.epochs()
     }
 
-    fn order(&self, _: Round, (): &()) {}
-
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
-        match self.exchanges() {
-            true => Err(settings::TOLD),
-            false => Ok(()),
-        }
-    }
-
-    fn exchanges(&self) -> bool {
-        self.makers.is_some()
-    }
-
-    fn effort(&self, piece: &Piece, _: Option<&Kept>, heard: &Heard<Told>) -> f64 {
-        // Whoever has no nodes answers all the same.
-        exchange::effort(self, piece, heard).max(1.0)
-    }
-
-    fn prepare(&self, preparation: Preparation<'_, '_, Self>) -> Says<Told, Kept> {
-        exchange::prepare(self, &preparation, true)
-    }
-
-    fn prepare_placeholder(&self, preparation: Preparation<'_, '_, Self>) -> Says<Told, Kept> {
-        exchange::prepare(self, &preparation, false)
-    }
-
-    fn answer(&self, (): &mut (), gathered: Gathered<Told>) -> Result<Vec<(ClientId, Told)>, StrategyError> {
-        match &self.makers {
-            Some(makers) => exchange::answer(makers, gathered),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    fn train(&self, task: Task<'_, '_, Self>) -> Trained<(), Kept> {
+    fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
         let known = self.known(task.shard, task.kept);
-        let parameters = self
-            .classifier
-            .train_passes(known, task.parameters, task.passes, &mut task.rng());
-        Trained::model(parameters)
+        let rng = &mut task.rng();
+        Trained::model(self.classifier.train_passes(known, task.parameters, task.passes, rng))
     }
 }

@@ -57,6 +57,15 @@ pub struct Chosen<T: ?Sized> {
 }
 
 impl<T: Kind + ?Sized> Chosen<T> {
+    /// The component behind the settings, to be kept for longer.
+    ///
+    /// # Panics
+    ///
+    /// As [`deref`](Self::deref).
+    pub fn shared(&self) -> Arc<T> {
+        Arc::clone(self.part.as_ref().expect("settings are checked before they are used"))
+    }
+
     /// The part itself.
     pub fn new<P: Part>(part: P) -> Self
     where

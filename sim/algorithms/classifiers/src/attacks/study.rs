@@ -5,7 +5,7 @@ use crate::classifier::{Classifier, Facts, Held, Split};
 use crate::keep::{self, Left};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
-use folkmoot_rounds::{RoundEnd, RoundStrategy, Rounds, Seen, is_evaluated};
+use folkmoot_rounds::{Exchange, RoundEnd, Rounds, Seen, SidePayload, Trainer, is_evaluated};
 use folkmoot_scenarios::algorithm::Keep;
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use std::borrow::Cow;
@@ -52,16 +52,16 @@ pub trait Victim: Strategy {
 }
 
 /// The same for a training in rounds.
-pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
+pub trait RoundVictim<P: SidePayload<Self> = (), X: Exchange<Self> = ()>: Trainer + AsRef<Classifier> {
     /// What clients are given who hold `held` of these data, and what watches them.
     ///
     /// # Errors
     ///
     /// When the data do not suit the training.
-    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<Self>>, StrategyError>;
+    fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Rounds<Self, P, X>>, StrategyError>;
 
     /// What clients look at when they answer. Default: what they hold.
-    fn known(&self, _end: &RoundEnd<'_, Self>, held: &Arc<Held>, _source: &Source<'_>) -> Arc<Held> {
+    fn known(&self, _end: &RoundEnd<'_, Self, P, X>, held: &Arc<Held>, _source: &Source<'_>) -> Arc<Held> {
         Arc::clone(held)
     }
 
@@ -71,12 +71,12 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     }
 
     /// The models that are asked when a run is over, of clients that know this. Default: the server's.
-    fn asked(&self, end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Models> {
+    fn asked(&self, end: &RoundEnd<'_, Self, P, X>, _known: &Held) -> Option<Models> {
         self.model(end.parameters).map(|model| Models::One(model.into_owned()))
     }
 
     /// A model that nobody has trained. Default: the server's before the first round.
-    fn untrained(&self, end: &RoundEnd<'_, Self>) -> Option<Models> {
+    fn untrained(&self, end: &RoundEnd<'_, Self, P, X>) -> Option<Models> {
         let first = end.first_model();
         self.model(&first).map(|model| Models::One(model.into_owned()))
     }
@@ -87,7 +87,7 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     }
 
     /// The models that clients answer with where these are their own, of clients that know this. Default: there are none.
-    fn own_models(&self, _end: &RoundEnd<'_, Self>, _known: &Held) -> Option<Vec<Vec<f32>>> {
+    fn own_models(&self, _end: &RoundEnd<'_, Self, P, X>, _known: &Held) -> Option<Vec<Vec<f32>>> {
         None
     }
 
@@ -97,25 +97,25 @@ pub trait RoundVictim: RoundStrategy + AsRef<Classifier> {
     }
 }
 
-impl<R: RoundVictim> Victim for Rounds<R> {
+impl<R: RoundVictim<P, X>, P: SidePayload<R>, X: Exchange<R>> Victim for Rounds<R, P, X> {
     fn classifier(&self) -> &Classifier {
-        self.task().as_ref()
+        self.trainer().as_ref()
     }
 
     fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Self>, StrategyError> {
-        self.task().shared(held, source)
+        self.trainer().shared(held, source)
     }
 
     fn known(&self, end: &End<'_, Self>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held> {
-        self.task().known(&RoundEnd::of(end), held, source)
+        self.trainer().known(&RoundEnd::of(end), held, source)
     }
 
     fn asked(&self, end: &End<'_, Self>, known: &Held) -> Option<Models> {
-        self.task().asked(&RoundEnd::of(end), known)
+        self.trainer().asked(&RoundEnd::of(end), known)
     }
 
     fn untrained(&self, end: &End<'_, Self>) -> Option<Models> {
-        self.task().untrained(&RoundEnd::of(end))
+        self.trainer().untrained(&RoundEnd::of(end))
     }
 
     fn seen<'a>(&self, end: &'a End<'_, Self>) -> &'a [Seen] {
@@ -123,20 +123,20 @@ impl<R: RoundVictim> Victim for Rounds<R> {
     }
 
     fn asks_clients(&self) -> bool {
-        self.task().asks_clients()
+        self.trainer().asks_clients()
     }
 
     fn left(&self, end: &End<'_, Self>, known: &Held) -> Left {
         let end = RoundEnd::of(end);
         Left {
-            server: self.task().model(end.parameters).map(Cow::into_owned),
-            own: self.task().own_models(&end, known),
+            server: self.trainer().model(end.parameters).map(Cow::into_owned),
+            own: self.trainer().own_models(&end, known),
         }
     }
 
     fn present<'a>(&self, ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
-        match is_evaluated(ended) && self.task().answers_from_held() {
-            true => self.task().model(ended.server.parameters()),
+        match is_evaluated(ended) && self.trainer().answers_from_held() {
+            true => self.trainer().model(ended.server.parameters()),
             false => None,
         }
     }

@@ -7,7 +7,7 @@
 
 use super::Classifier;
 use super::data::{Kind, Shard, View};
-use super::settings::{hides_items, tells_model_alone};
+use super::settings::{hides_items, sends_model_alone};
 use folkmoot_draws::bernoulli;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Moments, Tape};
@@ -24,8 +24,8 @@ impl Classifier {
     /// # Errors
     ///
     /// What else it tells, with the way out.
-    pub(crate) fn tells_model_alone(&self) -> Result<(), &'static str> {
-        tells_model_alone(self.encoder, self.scale)
+    pub(crate) fn sends_model_alone(&self) -> Result<(), &'static str> {
+        sends_model_alone(self.encoder, self.scale)
     }
 
     /// Whether an item's gradient is its own.

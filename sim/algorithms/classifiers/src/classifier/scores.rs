@@ -5,7 +5,7 @@ use super::{Classifier, Held};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Tape, Var};
 use folkmoot_metrics::ClientScoreRow;
-use folkmoot_rounds::{RoundEnd, RoundStrategy, RoundStudy};
+use folkmoot_rounds::{Exchange, RoundEnd, RoundStudy, SidePayload, Trainer};
 use folkmoot_scores as scores;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -46,22 +46,34 @@ impl Score {
 /// The scores of a classifier that is trained in rounds, on what all clients hold.
 pub struct Accuracy(pub Arc<Held>);
 
-impl<R: RoundStrategy + AsRef<Classifier>> RoundStudy<R> for Accuracy {
-    fn after_round(&self, task: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
-        task.as_ref().score(&self.0, parameters, sheet);
+impl Accuracy {
+    /// The scores of a round.
+    pub fn of_round(&self, classifier: &Classifier, parameters: &[f32], sheet: &mut Sheet) {
+        classifier.score(&self.0, parameters, sheet);
+    }
+
+    /// The scores of controls that need no training.
+    pub fn of_controls(&self, classifier: &Classifier, sheet: &mut Sheet) {
+        let n_classes = classifier.network().n_classes();
+        self.0.controls(n_classes, &["test_client_accuracy"], sheet);
+    }
+}
+
+impl<R: Trainer + AsRef<Classifier>, P: SidePayload<R>, X: Exchange<R>> RoundStudy<R, P, X> for Accuracy {
+    fn after_round(&self, trainer: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        self.of_round(trainer.as_ref(), parameters, sheet);
     }
 
     fn reads_clients(&self, _: &R) -> bool {
         false
     }
 
-    fn controls(&self, task: &R, sheet: &mut Sheet) {
-        self.0
-            .controls(task.as_ref().network().n_classes(), &["test_client_accuracy"], sheet);
+    fn controls(&self, trainer: &R, sheet: &mut Sheet) {
+        self.of_controls(trainer.as_ref(), sheet);
     }
 
-    fn scores(&self, end: &RoundEnd<'_, R>, sheet: &mut Sheet) {
-        let classifier = end.task.as_ref();
+    fn scores(&self, end: &RoundEnd<'_, R, P, X>, sheet: &mut Sheet) {
+        let classifier = end.trainer.as_ref();
         classifier.conclude(&self.0, end.parameters, sheet);
         classifier.untrained_control(&self.0, &end.first_model(), sheet);
         sheet.client_scores(classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters)));

@@ -297,7 +297,7 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
     Trains {
         passes: training.epochs,
         opens: scale == Scale::Federated,
-        tells_model_alone: tells_model_alone(model.encoder, scale),
+        sends_model_alone: sends_model_alone(model.encoder, scale),
         ..Trains::default()
     }
 }
@@ -307,7 +307,7 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
 /// # Errors
 ///
 /// What else.
-pub fn tells_model_alone(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
+pub fn sends_model_alone(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
     match (encoder, scale) {
         (_, Scale::Federated) => Err(
             "clients also tell statistics of what their nodes bring, in the first round, and no clip bounds these; set scale: Raw or Standardised",

@@ -2,7 +2,9 @@
 
 use super::{Common, Learned, Local};
 use folkmoot_codecs::Shape;
+use folkmoot_draws::SimRng;
 use folkmoot_learning::Slot;
+use folkmoot_rounds::Travels;
 use std::ops::Range;
 
 /// Where a client's own part, such as its head, and the rest lie in a whole model.
@@ -53,8 +55,25 @@ impl Cut {
         self.shared.iter().map(Range::len).sum()
     }
 
+    /// What is shared travels both ways.
+    pub(super) fn travels(&self, common: &Common) -> Travels {
+        let (n, shapes) = (self.n_shared(), self.shapes(common));
+        Travels {
+            n_down: n,
+            shapes: shapes.clone(),
+            n_up: n,
+            update_shapes: shapes,
+        }
+    }
+
+    /// The shared part of a model that is drawn.
+    pub(super) fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
+        let whole = common.classifier.network().layout().initialise(rng);
+        Cut::take(&self.shared, &whole)
+    }
+
     /// Rows and columns of the matrices that are shared and learn.
-    pub(super) fn shapes(&self, common: &Common) -> Vec<Shape> {
+    fn shapes(&self, common: &Common) -> Vec<Shape> {
         let layout = common.classifier.network().layout();
         let is_shared = |slot: &&Slot| {
             let start = layout.range(slot.parameter).start;
@@ -97,36 +116,6 @@ impl Cut {
         }
     }
 }
-
-/// What methods have in common whose clients keep a part, by a function of the method that says where models are cut: what travels but for what is told besides, how
-/// it begins, and what a client answers with.
-macro_rules! has_parts {
-    ($cut:expr) => {
-        fn n_down(&self, common: &Common) -> usize {
-            $cut(self, common).n_shared()
-        }
-
-        fn shapes(&self, common: &Common) -> Vec<folkmoot_codecs::Shape> {
-            $cut(self, common).shapes(common)
-        }
-
-        fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
-            Cut::take(
-                &$cut(self, common).shared,
-                &common.classifier.network().layout().initialise(rng),
-            )
-        }
-
-        fn own(&self, local: &Local<'_>) -> Vec<f32> {
-            $cut(self, local.common).own(local)
-        }
-
-        fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
-            None
-        }
-    };
-}
-pub(super) use has_parts;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! Ditto: models of one's own that are drawn to the global one.
 
-use super::{Learned, Local, Method, Params};
+use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_parts::{Rules, part};
+use folkmoot_rounds::Personalisation;
 
 /// Ditto: beside a global model, which is federated averaging's whatever is set here, each client has one of its own that is drawn to it.
 ///
@@ -29,7 +30,7 @@ pub struct Ditto {
 }
 
 impl Method for Ditto {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -64,3 +65,5 @@ impl Method for Ditto {
         rules.require(reach < 2.0 || reach.is_nan(), "method.strength", rule);
     }
 }
+
+impl Personalisation<Federated> for Ditto {}

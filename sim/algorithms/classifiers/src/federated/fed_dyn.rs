@@ -1,9 +1,9 @@
 //! FedDyn: a regulariser that each client keeps up.
 
-use super::{Common, Learned, Local, Method, Params};
+use super::{Federated, Kept, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Aggregation, Weighting};
+use folkmoot_rounds::{Aggregation, Personalisation, Weighting};
 
 /// FedDyn: each client's loss is bent in every round so that where all clients rest is where the sum of their losses does.
 ///
@@ -34,7 +34,7 @@ pub struct FedDyn {
 }
 
 impl Method for FedDyn {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -58,37 +58,6 @@ impl Method for FedDyn {
         }
     }
 
-    fn is_read(&self, kept: &mut Vec<f32>, change: &dyn Fn() -> Option<Vec<f32>>) -> bool {
-        // An update with a number that is not finite is refused, and is to leave no trace.
-        let Some(change) = change() else {
-            return false;
-        };
-        let strength = self.strength as f32;
-        let after: Vec<f32> = kept.iter().zip(change).map(|(own, x)| own - strength * x).collect();
-        let is_sound = after.iter().all(|x| x.is_finite());
-        if is_sound {
-            *kept = after;
-        }
-        is_sound
-    }
-
-    fn settle(
-        &self,
-        common: &Common,
-        memory: &mut Vec<f64>,
-        model: &[f32],
-        mut mean: Vec<f64>,
-        weight: f64,
-    ) -> Vec<f64> {
-        memory.resize(common.classifier.network().layout().n_trainable(), 0.0);
-        let strength = f64::from(self.strength as f32);
-        for ((h, mean), x) in memory.iter_mut().zip(&mut mean).zip(model) {
-            *h -= strength / f64::from(common.n_clients) * weight * (*mean - f64::from(*x));
-            *mean -= *h / strength;
-        }
-        mean
-    }
-
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let Params { training, protocol, .. } = params;
         let rule = "must be 0 with FedDyn, which pulls to the server's model by method.strength";
@@ -106,5 +75,40 @@ impl Method for FedDyn {
         rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
         let rule = "must be Average() with FedDyn, which makes the next model itself";
         rules.require(protocol.server.takes_mean(), "protocol.server", rule);
+    }
+}
+
+impl Personalisation<Federated> for FedDyn {
+    /// A client adds up the change that the server reads, so that both count alike.
+    fn is_read(&self, kept: &mut Option<Kept>, change: &dyn Fn() -> Option<Vec<f32>>) {
+        let Some(now) = kept else { return };
+        let Some(numbers) = &now.numbers else { return };
+        let strength = self.strength as f32;
+        let after = |change| -> Vec<f32> { numbers.iter().zip(change).map(|(own, x)| own - strength * x).collect() };
+        let after = change().map(after);
+        match after.filter(|after| after.iter().all(|x| x.is_finite())) {
+            Some(after) => now.numbers = Some(after),
+            // A rejected update leaves no trace: with moments, those that it began with are kept.
+            None if now.moments.is_none() => *kept = None,
+            None => {}
+        }
+    }
+
+    fn settle(
+        &self,
+        federated: &Federated,
+        memory: &mut Vec<f64>,
+        model: &[f32],
+        mut mean: Vec<f64>,
+        weight: f64,
+    ) -> Vec<f64> {
+        let common = &federated.common;
+        memory.resize(common.classifier.network().layout().n_trainable(), 0.0);
+        let strength = f64::from(self.strength as f32);
+        for ((h, mean), x) in memory.iter_mut().zip(&mut mean).zip(model) {
+            *h -= strength / f64::from(common.n_clients) * weight * (*mean - f64::from(*x));
+            *mean -= *h / strength;
+        }
+        mean
     }
 }

@@ -1,11 +1,11 @@
 //! FedGTA: models of clients whose neighbourhoods are alike are averaged.
 
-use super::method::{cosine, has_own_models, models_of};
-use super::{Answers, Common, Learned, Local, Method, Params};
+use super::method::{cosine, has_own_models};
+use super::{Common, Federated, Learned, Local, Method, Params};
 use crate::classifier::{Nodes, Part};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Rule, Updates};
+use folkmoot_rounds::{Answers, Personalisation, Travels};
 
 /// FedGTA: each client is sent the mean of the models of those whose labels lie about their graphs as about its own, those counting for more whose labels
 /// are more certain.
@@ -171,12 +171,8 @@ fn confidence(nodes: &Nodes<'_>, rows: &[f64], n_classes: usize) -> f64 {
 }
 
 impl Method for FedGta {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("clients of FedGta also tell moments of what their model says of their nodes; use Global")
-    }
-
-    fn n_up(&self, common: &Common) -> usize {
-        common.n_parameters() + self.n_moments(common.classifier.network().n_classes()) + 1
     }
 
     /// Labels are passed along edges in the time of a forward pass.
@@ -197,21 +193,6 @@ impl Method for FedGta {
         None
     }
 
-    fn rows(&self, common: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
-        let n = common.n_parameters();
-        let told: Vec<(&[f32], f64)> = (answers.updates.all.iter())
-            .map(|update| {
-                let (confidence, moments) = update.values[n..].split_last().expect("it ends with the confidence");
-                (moments, f64::from(*confidence))
-            })
-            .collect();
-        Some(answers.each(self.counts(&told)))
-    }
-
-    fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        rule.combine(&models_of(updates, common.n_parameters()))
-    }
-
     fn check(&self, common: &Common) -> Result<(), &'static str> {
         match common.classifier.network().is_graph_level() {
             true => Err(
@@ -223,6 +204,29 @@ impl Method for FedGta {
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
         has_own_models(params, rules, "FedGta");
+    }
+}
+
+impl Personalisation<Federated> for FedGta {
+    fn travels(&self, federated: &Federated) -> Travels {
+        let network = federated.common.classifier.network();
+        Travels::whole(federated).and(self.n_moments(network.n_classes()) + 1)
+    }
+
+    fn rows(
+        &self,
+        federated: &Federated,
+        _: &mut Vec<f64>,
+        answers: &Answers<'_>,
+    ) -> Option<Vec<(ClientId, Vec<f64>)>> {
+        let n = federated.common.n_parameters();
+        let told: Vec<(&[f32], f64)> = (answers.updates.all.iter())
+            .map(|update| {
+                let (confidence, moments) = update.values[n..].split_last().expect("it ends with the confidence");
+                (moments, f64::from(*confidence))
+            })
+            .collect();
+        Some(answers.each(self.counts(&told)))
     }
 }
 

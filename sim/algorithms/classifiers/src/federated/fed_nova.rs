@@ -1,9 +1,9 @@
 //! FedNova: updates by how far their steps reach.
 
-use super::{Common, Learned, Local, Method, OptimiserState, Params};
+use super::{Federated, Learned, Local, Method, OptimiserState, Params};
 use crate::classifier::{LocalOptimiser, Training};
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Aggregation, Rule, Secure, Update, Updates};
+use folkmoot_rounds::{Aggregation, Personalisation, Rule, Secure, Travels, Update, Updates};
 
 /// FedNova: updates are divided by how far a client's steps reach, so that who makes more steps does not pull the model to itself.
 ///
@@ -53,12 +53,8 @@ fn steps_of(training: &Training) -> (f64, f64) {
 }
 
 impl Method for FedNova {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("clients of FedNova also tell how far their steps reach, which lengthens what a clip has cut; use Global")
-    }
-
-    fn n_up(&self, common: &Common) -> usize {
-        common.n_parameters() + 1
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
@@ -70,8 +66,34 @@ impl Method for FedNova {
         Learned::sent(sent)
     }
 
-    fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        let n = common.n_parameters();
+    fn rules(&self, params: &Params, rules: &mut Rules) {
+        let Params { training, protocol, .. } = params;
+        let is_sgd = matches!(training.optimiser, LocalOptimiser::Sgd { .. });
+        let rule = "must be Sgd(): with FedNova a client must know how far its steps reach, which Adam's do by their gradients";
+        rules.require(is_sgd, "training.optimiser", rule);
+        let (_, pull) = steps_of(training);
+        let rule = format!("times training.rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back");
+        rules.require(pull <= 1.0 || pull.is_nan(), "training.proximal", rule);
+        let rule = "must be Fresh with FedNova, whose clients tell how far steps reach that begin without a velocity";
+        rules.require(params.optimiser_state == OptimiserState::Fresh, "optimiser_state", rule);
+        let rule = "must be Synchronous with FedNova: updates are rescaled among those of one round";
+        rules.require(
+            protocol.aggregation == Aggregation::Synchronous,
+            "protocol.aggregation",
+            rule,
+        );
+        let rule = "must be Off with FedNova: the server rescales updates one by one by how far their steps reach";
+        rules.require(protocol.secure == Secure::Off, "protocol.secure", rule);
+    }
+}
+
+impl Personalisation<Federated> for FedNova {
+    fn travels(&self, federated: &Federated) -> Travels {
+        Travels::whole(federated).and(1)
+    }
+
+    fn combine(&self, federated: &Federated, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        let n = federated.common.n_parameters();
         let reach = |update: &Update<'_>| f64::from(update.values[n]);
         let (mut sum, mut weights) = (0.0, 0.0);
         for update in &updates.all {
@@ -105,26 +127,6 @@ impl Method for FedNova {
                 .collect(),
             ..*updates
         })
-    }
-
-    fn rules(&self, params: &Params, rules: &mut Rules) {
-        let Params { training, protocol, .. } = params;
-        let is_sgd = matches!(training.optimiser, LocalOptimiser::Sgd { .. });
-        let rule = "must be Sgd(): with FedNova a client must know how far its steps reach, which Adam's do by their gradients";
-        rules.require(is_sgd, "training.optimiser", rule);
-        let (_, pull) = steps_of(training);
-        let rule = format!("times training.rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back");
-        rules.require(pull <= 1.0 || pull.is_nan(), "training.proximal", rule);
-        let rule = "must be Fresh with FedNova, whose clients tell how far steps reach that begin without a velocity";
-        rules.require(params.optimiser_state == OptimiserState::Fresh, "optimiser_state", rule);
-        let rule = "must be Synchronous with FedNova: updates are rescaled among those of one round";
-        rules.require(
-            protocol.aggregation == Aggregation::Synchronous,
-            "protocol.aggregation",
-            rule,
-        );
-        let rule = "must be Off with FedNova: the server rescales updates one by one by how far their steps reach";
-        rules.require(protocol.secure == Secure::Off, "protocol.secure", rule);
     }
 }
 

@@ -1,10 +1,11 @@
 //! FedPer and FedRep: shared graph layers, and heads that are never sent.
 
-use super::cut::{Cut, has_parts};
-use super::{Common, Learned, Local, Method, Params};
+use super::cut::Cut;
+use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
+use folkmoot_rounds::{Personalisation, Travels};
 use std::ops::Range;
 
 /// FedPer: the graph layers are learned together, and each client has a head of its own, which is never sent.
@@ -53,33 +54,47 @@ pub struct FedRep {
 }
 
 impl Method for FedPer {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
     fn carries_scale(&self) -> bool {
         true
     }
-
-    has_parts!(|method: &FedPer, common| Cut::between(common, method.own_inputs));
 
     fn train(&self, local: &Local<'_>) -> Learned {
         let cut = Cut::between(local.common, self.own_inputs);
         let whole = cut.own(local);
         cut.learned(&local.train(&whole))
     }
+
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        Cut::between(local.common, self.own_inputs).own(local)
+    }
+
+    fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
+        None
+    }
+}
+
+impl Personalisation<Federated> for FedPer {
+    fn travels(&self, federated: &Federated) -> Travels {
+        Cut::between(&federated.common, self.own_inputs).travels(&federated.common)
+    }
+
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        Cut::between(&federated.common, self.own_inputs).initial(&federated.common, rng)
+    }
 }
 
 impl Method for FedRep {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
     fn carries_scale(&self) -> bool {
         true
     }
-
-    has_parts!(|_: &FedRep, common| Cut::before_head(common));
 
     fn train(&self, local: &Local<'_>) -> Learned {
         let (cut, classifier, mut rng) = (Cut::before_head(local.common), local.classifier(), local.rng());
@@ -97,9 +112,27 @@ impl Method for FedRep {
         cut.learned(&turn(&whole, &cut.head, local.course(), self.shared_epochs))
     }
 
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        Cut::before_head(local.common).own(local)
+    }
+
+    fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
+        None
+    }
+
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let epochs = params.training.epochs;
         let rule = format!("must be at most {epochs} (training.epochs), got {}", self.shared_epochs);
         rules.require(self.shared_epochs <= epochs, "method.shared_epochs", rule);
+    }
+}
+
+impl Personalisation<Federated> for FedRep {
+    fn travels(&self, federated: &Federated) -> Travels {
+        Cut::before_head(&federated.common).travels(&federated.common)
+    }
+
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        Cut::before_head(&federated.common).initial(&federated.common, rng)
     }
 }

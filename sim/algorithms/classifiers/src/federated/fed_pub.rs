@@ -1,13 +1,13 @@
 //! FED-PUB: models of clients that answer alike on a graph of nobody's are averaged, and each client has a mask of its own.
 
-use super::method::{cosine, has_own_models, models_of};
-use super::{Answers, Common, Learned, Local, Method, Params};
+use super::method::{cosine, has_own_models};
+use super::{Common, Federated, Learned, Local, Method, Params};
 use crate::classifier::Encoder;
 use folkmoot_draws::{Purpose, Streams, bernoulli, normal};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Csr, Moments, Slot};
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Rule, Updates};
+use folkmoot_rounds::{Answers, Personalisation, Travels};
 use std::ops::Range;
 
 const PROXY: Purpose = Purpose(*b"fd-proxy");
@@ -161,18 +161,15 @@ fn sign(x: f32) -> f32 {
 }
 
 impl Method for FedPub {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("clients of FedPub also tell the mean row of a graph, and the server compares them one by one; use Global")
-    }
-
-    fn n_up(&self, common: &Common) -> usize {
-        common.n_parameters() + common.classifier.network().n_hidden()
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
         if !local.learns() {
             let mut sent = local.parameters.to_vec();
-            sent.resize(self.n_up(local.common), 0.0);
+            let n = sent.len() + local.classifier().network().n_hidden();
+            sent.resize(n, 0.0);
             return Learned::sent(sent);
         }
         let (mut sent, mask) = self.trained(local);
@@ -189,17 +186,6 @@ impl Method for FedPub {
         None
     }
 
-    fn rows(&self, common: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
-        let n = common.n_parameters();
-        let embeddings = answers.updates.all.iter().map(|update| &update.values[n..]);
-        let embeddings: Vec<&[f32]> = embeddings.collect();
-        Some(answers.each(self.counts(&embeddings)))
-    }
-
-    fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        rule.combine(&models_of(updates, common.n_parameters()))
-    }
-
     fn rules(&self, params: &Params, rules: &mut Rules) {
         has_own_models(params, rules, "FedPub");
         let rule = "must not be GinBatchNorm with FedPub: running statistics have no mask";
@@ -213,6 +199,25 @@ impl Method for FedPub {
         );
         let rule = "must be 0 with FedPub, whose pull to what was sent is nearness";
         rules.require(params.training.proximal == 0.0, "training.proximal", rule.to_owned());
+    }
+}
+
+impl Personalisation<Federated> for FedPub {
+    fn travels(&self, federated: &Federated) -> Travels {
+        let network = federated.common.classifier.network();
+        Travels::whole(federated).and(network.n_hidden())
+    }
+
+    fn rows(
+        &self,
+        federated: &Federated,
+        _: &mut Vec<f64>,
+        answers: &Answers<'_>,
+    ) -> Option<Vec<(ClientId, Vec<f64>)>> {
+        let n = federated.common.n_parameters();
+        let embeddings = answers.updates.all.iter().map(|update| &update.values[n..]);
+        let embeddings: Vec<&[f32]> = embeddings.collect();
+        Some(answers.each(self.counts(&embeddings)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! FedStar: what graphs are like about their nodes is learned together, and what their nodes bring by each client for itself.
 
-use super::cut::{Cut, has_parts};
-use super::{Common, Learned, Local, Method, Params};
+use super::cut::Cut;
+use super::{Common, Federated, Learned, Local, Method, Params};
 use crate::classifier::{Encoder, Inputs};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
+use folkmoot_rounds::{Personalisation, Travels};
 
 /// FedStar: the channel of structure is learned together; the other one and the head are each client's own and never sent.
 ///
@@ -33,16 +34,22 @@ fn cut(common: &Common) -> Cut {
 }
 
 impl Method for FedStar {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
-
-    has_parts!(|_: &FedStar, common| cut(common));
 
     fn train(&self, local: &Local<'_>) -> Learned {
         let cut = cut(local.common);
         let whole = cut.own(local);
         cut.learned(&local.train(&whole))
+    }
+
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        cut(local.common).own(local)
+    }
+
+    fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
+        None
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
@@ -60,5 +67,15 @@ impl Method for FedStar {
             "must be Structured with walks and degrees of {structure} together (model.encoder.structure) with FedStar, got {n}"
         );
         rules.require(n == structure, "inputs", rule);
+    }
+}
+
+impl Personalisation<Federated> for FedStar {
+    fn travels(&self, federated: &Federated) -> Travels {
+        cut(&federated.common).travels(&federated.common)
+    }
+
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        cut(&federated.common).initial(&federated.common, rng)
     }
 }

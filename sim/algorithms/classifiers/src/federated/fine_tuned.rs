@@ -1,9 +1,10 @@
 //! One model for all that each client trains on: the control.
 
-use super::{Learned, Local, Method};
+use super::{Federated, Learned, Local, Method};
 use crate::classifier::Course;
 use folkmoot_draws::Purpose;
 use folkmoot_parts::part;
+use folkmoot_rounds::Personalisation;
 
 const TUNING: Purpose = Purpose(*b"fd-tunes");
 
@@ -29,7 +30,7 @@ pub struct FineTuned {
 }
 
 impl Method for FineTuned {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -53,3 +54,5 @@ impl Method for FineTuned {
         tuned.0
     }
 }
+
+impl Personalisation<Federated> for FineTuned {}

@@ -1,12 +1,12 @@
 //! GCFL and GCFL+: clusters of clients that are parted when their updates pull apart.
 
-use super::cut::{Cut, has_parts};
-use super::method::{cosine, has_own_models, models_of};
-use super::{Answers, Common, Learned, Local, Method, Params};
+use super::cut::Cut;
+use super::method::{cosine, has_own_models};
+use super::{Federated, Learned, Local, Method, Params};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Rule, Update, Updates};
+use folkmoot_rounds::{Answers, Personalisation, Travels, Update};
 use folkmoot_similarity::dtw::dtw_squared;
 use folkmoot_similarity::minimum_cut::minimum_cut;
 
@@ -238,14 +238,8 @@ impl Gcfl {
 }
 
 impl Method for Gcfl {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("the server of Gcfl parts clients by their updates one by one, and those may come with a norm; use Global")
-    }
-
-    has_parts!(|method: &Gcfl, common| Cut::between(common, method.own_inputs));
-
-    fn n_up(&self, common: &Common) -> usize {
-        self.n_down(common) + self.tells()
     }
 
     /// The gradient of all training items is one more pass.
@@ -286,13 +280,12 @@ impl Method for Gcfl {
         learned
     }
 
-    fn rows(&self, common: &Common, memory: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
-        let mut known = Known::new(memory, common.n_clients, self.by);
-        Some(self.changed(&mut known, self.n_down(common), answers))
+    fn own(&self, local: &Local<'_>) -> Vec<f32> {
+        Cut::between(local.common, self.own_inputs).own(local)
     }
 
-    fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        rule.combine(&models_of(updates, self.n_down(common)))
+    fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
+        None
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
@@ -300,10 +293,33 @@ impl Method for Gcfl {
     }
 }
 
+impl Personalisation<Federated> for Gcfl {
+    fn travels(&self, federated: &Federated) -> Travels {
+        let common = &federated.common;
+        Cut::between(common, self.own_inputs).travels(common).and(self.tells())
+    }
+
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        let common = &federated.common;
+        Cut::between(common, self.own_inputs).initial(common, rng)
+    }
+
+    fn rows(
+        &self,
+        federated: &Federated,
+        memory: &mut Vec<f64>,
+        answers: &Answers<'_>,
+    ) -> Option<Vec<(ClientId, Vec<f64>)>> {
+        let mut known = Known::new(memory, federated.common.n_clients, self.by);
+        let n = self.travels(federated).n_down;
+        Some(self.changed(&mut known, n, answers))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use folkmoot_rounds::Updates;
 
     const BY_GRADIENTS: Comparison = Comparison::Gradients { rounds: 2 };
 
@@ -337,11 +353,7 @@ mod tests {
             model: &[0.0, 0.0],
             n_trainable: 2,
         };
-        let own = BTreeMap::new();
-        let answers = Answers {
-            updates: &updates,
-            own: &own,
-        };
+        let answers = Answers::to_one_model(&updates);
         let mut known = Known::new(memory, sent.len() as u32, method.by);
         let rows = method.changed(&mut known, 2, &answers);
         let clusters = known.clusters().into_iter();

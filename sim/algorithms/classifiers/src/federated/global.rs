@@ -1,7 +1,8 @@
 //! One model for all: the control.
 
-use super::{Learned, Local, Method};
+use super::{Federated, Learned, Local, Method};
 use folkmoot_parts::part;
+use folkmoot_rounds::Personalisation;
 
 /// One model for all, and every client answers with it: federated averaging, the control of whatever is personal.
 ///
@@ -19,7 +20,7 @@ use folkmoot_parts::part;
 pub struct Global {}
 
 impl Method for Global {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -31,3 +32,5 @@ impl Method for Global {
         Learned::sent(local.train(local.parameters))
     }
 }
+
+impl Personalisation<Federated> for Global {}

@@ -1,11 +1,10 @@
 //! IFCA: several models, each trained by the clients that it fits best.
 
 use super::method::sees_updates;
-use super::{Common, Learned, Local, Method, Params};
-use folkmoot_codecs::Shape;
+use super::{Common, Federated, Learned, Local, Method, Params};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Rule, Update, Updates};
+use folkmoot_rounds::{Personalisation, Rule, Travels, Update, Updates};
 
 /// IFCA: several models, and each client trains the one that fits its data best.
 ///
@@ -65,36 +64,8 @@ impl Ifca {
 }
 
 impl Method for Ifca {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("clients of Ifca also tell which model they chose; use Global")
-    }
-
-    fn n_down(&self, common: &Common) -> usize {
-        self.clusters as usize * common.n_parameters()
-    }
-
-    fn n_up(&self, common: &Common) -> usize {
-        common.n_parameters() + 1
-    }
-
-    fn shapes(&self, common: &Common) -> Vec<Shape> {
-        self.update_shapes(common).repeat(self.clusters as usize)
-    }
-
-    fn update_shapes(&self, common: &Common) -> Vec<Shape> {
-        common.classifier.network().layout().shapes()
-    }
-
-    /// Where the model begins of which the update says it is.
-    fn begins(&self, common: &Common, others: &[f32]) -> usize {
-        let at = others.last().map_or(0, |at| *at as usize);
-        at.min((self.clusters as usize).saturating_sub(1)) * n_learning(common)
-    }
-
-    fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
-        let layout = common.classifier.network().layout();
-        let models: Vec<Vec<f32>> = (0..self.clusters).map(|_| layout.initialise(rng)).collect();
-        Ifca::join(common, &models)
     }
 
     fn passes(&self, epochs: f64) -> f64 {
@@ -116,7 +87,38 @@ impl Method for Ifca {
         (self.clusters == 1).then(|| parameters.to_vec())
     }
 
-    fn combine(&self, common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+    fn rules(&self, params: &Params, rules: &mut Rules) {
+        let why = "a change says nothing of which model it is of";
+        sees_updates(params, rules, "Ifca", why);
+    }
+}
+
+impl Personalisation<Federated> for Ifca {
+    fn travels(&self, federated: &Federated) -> Travels {
+        let one = Travels::whole(federated);
+        let clusters = self.clusters as usize;
+        Travels {
+            n_down: clusters * one.n_down,
+            shapes: one.shapes.repeat(clusters),
+            ..one.and(1)
+        }
+    }
+
+    /// Where the model begins of which the update says it is.
+    fn begins(&self, federated: &Federated, others: &[f32]) -> usize {
+        let at = others.last().map_or(0, |at| *at as usize);
+        at.min((self.clusters as usize).saturating_sub(1)) * n_learning(&federated.common)
+    }
+
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        let common = &federated.common;
+        let layout = common.classifier.network().layout();
+        let models: Vec<Vec<f32>> = (0..self.clusters).map(|_| layout.initialise(rng)).collect();
+        Ifca::join(common, &models)
+    }
+
+    fn combine(&self, federated: &Federated, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+        let common = &federated.common;
         let n = common.n_parameters();
         let cluster = |at: usize| -> Vec<f64> {
             let model = self.model(common, updates.model, at);
@@ -137,10 +139,5 @@ impl Method for Ifca {
         };
         let models: Vec<Vec<f64>> = (0..self.clusters as usize).map(cluster).collect();
         Ifca::join(common, &models)
-    }
-
-    fn rules(&self, params: &Params, rules: &mut Rules) {
-        let why = "a change says nothing of which model it is of";
-        sees_updates(params, rules, "Ifca", why);
     }
 }

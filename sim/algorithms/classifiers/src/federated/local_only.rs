@@ -1,9 +1,9 @@
 //! Every client by itself: the control.
 
-use super::{Common, Learned, Local, Method};
-use folkmoot_codecs::Shape;
+use super::{Federated, Learned, Local, Method};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::part;
+use folkmoot_rounds::{Personalisation, Travels};
 
 /// Every client learns by itself: the control that a federation must beat.
 ///
@@ -18,20 +18,8 @@ use folkmoot_parts::part;
 pub struct LocalOnly {}
 
 impl Method for LocalOnly {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err("clients of LocalOnly send no model, so there is nothing to hide")
-    }
-
-    fn n_down(&self, _: &Common) -> usize {
-        0
-    }
-
-    fn shapes(&self, _: &Common) -> Vec<Shape> {
-        Vec::new()
-    }
-
-    fn initial(&self, _: &Common, _: &mut SimRng) -> Vec<f32> {
-        Vec::new()
     }
 
     fn train(&self, local: &Local<'_>) -> Learned {
@@ -48,5 +36,15 @@ impl Method for LocalOnly {
 
     fn global(&self, _: &[f32]) -> Option<Vec<f32>> {
         None
+    }
+}
+
+impl Personalisation<Federated> for LocalOnly {
+    fn travels(&self, _: &Federated) -> Travels {
+        Travels::default()
+    }
+
+    fn initial(&self, _: &Federated, _: &mut SimRng) -> Vec<f32> {
+        Vec::new()
     }
 }

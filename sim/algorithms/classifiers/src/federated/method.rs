@@ -1,53 +1,20 @@
 //! What a method of federated training is: what travels, what a client learns and keeps, and what it answers with.
 
-use super::{OwnModel, Params};
+use super::{Federated, Params};
 use crate::classifier::{Classifier, Course, Shard};
-use folkmoot_codecs::Shape;
 use folkmoot_draws::{Purpose, SimRng, Streams};
-use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Moments};
 use folkmoot_parts::{Rules, kind};
-use folkmoot_rounds::{Aggregation, NOT_SAID, Rule, Secure, Update, Updates};
+use folkmoot_rounds::{Aggregation, NOT_SAID, Personalisation, Secure};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// A way to train a model, or one for each client, in rounds: a part that a card names as `method`.
+/// Federated training of a model, or of one for each client: a component that a card names as
+/// `method`. Its [`Personalisation`] says what travels and what the server makes of updates.
 ///
-/// All vectors are of `f32` in the order of the network's layout: what learns, then the buffers. The defaults are those of federated
-/// averaging: the model travels both ways, its mean is the new one, and clients answer with it.
-pub trait Method: Send + Sync {
-    /// How many numbers of a model the server has and sends. Default: a whole one's.
-    fn n_down(&self, common: &Common) -> usize {
-        common.n_parameters()
-    }
-
-    /// Rows and columns of the matrices in which those of them stand that learn, the first ones. Default: all of a whole model's.
-    fn shapes(&self, common: &Common) -> Vec<Shape> {
-        common.classifier.network().layout().shapes()
-    }
-
-    /// How many numbers a client sends. Default: as many as it gets.
-    fn n_up(&self, common: &Common) -> usize {
-        self.n_down(common)
-    }
-
-    /// The same of what a client sends. Default: as of what it gets.
-    fn update_shapes(&self, common: &Common) -> Vec<Shape> {
-        self.shapes(common)
-    }
-
-    /// Where in what a client was sent the numbers begin from which those of its update that learn have come; `others` stand behind these. Default:
-    /// they are the first.
-    fn begins(&self, _common: &Common, _others: &[f32]) -> usize {
-        0
-    }
-
-    /// What the server has before the first round: [`n_down`](Self::n_down) numbers. Default: a whole model.
-    fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
-        common.classifier.network().layout().initialise(rng)
-    }
-
+/// All vectors are of `f32` in the order of the network's layout: what learns, then the buffers.
+/// The defaults are those of federated averaging: clients answer with the server's model.
+pub trait Method: Personalisation<Federated> {
     /// Passes over the training items in one round, where a plain training makes `epochs`. Default: as many.
     fn passes(&self, epochs: f64) -> f64 {
         epochs
@@ -55,12 +22,6 @@ pub trait Method: Send + Sync {
 
     /// A client's part of a round. Pure: on any thread, once or more often.
     fn train(&self, local: &Local<'_>) -> Learned;
-
-    /// Puts right what a client keeps, where it keeps anything, by the change of what learns as the server reads it, behind a codec or a clip; there is
-    /// none where the update is refused. Whether it is kept then. Default: it is, as it was trained.
-    fn is_read(&self, _kept: &mut Vec<f32>, _change: &dyn Fn() -> Option<Vec<f32>>) -> bool {
-        true
-    }
 
     /// The model that a client answers with, a whole one, given the server's last and what it keeps. Default: the server's.
     fn own(&self, local: &Local<'_>) -> Vec<f32> {
@@ -72,44 +33,13 @@ pub trait Method: Send + Sync {
         Some(parameters.to_vec())
     }
 
-    /// Whose model changes at a server that has one for each client, and how much each update counts in it: as many numbers as there are updates, in their
-    /// order, at least 0 and not all 0. Divided by its sum such a row is one of a row-stochastic matrix `W`, and its client `i` is sent
-    /// `Σ_j W_ij y_j` from then on, of the first [`n_down`](Self::n_down) numbers; who has no model yet is sent what the rule makes of all. `memory` is what
-    /// the server keeps, at first nothing. Default: one model for all.
-    fn rows(
-        &self,
-        _common: &Common,
-        _memory: &mut Vec<f64>,
-        _answers: &Answers<'_>,
-    ) -> Option<Vec<(ClientId, Vec<f64>)>> {
-        None
-    }
-
-    /// What updates come to, where the server sees them one by one. Default: what the card's rule makes of them.
-    fn combine(&self, _common: &Common, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        rule.combine(updates)
-    }
-
-    /// What the server makes of that: `memory` is what it keeps, at first nothing, `model` its present numbers, and `weight` that of all
-    /// updates together. Default: it takes it as it is.
-    fn settle(
-        &self,
-        _common: &Common,
-        _memory: &mut Vec<f64>,
-        _model: &[f32],
-        mean: Vec<f64>,
-        _weight: f64,
-    ) -> Vec<f64> {
-        mean
-    }
-
     /// Whether all that clients tell is the change of one model for all, of which the server makes no more than the sum; else what they tell besides. What
     /// they keep may go into it. Default: it is not said, and clients cannot be hidden.
     ///
     /// # Errors
     ///
     /// What else they tell, with the way out.
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Err(NOT_SAID)
     }
 
@@ -133,26 +63,6 @@ pub trait Method: Send + Sync {
 
 kind!(Method, "federated method", super::Global {});
 
-/// The updates of a round, and what they are updates of.
-pub struct Answers<'a> {
-    /// The updates: models, with what is told besides behind them.
-    pub updates: &'a Updates<'a>,
-    pub(super) own: &'a BTreeMap<u32, OwnModel>,
-}
-
-impl Answers<'_> {
-    /// The model that a client was sent in this round.
-    pub fn sent(&self, client: ClientId) -> &[f32] {
-        self.own.get(&client.0).map_or(self.updates.model, |OwnModel(own)| own)
-    }
-
-    /// A row for each update's own client.
-    pub(super) fn each(&self, rows: impl IntoIterator<Item = Vec<f64>>) -> Vec<(ClientId, Vec<f64>)> {
-        let clients = self.updates.all.iter().map(|update| update.client);
-        clients.zip(rows).collect()
-    }
-}
-
 /// What a method asks of the protocol whose server looks at each update by itself and makes several models of them; `why` is why a buffer is no use to it.
 pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: &str) {
     let protocol = &params.protocol;
@@ -175,18 +85,6 @@ pub(super) fn has_own_models(params: &Params, rules: &mut Rules, name: &str) {
     let protocol = &params.protocol;
     let rule = format!("must be Mean() with {name}, which weighs updates by itself");
     rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
-}
-
-/// The models among updates that have more behind them.
-pub(super) fn models_of<'a>(updates: &Updates<'a>, n: usize) -> Updates<'a> {
-    let model = |update: &Update<'a>| Update {
-        values: &update.values[..n],
-        ..*update
-    };
-    Updates {
-        all: updates.all.iter().map(model).collect(),
-        ..*updates
-    }
 }
 
 /// The cosine of the angle between two vectors; 0 where one has no length.
@@ -237,7 +135,7 @@ pub struct Local<'a> {
     pub common: &'a Common,
     /// All that it holds.
     pub shard: &'a Shard,
-    /// What the server has sent: [`Method::n_down`] numbers.
+    /// What the server has sent: [`Travels::n_down`](folkmoot_rounds::Travels::n_down) numbers.
     pub parameters: &'a [f32],
     /// What it has kept of its trainings, if anything.
     pub kept: Option<&'a [f32]>,
@@ -302,7 +200,7 @@ impl<'a> Local<'a> {
 /// What a client makes of a round.
 #[derive(Debug)]
 pub struct Learned {
-    /// What it sends: [`Method::n_up`] numbers.
+    /// What it sends: [`Travels::n_up`](folkmoot_rounds::Travels::n_up) numbers.
     pub sent: Vec<f32>,
     /// What it keeps in the place of what it kept, if that changes; never sent.
     pub kept: Option<Vec<f32>>,

@@ -1,8 +1,9 @@
 //! MOON: rows near the server's model and far from the last.
 
-use super::{Learned, Local, Method, Params};
+use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::{Contrast, Course};
 use folkmoot_parts::{Rules, part};
+use folkmoot_rounds::Personalisation;
 
 /// MOON: a client's rows are drawn to those of the server's model and away from those of its own last one.
 ///
@@ -34,7 +35,7 @@ pub struct Moon {
 }
 
 impl Method for Moon {
-    fn tells_model_alone(&self) -> Result<(), &'static str> {
+    fn sends_model_alone(&self) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -70,3 +71,5 @@ impl Method for Moon {
         rules.require(params.model.head_layers > 0, "model.head_layers", rule);
     }
 }
+
+impl Personalisation<Federated> for Moon {}

@@ -1,12 +1,12 @@
 //! What federated methods are worth: the server's model where there is one, and each client's own on its own items.
 
-use super::{Federated, Local, N_HITS, N_ITEMS, OwnModel};
+use super::{Federated, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::records::OWN_ACCURACY;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
-use folkmoot_rounds::{COUNTERS, RoundEnd, RoundStrategy, RoundStudy};
+use folkmoot_rounds::{COUNTERS, OwnModel, RoundEnd, RoundStudy};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl RoundStudy<Federated> for Own {
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
-        let task = end.task;
+        let task = end.trainer;
         let classifier = &task.common.classifier;
         if let Some(global) = task.method.global(end.parameters) {
             classifier.conclude(&self.0, &global, sheet);
@@ -89,7 +89,7 @@ impl RoundStudy<Federated> for Own {
                 );
             }
         }
-        let own = &end.collected.own;
+        let own = &end.memory.own;
         if !own.is_empty() {
             let mut models: Vec<&[f32]> = own.values().map(|OwnModel(model)| &model[..]).collect();
             let order = |a: &&[f32], b: &&[f32]| a.iter().map(|x| x.to_bits()).cmp(b.iter().map(|x| x.to_bits()));
@@ -105,10 +105,10 @@ impl RoundStudy<Federated> for Own {
 
 /// The model that a client answers with when a run is over.
 pub(super) fn own_model(end: &RoundEnd<'_, Federated>, client: ClientId, shard: &Shard) -> Vec<f32> {
-    let task = end.task;
+    let task = end.trainer;
     let round = Round(end.n_rounds());
     let streams = |purpose| end.run.streams.party(purpose, Party::Client(client), round);
-    let of_server = task.own_model(end.collected, client);
+    let of_server = end.memory.own_model(client);
     let kept = end.kept(client);
     let moments = kept.and_then(|kept| kept.moments.clone());
     let moments = moments.map(|both| both.map(Cell::new));

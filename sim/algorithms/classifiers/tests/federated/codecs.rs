@@ -41,20 +41,21 @@ fn every_method_takes_every_codec_and_counts_what_was_written() {
         for codec in CODECS {
             let params = with(method, &format!("rounds: 2, up: {codec}, down: Half()"));
             let prepared = prepared(&params);
-            let (task, Protocol { up, down, .. }) = (prepared.strategy.task(), prepared.strategy.protocol());
+            let (rounds, travels) = (&prepared.strategy, prepared.strategy.travels());
+            let Protocol { up, down, .. } = rounds.protocol();
             let (outcome, _) = left(&params, &World::ideal(), Options::default());
-            let shapes = task.update_shapes();
-            let n_others = (task.n_update() - n_values(&shapes)) as u64;
+            let shapes = &travels.update_shapes;
+            let n_others = (rounds.n_update() - n_values(shapes)) as u64;
             let (sent, bytes) = of_kind(&outcome, "packed_update");
             assert_eq!(sent, u64::from(2 * N_CLIENTS), "{method} {codec}");
-            if let Some(len) = up.encoded_len(&shapes) {
+            if let Some(len) = up.encoded_len(shapes) {
                 assert_eq!(bytes, sent * (len + 4 * n_others + 4), "{method} {codec}");
             }
-            let plain = (sent * (4 * task.n_update() as u64 + 4)) as f64;
+            let plain = (sent * (4 * rounds.n_update() as u64 + 4)) as f64;
             assert_eq!(number(&outcome, "compression_up"), Some(plain / bytes as f64));
             let (sent, bytes) = of_kind(&outcome, "packed_model");
-            let n_others = (task.n_parameters() - task.n_trainable()) as u64;
-            let len = down.encoded_len(&task.shapes()).unwrap();
+            let n_others = (travels.n_down - travels.n_trainable()) as u64;
+            let len = down.encoded_len(&travels.shapes).unwrap();
             assert_eq!(bytes, sent * (len + 4 * n_others), "{method} {codec}");
             assert_eq!(
                 (of_kind(&outcome, "model"), of_kind(&outcome, "update")),
@@ -96,7 +97,7 @@ fn packed_methods_are_the_same_for_threads_and_on_the_wire() {
 fn the_shared_part_of_a_model_keeps_its_matrices() {
     for method in ["FedPer()", "FedRep()", "Gcfl()"] {
         let prepared = prepared(&with(method, "rounds: 1"));
-        let task = prepared.strategy.task();
+        let task = prepared.strategy.trainer();
         let layout = task.common().classifier.network().layout();
         let head: usize = task
             .common()
@@ -106,12 +107,12 @@ fn the_shared_part_of_a_model_keeps_its_matrices() {
             .into_iter()
             .map(|range| range.len())
             .sum();
-        let (shapes, whole) = (task.shapes(), layout.shapes());
+        let (shapes, whole) = (&prepared.strategy.travels().shapes, layout.shapes());
         assert!(
-            whole.starts_with(&shapes),
+            whole.starts_with(shapes),
             "the head is the last, {shapes:?} of {whole:?}"
         );
-        assert_eq!(n_values(&shapes) + head, n_values(&whole));
+        assert_eq!(n_values(shapes) + head, n_values(&whole));
         assert!(
             shapes
                 .iter()
@@ -145,7 +146,7 @@ fn a_change_is_that_of_the_model_it_was_learned_from() {
         let (outcome, ours) = left(&packed, &World::ideal(), Options::default());
         packed.protocol.up = Default::default();
         packed.protocol.down = Default::default();
-        let n = prepared(&packed).strategy.task().n_trainable();
+        let n = prepared(&packed).strategy.travels().n_trainable();
         let theirs = alone(&packed, 3);
         for (ours, theirs) in ours.own.iter().zip(&theirs) {
             let error = apart(&ours[..n], &theirs[..n]);

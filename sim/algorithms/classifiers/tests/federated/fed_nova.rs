@@ -2,14 +2,15 @@
 
 use super::*;
 use folkmoot_classifiers::classifier::Course;
+use folkmoot_classifiers::federated::FedNova;
 use folkmoot_rounds::Task;
 
 /// `x + τ Σ p_i (y_i − x) / a_i` by hand, from what each client sends.
 #[test]
 fn fed_nova_rescales_by_how_far_steps_reach() {
     let prepared = prepared(&small("FedNova()", 1));
-    let task = prepared.strategy.task();
-    let n = task.n_parameters();
+    let task = prepared.strategy.trainer();
+    let n = task.common().n_parameters();
     let with = |value: f32, reach: f32| {
         let mut values = vec![value; n];
         values.push(reach);
@@ -23,7 +24,8 @@ fn fed_nova_rescales_by_how_far_steps_reach() {
         values,
     };
     let base = vec![0.0; n];
-    let combined = task.combine(
+    let combined = FedNova {}.combine(
+        task,
         &Mean {},
         &Updates {
             all: vec![update(0, 3.0, &one), update(1, 1.0, &other)],
@@ -41,7 +43,7 @@ fn fed_nova_counts_on_the_steps_that_are_made() {
     for (momentum, proximal) in [(0.0, 0.0), (0.9, 0.0), (0.0, 1e5), (0.9, 1e5)] {
         let training = format!("epochs: 5, rate: 1e-6, optimiser: Sgd(momentum: {momentum}), proximal: {proximal}");
         let prepared = prepared(&params("FedNova()", &training, "rounds: 1"));
-        let task = prepared.strategy.task();
+        let task = prepared.strategy.trainer();
         let common = task.common();
         let (shard, start) = (prepared.shared.shards.shard(ClientId(0)), common.start());
         let n = common.classifier.network().layout().n_trainable();
@@ -54,8 +56,8 @@ fn fed_nova_counts_on_the_steps_that_are_made() {
         let (trained, n_steps) = common.classifier.train_along(shard, &start, &course, &mut rng);
         assert_eq!(n_steps, 5);
         let cx = JobContext::of_test(SEED, ClientId(0), Round(0));
-        let told = task.train(Task::new(shard, &(), &start, &cx)).parameters;
-        let told = told[task.n_update() - 1];
+        let told = task.train(Task::new(shard, &start, &cx)).parameters;
+        let told = told[prepared.strategy.n_update() - 1];
         for (x, y) in start.iter().zip(&trained).take(n) {
             let made = (x - y) / (1e-6 * gradient);
             assert!((made / told - 1.0).abs() < 1e-3, "{made} and {told} with {training}");

@@ -1,10 +1,11 @@
 //! Methods whose server has a model for each client, by a row-stochastic matrix.
 
 use super::*;
-use folkmoot_classifiers::federated::{Answers, Learned, Local};
+use folkmoot_classifiers::federated::{Learned, Local, Method};
 use folkmoot_draws::{SimRng, unit};
 use folkmoot_graphs::{Features, Graph, Labels, SparseRows};
 use folkmoot_parts::part;
+use folkmoot_rounds::Answers;
 
 /// Models of clients by a matrix.
 #[part(name = "TestRows", about = "for a test")]
@@ -38,21 +39,24 @@ enum Rows {
 }
 
 impl Method for TestRows {
-    fn initial(&self, common: &Common, rng: &mut SimRng) -> Vec<f32> {
-        match self.drawn {
-            true => common.classifier.network().layout().initialise(rng),
-            false => common.start(),
-        }
-    }
-
     fn train(&self, local: &Local<'_>) -> Learned {
         Learned::sent(match self.still {
             true => local.parameters.to_vec(),
             false => local.train(local.parameters),
         })
     }
+}
 
-    fn rows(&self, _: &Common, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
+impl Personalisation<Federated> for TestRows {
+    fn initial(&self, federated: &Federated, rng: &mut SimRng) -> Vec<f32> {
+        let common = federated.common();
+        match self.drawn {
+            true => common.classifier.network().layout().initialise(rng),
+            false => common.start(),
+        }
+    }
+
+    fn rows(&self, _: &Federated, _: &mut Vec<f64>, answers: &Answers<'_>) -> Option<Vec<(ClientId, Vec<f64>)>> {
         let all = &answers.updates.all;
         let row = |i: usize| -> Vec<f64> {
             match self.rows {
@@ -93,7 +97,7 @@ pub(super) fn by_rows(alike: bool, rounds: u32, weighting: &str) -> Params {
 /// What each client's model is after so many rounds by itself.
 pub(super) fn alone(params: &Params, rounds: u32) -> Vec<Vec<f32>> {
     let prepared = prepared(params);
-    let common = prepared.strategy.task().common();
+    let common = prepared.strategy.trainer().common();
     let of_client = |client: u32| {
         let shard = prepared.shared.shards.shard(ClientId(client));
         (0..rounds).fold(common.start(), |own, round| {
@@ -150,7 +154,7 @@ fn equal_models_stay_as_they_are_under_any_matrix() {
     for seed in 0..6 {
         let run = |still: bool| {
             let params = of_rows(&format!("rows: Drawn(seed: {seed}), still: {still}"), 3, "Samples");
-            let start = prepared(&params).strategy.task().common().start();
+            let start = prepared(&params).strategy.trainer().common().start();
             (left(&params, &World::ideal(), Options::default()).1, start)
         };
         let (left, start) = run(true);
@@ -262,7 +266,7 @@ fn fed_star_shares_what_graphs_are_like_about_their_nodes_and_nothing_else() {
     );
     assert_eq!(left.model.len(), n_shared as usize);
     let prepared = prepared(&shared);
-    let n_own = prepared.strategy.task().common().n_parameters() - n_shared as usize;
+    let n_own = prepared.strategy.trainer().common().n_parameters() - n_shared as usize;
     let kept: Vec<&Vec<f32>> = left.kept.iter().map(|kept| kept.as_ref().unwrap()).collect();
     assert!(kept.iter().all(|kept| kept.len() == n_own));
     assert!(

@@ -1,6 +1,7 @@
 //! Graphs of three classes at clients with unlike shares of them, and what federated averaging makes of them: what others are compared with.
 
-use folkmoot_classifiers::fed_avg::{self, FedAvg};
+use folkmoot_classifiers::classifier::Classified;
+use folkmoot_classifiers::fed_avg;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
@@ -40,8 +41,8 @@ pub(crate) fn prepared<P: Algorithm>(params: &P, min_size: u32) -> Prepared<P> {
 /// The last model of federated averaging.
 pub(crate) fn averaged(params: &fed_avg::Params, world: &World, min_size: u32) -> Vec<f32> {
     struct Model(Mutex<Vec<f32>>);
-    impl Study<Rounds<FedAvg>> for Model {
-        fn at_end(&self, end: &End<'_, Rounds<FedAvg>>, _: &mut Sheet) {
+    impl Study<Rounds<Classified>> for Model {
+        fn at_end(&self, end: &End<'_, Rounds<Classified>>, _: &mut Sheet) {
             *self.0.lock().unwrap() = end.server.parameters().to_vec();
         }
     }

@@ -8,7 +8,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_gw_ldp::release::Plain;
 use folkmoot_gw_ldp::{Metric, NodeWeights, Params};
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::{RoundStrategy, Task};
+use folkmoot_rounds::{SidePayload, Task, Trainer};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 
 fn weighed(node_weights: NodeWeights) -> Params {
@@ -72,14 +72,15 @@ fn degrees_are_those_of_the_graph_under_any_encoder() {
         let prepared = params
             .prepare(&Source::new(&dataset, &partition, Streams::new(5)))
             .unwrap();
-        let client = prepared.strategy.task();
-        let parameters = client.initial(&mut Streams::new(5).global(Purpose(*b"test-ini")));
-        let order = client.order(Round(0), &Default::default());
+        let (trainer, client) = (prepared.strategy.trainer(), prepared.strategy.payload());
+        let parameters = trainer
+            .layout()
+            .initialise(&mut Streams::new(5).global(Purpose(*b"test-ini")));
+        let order = client.order(trainer, Round(0), &Default::default());
         for id in (0..6).map(ClientId) {
             let cx = JobContext::of_test(5, id, Round(0));
-            let sent = client
-                .train(Task::new(prepared.shared.shards.shard(id), &order, &parameters, &cx))
-                .extra;
+            let task = Task::new(prepared.shared.shards.shard(id), &parameters, &cx);
+            let (_, sent) = client.train(trainer, task, &order);
             for embedding in sent.unwrap().0 {
                 let graph = &dataset.graphs[embedding.id as usize];
                 let degrees: Vec<u32> = (0..graph.n_nodes() as u32)

@@ -2,7 +2,7 @@
 //! they are taken in.
 
 use super::super::message::{Down, Up};
-use super::super::{RoundStrategy, Rounds};
+use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::{Received, Turn};
 use super::{LATE, LOST};
 use folkmoot_draws::index;
@@ -50,10 +50,10 @@ impl Buffered {
         }
     }
 
-    pub(super) fn handle<R: RoundStrategy>(
+    pub(super) fn handle<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
         &mut self,
-        event: ServerEvent<Rounds<R>>,
-        turn: &mut Turn<'_, '_, R>,
+        event: ServerEvent<Rounds<R, P, X>>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
@@ -133,7 +133,10 @@ impl Buffered {
     }
 
     /// Ends the round with what is in the buffer.
-    fn close<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn close<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
         let updates = std::mem::take(&mut self.updates);
         let n = updates.len() as u64;
         let staleness: u64 = updates.iter().map(|received| u64::from(received.staleness)).sum();
@@ -152,7 +155,7 @@ impl Buffered {
     }
 
     /// Asks clients, drawn from those that are idle, until as many train as a cohort has.
-    fn refill<R: RoundStrategy>(&mut self, turn: &mut Turn<'_, '_, R>) {
+    fn refill<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
         if turn.cx.round().0 >= turn.rounds.protocol.rounds {
             return;
         }
@@ -164,7 +167,7 @@ impl Buffered {
         }
     }
 
-    fn ask<R: RoundStrategy>(&mut self, id: ClientId, turn: &mut Turn<'_, '_, R>) {
+    fn ask<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(&mut self, id: ClientId, turn: &mut Turn<'_, '_, R, P, X>) {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
         if turn.rounds.adds_to_sent() {
@@ -186,7 +189,7 @@ impl Buffered {
 }
 
 /// The deadline of a round, whose timer is called by its number.
-fn set_deadline<R: RoundStrategy>(cx: &mut ServerContext<'_, Rounds<R>>) {
+fn set_deadline<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(cx: &mut ServerContext<'_, Rounds<R, P, X>>) {
     if let Some(deadline) = cx.deadline() {
         let round = cx.round();
         cx.timer(deadline, TimerId(round.0));

@@ -3,7 +3,7 @@
 use super::super::exchange::Gathered;
 use super::super::message::{Down, Weights};
 use super::super::private::factor;
-use super::super::{Aggregation, RoundStrategy, Rounds, ServerMoments, Update, Updates};
+use super::super::{Aggregation, Exchange, Memory, Rounds, ServerMoments, SidePayload, Trainer, Update, Updates};
 use super::seen::Seen;
 use super::{EMPTY, REFUSED};
 use crate::packed::{Packed, first_not_finite};
@@ -24,7 +24,8 @@ pub(super) fn unread(client: ClientId, damaged: Damaged) -> StrategyError {
 
 /// What the server has whichever way rounds go.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Global<C> {
+#[serde(bound = "C: State, M: State")]
+pub(super) struct Global<C, M> {
     #[serde(with = "shared")]
     pub(super) parameters: Arc<[f32]>,
     /// The model as it is sent down, once it has been packed.
@@ -39,6 +40,10 @@ pub(super) struct Global<C> {
     /// Of the last rounds, the oldest first; nothing where nobody studies it.
     pub(super) seen: Vec<Seen>,
     pub(super) collected: C,
+    /// What the server makes of an exchange before any training.
+    exchanged: M,
+    /// Of personalised models.
+    pub(super) memory: Memory,
 }
 
 /// An update and how it came.
@@ -62,7 +67,7 @@ struct Refused {
     bits: u32,
 }
 
-impl<C: State + Default> Global<C> {
+impl<C: State + Default, M: State + Default> Global<C, M> {
     pub(super) fn new(parameters: Vec<f32>) -> Self {
         Global {
             parameters: parameters.into(),
@@ -73,11 +78,13 @@ impl<C: State + Default> Global<C> {
             refused_before: 0,
             seen: Vec::new(),
             collected: C::default(),
+            exchanged: M::default(),
+            memory: Memory::default(),
         }
     }
 }
 
-impl<C: State> Global<C> {
+impl<C: State, M: State> Global<C, M> {
     /// For how many rounds now all updates that came were refused.
     pub(super) fn barren(&self) -> u32 {
         self.barren
@@ -107,13 +114,13 @@ impl<C: State> Global<C> {
 }
 
 /// What an event of the server is handled with, whichever way rounds go.
-pub(in super::super) struct Turn<'a, 'c, R: RoundStrategy> {
-    pub(super) global: &'a mut Global<R::Collected>,
-    pub(super) rounds: &'a Rounds<R>,
-    pub(super) cx: &'a mut ServerContext<'c, Rounds<R>>,
+pub(in super::super) struct Turn<'a, 'c, R: Trainer, P: SidePayload<R>, X: Exchange<R>> {
+    pub(super) global: &'a mut Global<P::ServerState, X::ServerState>,
+    pub(super) rounds: &'a Rounds<R, P, X>,
+    pub(super) cx: &'a mut ServerContext<'c, Rounds<R, P, X>>,
 }
 
-impl<R: RoundStrategy> Turn<'_, '_, R> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     /// Whom this round asks: its cohort, and in an exchange everybody.
     pub(super) fn asked(&mut self) -> Vec<ClientId> {
         match self.rounds.is_exchange(self.cx.round()) {
@@ -123,8 +130,8 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     }
 
     /// What a client is sent in this round, where `all` is what everybody is.
-    pub(super) fn message_to(&self, client: ClientId, all: &Down<R::Order, R::Told>) -> Down<R::Order, R::Told> {
-        match (all, self.rounds.task.own_model(&self.global.collected, client)) {
+    pub(super) fn message_to(&self, client: ClientId, all: &Down<P::Order, X::Message>) -> Down<P::Order, X::Message> {
+        match (all, self.global.memory.own_model(client)) {
             (Down::Model(order, _), Some(own)) => Down::Model(order.clone(), own),
             (Down::PackedModel(order, _), Some(own)) => Down::PackedModel(order.clone(), self.pack_own(&own)),
             _ => all.clone(),
@@ -138,16 +145,19 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
 
     /// The model that the server has for a client.
     pub(super) fn model_of(&self, client: ClientId) -> Arc<[f32]> {
-        let own = self.rounds.task.own_model(&self.global.collected, client);
+        let own = self.global.memory.own_model(client);
         own.unwrap_or_else(|| Arc::clone(&self.global.parameters))
     }
 
     /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
-    pub(super) fn message(&mut self) -> Down<R::Order, R::Told> {
+    pub(super) fn message(&mut self) -> Down<P::Order, X::Message> {
         if self.rounds.is_opening(self.cx.round()) {
             return Down::Opening;
         }
-        let order = self.rounds.task.order(self.cx.round(), &self.global.collected);
+        let order = self
+            .rounds
+            .payload
+            .order(&self.rounds.trainer, self.cx.round(), &self.global.collected);
         if self.rounds.protocol.down.is_plain() {
             return Down::Model(order, Arc::clone(&self.global.parameters));
         }
@@ -204,10 +214,10 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     pub(super) fn receive(&mut self, client: ClientId, (n_samples, weights): (u32, Weights)) -> Option<Received> {
         match weights.sound() {
             Ok(mut weights) => {
-                let lag = self.lag(self.rounds.task.own_model(&self.global.collected, client));
+                let lag = self.lag(self.global.memory.own_model(client));
                 if !lag.is_empty() {
                     let (learning, others) = weights.split_at_mut(self.rounds.n_learning());
-                    let lag = &lag[self.rounds.task.begins(others)..];
+                    let lag = &lag[self.rounds.begins(others)..];
                     learning.iter_mut().zip(lag).for_each(|(x, lag)| *x += lag);
                 }
                 Some(Received {
@@ -275,8 +285,15 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
             },
             n_trainable: self.rounds.n_learning(),
         };
-        self.rounds.task.look(&mut self.global.collected, &updates);
-        let mut combined = self.rounds.task.combine(&*protocol.rule, &updates);
+        let trainer = &self.rounds.trainer;
+        let mut combined = match &self.rounds.method {
+            Some(method) => {
+                let n = self.rounds.travels.n_down;
+                self.global.memory.renew(&**method, trainer, n, &updates);
+                method.combine(trainer, &*protocol.rule, &updates)
+            }
+            None => protocol.rule.combine(&updates),
+        };
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
             // Its one update is a model.
             let share = share * discount.factor(stalest);
@@ -323,8 +340,11 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     }
 
     /// Answers in an exchange; to how many.
-    pub(in super::super) fn answer(&mut self, gathered: Gathered<R::Told>) -> Result<u64, StrategyError> {
-        let answers = self.rounds.task.answer(&mut self.global.collected, gathered)?;
+    pub(in super::super) fn answer(&mut self, gathered: Gathered<X::Message>) -> Result<u64, StrategyError> {
+        let answers = self
+            .rounds
+            .exchange()
+            .answer(&self.rounds.trainer, &mut self.global.exchanged, gathered)?;
         let n = answers.len() as u64;
         for (client, told) in answers {
             self.cx.send(client, Down::Told(told));
@@ -358,7 +378,8 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
                 self.cx.remedy()
             )));
         };
-        let (fixed, n_sent) = (self.rounds.task.fixed(sums), self.rounds.n_sent());
+        let statistics = self.rounds.statistics.as_ref().expect("only statistics are fixed");
+        let (fixed, n_sent) = ((statistics.fixed)(&self.rounds.trainer, sums), self.rounds.n_sent());
         let mut model = self.global.parameters.to_vec();
         model[n_sent..].copy_from_slice(&fixed);
         self.set_model(model);
@@ -368,11 +389,12 @@ impl<R: RoundStrategy> Turn<'_, '_, R> {
     /// Moves the model by what updates of this `weight` come to: their mean, or what a rule puts in its place.
     pub(super) fn step(&mut self, mean: Vec<f64>, weight: f64) {
         let rounds = self.rounds;
-        let Global {
-            parameters, collected, ..
-        } = &mut *self.global;
-        let mean = rounds.task.settle(collected, parameters, mean, weight);
-        let n_trainable = rounds.task.n_trainable();
+        let Global { parameters, memory, .. } = &mut *self.global;
+        let mean = match &rounds.method {
+            Some(method) => method.settle(&rounds.trainer, &mut memory.numbers, parameters, mean, weight),
+            None => mean,
+        };
+        let n_trainable = rounds.travels.n_trainable();
         let mut model = self.global.parameters.to_vec();
         let n_sent = rounds.n_sent();
         assert_eq!(

@@ -4,7 +4,7 @@
 use super::super::exchange::{Gathered, Gathering};
 use super::super::message::{Down, Extra, Up};
 use super::super::secure::{Lagrange, PublicKeys, Roster, Sealed, Unmasking, recover};
-use super::super::{RoundStrategy, Rounds};
+use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::Turn;
 use super::{LATE, LOST};
 use folkmoot_engine::prelude::*;
@@ -65,10 +65,10 @@ struct Session {
 }
 
 impl<T: Extra> Masked<T> {
-    pub(super) fn handle<R: RoundStrategy<Told = T>>(
+    pub(super) fn handle<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        event: ServerEvent<Rounds<R>>,
-        turn: &mut Turn<'_, '_, R>,
+        event: ServerEvent<Rounds<R, P, X>>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
@@ -98,9 +98,9 @@ impl<T: Extra> Masked<T> {
         }
     }
 
-    pub(super) fn extra_came<R: RoundStrategy<Told = T>>(
+    pub(super) fn extra_came<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match turn.cx.event_round() == turn.cx.round() && self.session.stage == Stage::Updates {
             true => self.answered(turn),
@@ -109,7 +109,7 @@ impl<T: Extra> Masked<T> {
     }
 
     /// Begins a round.
-    fn open<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) {
+    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
         let cohort = turn.asked();
         self.asked = cohort.len() as u64;
         let message = turn.message();
@@ -118,10 +118,10 @@ impl<T: Extra> Masked<T> {
     }
 
     /// Takes a message in; whether it is one that was waited for.
-    fn receive<R: RoundStrategy<Told = T>>(
+    fn receive<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        (client, message): (ClientId, Up<R::Extra, T>),
-        turn: &mut Turn<'_, '_, R>,
+        (client, message): (ClientId, Up<P::Extra, T>),
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> bool {
         let (id, stage) = (client.0, self.session.stage);
         if turn.cx.event_round() != turn.cx.round() {
@@ -167,7 +167,10 @@ impl<T: Extra> Masked<T> {
     }
 
     /// One message fewer is due.
-    fn answered<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn answered<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
         match self.answers.answered(1) {
             true => self.next_stage(turn),
             false => Ok(()),
@@ -175,7 +178,10 @@ impl<T: Extra> Masked<T> {
     }
 
     /// Goes on to the next stage with what has come, or gives the round up where too few are left to reconstruct a secret.
-    fn next_stage<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn next_stage<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
         if self.session.stage == Stage::Exchange {
             return match self.exchange.answer(turn)? {
                 Some(n) => {
@@ -237,10 +243,10 @@ impl<T: Extra> Masked<T> {
     }
 
     /// Goes on to answer clients, knowing the sums; ends the exchange where nobody is answered and all are ready.
-    fn exchange_sums<R: RoundStrategy<Told = T>>(
+    fn exchange_sums<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         mut sums: Vec<f64>,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         // The last is how many summands there are.
         sums.pop();
@@ -256,17 +262,20 @@ impl<T: Extra> Masked<T> {
         Ok(())
     }
 
-    fn end_exchange<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn end_exchange<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
         self.session = Session::default();
         turn.end_exchange(self.exchange.n_ready())?;
         self.open(turn);
         Ok(())
     }
 
-    fn close<R: RoundStrategy<Told = T>>(
+    fn close<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         sums: Option<Vec<f64>>,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         let session = std::mem::take(&mut self.session);
         let completed = match sums {

@@ -1,6 +1,6 @@
 //! What the server was sent in its last rounds, kept for whoever asks what it could learn of that.
 
-use super::super::RoundStrategy;
+use super::super::{Exchange, SidePayload, Trainer};
 use super::model::{Received, Turn};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct SeenUpdate {
     pub change: Vec<f64>,
 }
 
-impl<R: RoundStrategy> Turn<'_, '_, R> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     /// Keeps what came, where that is wanted. A model that was learned from an older one is left out: its change is not known any more.
     pub(super) fn see_each(&mut self, updates: &[Received]) {
         if self.rounds.keeps == 0 {

@@ -3,7 +3,7 @@
 
 use super::super::exchange::Gathering;
 use super::super::message::{Down, Extra, Up};
-use super::super::{RoundStrategy, Rounds};
+use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::{Received, Turn};
 use super::{LATE, LOST};
 use folkmoot_draws::draw_first;
@@ -44,10 +44,10 @@ impl<T> Default for Synchronous<T> {
 }
 
 impl<T: Extra> Synchronous<T> {
-    pub(super) fn handle<R: RoundStrategy<Told = T>>(
+    pub(super) fn handle<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        event: ServerEvent<Rounds<R>>,
-        turn: &mut Turn<'_, '_, R>,
+        event: ServerEvent<Rounds<R, P, X>>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
@@ -102,18 +102,18 @@ impl<T: Extra> Synchronous<T> {
         }
     }
 
-    pub(super) fn extra_came<R: RoundStrategy<Told = T>>(
+    pub(super) fn extra_came<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         self.n_extras += u64::from(turn.cx.event_round() == turn.cx.round());
         self.answered(turn, 1)
     }
 
     /// So many messages fewer are due; ends the round if it has what it needs.
-    fn answered<R: RoundStrategy<Told = T>>(
+    fn answered<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
-        turn: &mut Turn<'_, '_, R>,
+        turn: &mut Turn<'_, '_, R, P, X>,
         n: u64,
     ) -> Result<(), StrategyError> {
         if turn.cx.event_round() != turn.cx.round() {
@@ -136,7 +136,7 @@ impl<T: Extra> Synchronous<T> {
     }
 
     /// Begins a round.
-    fn open<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) {
+    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
         let (round, cohort) = (turn.cx.round(), turn.asked());
         self.is_closing = false;
         self.n_extras = 0;
@@ -151,7 +151,10 @@ impl<T: Extra> Synchronous<T> {
     }
 
     /// Ends the round with what has come, and begins the next; an exchange goes on as long as somebody is answered.
-    fn close<R: RoundStrategy<Told = T>>(&mut self, turn: &mut Turn<'_, '_, R>) -> Result<(), StrategyError> {
+    fn close<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
         if turn.rounds.is_exchange(turn.cx.round()) {
             if let Some(n) = self.exchange.answer(turn)? {
                 self.answers.begin(n, n, turn.cx);

@@ -52,8 +52,8 @@ pub(super) struct Second {
 }
 
 impl RoundStudy<Federated> for Second {
-    fn after_round(&self, task: &Federated, round: Round, parameters: &[f32], sheet: &mut Sheet) {
-        Accuracy(Arc::clone(&self.held)).after_round(task, round, parameters, sheet);
+    fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        Accuracy(Arc::clone(&self.held)).of_round(task.as_ref(), parameters, sheet);
     }
 
     fn reads_clients(&self, _: &Federated) -> bool {
@@ -69,7 +69,7 @@ impl RoundStudy<Federated> for Second {
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
-        let (classifier, round) = (end.task.as_ref(), Round(end.n_rounds()));
+        let (classifier, round) = (end.trainer.as_ref(), Round(end.n_rounds()));
         let held: &Held = &self.held;
         classifier.conclude(held, end.parameters, sheet);
         let shards: Vec<_> = (0..).zip(held.shards()).collect();

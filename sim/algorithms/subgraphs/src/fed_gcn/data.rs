@@ -26,7 +26,7 @@ pub(super) struct Handed {
     pub(super) sizes: Vec<u64>,
 }
 
-impl Shards<Rounds<FedGcn>> for Handed {
+impl Shards<Rounds<FedGcn, (), super::Neighbours>> for Handed {
     fn n_clients(&self) -> u32 {
         self.parts.len() as u32
     }

@@ -1,11 +1,11 @@
 //! The exchange as it goes where nobody is away and nothing is lost, for whoever studies a run and sees all data.
 
 use super::exchange::Kept;
-use super::{FedGcn, Memory, Words};
+use super::{FedGcn, Memory, Neighbours, Words};
 use crate::Part;
 use folkmoot_classifiers::classifier::Shard;
 use folkmoot_engine::prelude::*;
-use folkmoot_rounds::{Gathered, Heard, RoundStrategy};
+use folkmoot_rounds::{Exchange, Gathered, Heard};
 use std::collections::VecDeque;
 
 /// What every client keeps in the end.
@@ -22,7 +22,7 @@ pub(super) fn kept(task: &FedGcn, parts: &[Part]) -> Vec<Option<Kept>> {
         let mut told = Vec::new();
         while let Some((to, what)) = heard.pop_front() {
             let at = to.0 as usize;
-            let says = task.tell(&parts[at], kept[at].as_ref(), what);
+            let says = Neighbours.tell(task, &parts[at], kept[at].as_ref(), what);
             kept[at] = says.kept.or(kept[at].take());
             told.extend(says.to_server.map(|words| (to, words)));
             let to_clients = says.to_clients.into_iter();
@@ -32,7 +32,7 @@ pub(super) fn kept(task: &FedGcn, parts: &[Part]) -> Vec<Option<Kept>> {
         let gathered = match sums.take() {
             Some(mut sums) => {
                 for part in parts {
-                    let of_part = task.statistics(part);
+                    let of_part = Neighbours.statistics(task, part);
                     sums.resize(of_part.len(), 0.0);
                     sums.iter_mut().zip(of_part).for_each(|(sum, x)| *sum += x);
                 }
@@ -41,7 +41,7 @@ pub(super) fn kept(task: &FedGcn, parts: &[Part]) -> Vec<Option<Kept>> {
             None if told.is_empty() => return kept,
             None => Gathered::Each(told),
         };
-        let answers = task.answer(&mut memory, gathered).unwrap_or_default();
+        let answers = Neighbours.answer(task, &mut memory, gathered).unwrap_or_default();
         heard.extend(
             answers
                 .into_iter()

@@ -124,7 +124,7 @@ impl Params {
         let trains = classifier::trains(&self.model, &self.training, Scale::Raw);
         Trains {
             opens,
-            tells_model_alone: if opens { Err(TOLD) } else { trains.tells_model_alone },
+            sends_model_alone: if opens { Err(TOLD) } else { trains.sends_model_alone },
             ..trains
         }
     }

@@ -1,7 +1,7 @@
 //! What FedGCN is worth, what its exchange sends and what that gives away.
 
-use super::FedGcn;
 use super::theory::Counts;
+use super::{FedGcn, Neighbours};
 use folkmoot_classifiers::classifier::Accuracy;
 use folkmoot_engine::prelude::*;
 use folkmoot_rounds::{RoundEnd, RoundStudy};
@@ -65,22 +65,22 @@ pub(super) struct Worth {
     pub(super) counts: Counts,
 }
 
-impl RoundStudy<FedGcn> for Worth {
-    fn after_round(&self, task: &FedGcn, round: Round, parameters: &[f32], sheet: &mut Sheet) {
-        self.accuracy.after_round(task, round, parameters, sheet);
+impl RoundStudy<FedGcn, (), Neighbours> for Worth {
+    fn after_round(&self, task: &FedGcn, _: Round, parameters: &[f32], sheet: &mut Sheet) {
+        self.accuracy.of_round(&task.classifier, parameters, sheet);
     }
 
     fn controls(&self, task: &FedGcn, sheet: &mut Sheet) {
-        self.accuracy.controls(task, sheet);
+        self.accuracy.of_controls(&task.classifier, sheet);
     }
 
-    fn scores(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
+    fn scores(&self, end: &RoundEnd<'_, FedGcn, (), Neighbours>, sheet: &mut Sheet) {
         self.accuracy.scores(end, sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, FedGcn>, sheet: &mut Sheet) {
-        let (plan, counts) = (&end.task.plan, &self.counts);
-        let n_clients = end.task.n_clients;
+    fn at_end(&self, end: &RoundEnd<'_, FedGcn, (), Neighbours>, sheet: &mut Sheet) {
+        let (plan, counts) = (&end.trainer.plan, &self.counts);
+        let n_clients = end.trainer.n_clients;
         sheet.number("cut_edges", counts.cut_edges as f64);
         sheet.number("one_hop_rows", counts.one_hop as f64);
         sheet.number("two_hop_rows", counts.two_hop as f64);
@@ -94,7 +94,7 @@ impl RoundStudy<FedGcn> for Worth {
         let bytes: u64 = rows.map(|(.., cell)| cell.payload_bytes).sum();
         sheet.number("exchange_bytes", bytes as f64);
         // The formula is of numbers as they are.
-        if end.task.codec.is_plain() {
+        if end.trainer.codec.is_plain() {
             let bytes = counts.bytes(plan, u64::from(n_clients));
             sheet.reference("exchange_bytes", "theory", bytes as f64);
         }

@@ -102,11 +102,11 @@ fn exchanged(
     let Ok(rounds) = params.build(&facts) else {
         panic!("settings suit")
     };
-    let held = rounds.task().classifier.share(params.split, &source).unwrap();
-    let parts = data::parts(rounds.task(), &held, &source);
-    let kept = replay::kept(rounds.task(), &parts);
+    let held = rounds.trainer().classifier.share(params.split, &source).unwrap();
+    let parts = data::parts(rounds.trainer(), &held, &source);
+    let kept = replay::kept(rounds.trainer(), &parts);
     let task = FedGcn {
-        plan: rounds.task().plan,
+        plan: rounds.trainer().plan,
         classifier: Classifier::new(&params.model, &params.training, &facts.data),
         encoder: params.model.encoder,
         cut: Arc::clone(&facts.cut),
@@ -119,7 +119,7 @@ fn exchanged(
 /// The logits of every node, by whoever holds it.
 fn logits(params: &Params, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> Vec<f32> {
     let (task, parts, kept) = exchanged(params, dataset, partition);
-    let model = task.initial(&mut stream(9));
+    let model = task.layout().initialise(&mut stream(9));
     let n_classes = dataset.n_classes;
     let mut all = vec![0.0; dataset.n_nodes() * n_classes];
     for (part, kept) in parts.iter().zip(&kept) {
@@ -333,10 +333,10 @@ fn no_words_make_the_reader_panic() {
     let rng = &mut stream(4);
     for n in (0..40).cycle().take(400) {
         let words = Words((0..n).map(|_| index(rng, 7) as u32).collect());
-        task.tell(&parts[0], kept[0].as_ref(), Heard::Server(words.clone()));
-        task.tell(&parts[0], None, Heard::Client(ClientId(1), words.clone()));
+        Neighbours.tell(&task, &parts[0], kept[0].as_ref(), Heard::Server(words.clone()));
+        Neighbours.tell(&task, &parts[0], None, Heard::Client(ClientId(1), words.clone()));
         let told = vec![(ClientId(2), words)];
-        if let Ok(answers) = task.answer(&mut Memory::default(), Gathered::Each(told)) {
+        if let Ok(answers) = Neighbours.answer(&task, &mut Memory::default(), Gathered::Each(told)) {
             assert_eq!(answers.len(), 1);
         }
     }

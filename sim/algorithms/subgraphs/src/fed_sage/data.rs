@@ -31,7 +31,7 @@ pub(super) struct Handed {
     pub(super) sizes: Vec<u64>,
 }
 
-impl Shards<Rounds<FedSage>> for Handed {
+impl Shards<Rounds<FedSage, (), super::Generators>> for Handed {
     fn n_clients(&self) -> u32 {
         self.pieces.len() as u32
     }

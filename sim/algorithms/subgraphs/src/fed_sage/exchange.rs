@@ -150,7 +150,11 @@ pub(super) fn effort(task: &FedSage, piece: &Piece, heard: &Heard<Told>) -> f64 
 }
 
 /// What a client says; where nothing `is_made`, its generators are only counted.
-pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>, is_made: bool) -> Says<Told, Kept> {
+pub(super) fn prepare(
+    task: &FedSage,
+    preparation: &Preparation<'_, '_, FedSage, Told>,
+    is_made: bool,
+) -> Says<Told, Kept> {
     let (Some(makers), Some(nodes)) = (&task.makers, preparation.shard.shard.nodes()) else {
         return Says::ready();
     };
@@ -176,7 +180,7 @@ pub(super) fn prepare(task: &FedSage, preparation: &Preparation<'_, '_, FedSage>
 struct AtClient<'a, 's, 'p> {
     makers: &'a Makers,
     nodes: Nodes<'a>,
-    preparation: &'a Preparation<'s, 'p, FedSage>,
+    preparation: &'a Preparation<'s, 'p, FedSage, Told>,
     is_made: bool,
 }
 

@@ -113,10 +113,10 @@ impl Params {
         let trains = classifier::trains(&self.model, &self.training, Scale::Raw);
         let trains = Trains {
             opens: has_generator,
-            tells_model_alone: if has_generator {
+            sends_model_alone: if has_generator {
                 Err(TOLD)
             } else {
-                trains.tells_model_alone
+                trains.sends_model_alone
             },
             ..trains
         };

@@ -1,9 +1,9 @@
 //! What FedSage is worth on mended graphs and on the whole one, and what its generators come to.
 
-use super::FedSage;
 use super::data::{Piece, Whole};
 use super::exchange::{Filled, bytes, is_linked, n_training};
 use super::told::Told;
+use super::{FedSage, Generators};
 use folkmoot_classifiers::classifier::{Accuracy, Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
@@ -106,18 +106,18 @@ impl Worth {
     }
 
     /// What the generators of clients have made.
-    fn filled<'a>(&'a self, end: &'a RoundEnd<'_, FedSage>) -> impl Iterator<Item = &'a Filled> {
+    fn filled<'a>(&'a self, end: &'a RoundEnd<'_, FedSage, (), Generators>) -> impl Iterator<Item = &'a Filled> {
         let made = |piece: &Piece| end.kept(piece.client).and_then(|kept| kept.filled());
         self.pieces.iter().filter_map(made)
     }
 }
 
-impl RoundStudy<FedSage> for Worth {
-    fn after_round(&self, task: &FedSage, round: Round, parameters: &[f32], sheet: &mut Sheet) {
+impl RoundStudy<FedSage, (), Generators> for Worth {
+    fn after_round(&self, task: &FedSage, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         // What generators make, clients keep to themselves until the run is over.
         if task.makers.is_none() {
             self.accuracy(|piece| piece.shard.clone())
-                .after_round(task, round, parameters, sheet);
+                .of_round(&task.classifier, parameters, sheet);
         }
         if let Some((accuracy, n)) = self.whole.accuracy(&task.classifier, parameters) {
             sheet.score("test", "whole_accuracy", accuracy, n);
@@ -129,11 +129,12 @@ impl RoundStudy<FedSage> for Worth {
     }
 
     fn controls(&self, task: &FedSage, sheet: &mut Sheet) {
-        self.accuracy(|piece| piece.shard.clone()).controls(task, sheet);
+        self.accuracy(|piece| piece.shard.clone())
+            .of_controls(&task.classifier, sheet);
     }
 
-    fn at_end(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
-        let task = end.task;
+    fn at_end(&self, end: &RoundEnd<'_, FedSage, (), Generators>, sheet: &mut Sheet) {
+        let task = end.trainer;
         sheet.number("cut_edges", self.cut_edges as f64);
         let Some(makers) = &task.makers else { return };
         let n_shared = makers.networks.n_shared();
@@ -159,8 +160,8 @@ impl RoundStudy<FedSage> for Worth {
         }
     }
 
-    fn scores(&self, end: &RoundEnd<'_, FedSage>, sheet: &mut Sheet) {
-        let task = end.task;
+    fn scores(&self, end: &RoundEnd<'_, FedSage, (), Generators>, sheet: &mut Sheet) {
+        let task = end.trainer;
         let known = |piece: &Piece| task.known(piece, end.kept(piece.client)).clone();
         self.accuracy(known).scores(end, sheet);
         let whole = self.whole.accuracy(&task.classifier, end.parameters);

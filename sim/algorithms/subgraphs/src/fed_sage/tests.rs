@@ -178,7 +178,7 @@ fn at_first_of<R>(
     let source = Source::new(&dataset, &partition, Streams::new(3));
     let params = params(generator, 2);
     let prepared = params.prepare(&source).unwrap();
-    let task = prepared.strategy.task();
+    let task = prepared.strategy.trainer();
     let held = task.classifier.share(params.split, &source).unwrap();
     let piece = |(client, shard): (u32, &Shard)| Piece {
         client: ClientId(client),
@@ -250,7 +250,7 @@ fn what_is_hidden_is_counted_at_its_neighbours() {
         ..params(generator(2, 1, 1), 2)
     };
     let prepared = all.prepare(&source).unwrap();
-    let task = prepared.strategy.task();
+    let task = prepared.strategy.trainer();
     let plan = Plan {
         hidden_portion: 1.0,
         ..task.makers.as_ref().unwrap().plan

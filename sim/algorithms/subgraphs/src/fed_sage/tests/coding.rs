@@ -83,8 +83,8 @@ fn an_owner_steps_from_its_generator_by_the_gradient_of_what_others_read() {
             let (read, rows) = opened.generator(n_shared).unwrap();
             assert!(read != &*before.weights, "three bits are not all");
             let shard = &pieces[0].shard;
-            let rng =
-                &mut Preparation::<FedSage>::new(&pieces[0], None, &Heard::Opening, &cx).rng(Purpose(*b"sg-hide "));
+            let rng = &mut Preparation::<FedSage, Told>::new(&pieces[0], None, &Heard::Opening, &cx)
+                .rng(Purpose(*b"sg-hide "));
             let impaired = Impaired::new(&makers.plan, shard, &shard.nodes().unwrap(), rng);
             let counts = &rows[rows.len() / 6 * 5..];
             let missing = (0..impaired.nodes.len()).filter(|row| impaired.trains[*row]);
