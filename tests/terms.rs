@@ -2,8 +2,8 @@
 
 use crate::support::{TempDir, karate, rough, run_args};
 use folkmoot_metrics::figures::is_called;
+use folkmoot_metrics::key::base;
 use folkmoot_metrics::run_dir::ARTIFACTS;
-use folkmoot_metrics::term::base;
 use folkmoot_metrics::{RunDir, Unit};
 use folkmoot_scenarios::glossary::tables;
 use std::collections::BTreeSet;

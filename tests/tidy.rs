@@ -143,6 +143,29 @@ fn tables_of_artifacts_are_declared_where_explain_finds_them() {
 }
 
 #[test]
+fn names_of_metrics_are_taken_apart_in_one_file() {
+    // These read cards, molecules, addresses and Markdown.
+    const OTHERS: [&str; 6] = [
+        "metrics/src/key.rs",
+        "scenarios/src/text/",
+        "sim/core/parts/src/text.rs",
+        "sim/cli/data/fetch.rs",
+        "sim/cli/reference.rs",
+        "sim/tools/",
+    ];
+    const MARKS: [&str; 6] = ["'@'", "\"@\"", "}@", "@{", "'['", "}[{"];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if is_test(&path) || OTHERS.iter().any(|other| path.starts_with(other)) {
+            continue;
+        }
+        let lines = program(&text).filter(|(_, line)| MARKS.iter().any(|mark| line.contains(mark)));
+        found.extend(lines.map(|(number, line)| format!("{path}:{number}: {}", line.trim())));
+    }
+    assert!(found.is_empty(), "use MetricKey:\n{}", found.join("\n"));
+}
+
+#[test]
 fn nothing_is_left_to_do() {
     for word in ["todo!", "unimplemented!", "dbg!", "FIXME", "XXX"] {
         let found: Vec<String> = sources()

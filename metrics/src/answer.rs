@@ -1,10 +1,13 @@
 //! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
 
+use crate::key::{MetricKey, base, in_words, reference_label};
 use crate::metric::Unit;
-use crate::records::{CUT_EDGES, ClientScoreRow, ControlRow, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH};
+use crate::records::{
+    CUT_EDGES, ClientScoreRow, ControlRow, MAJORITY_CLASS, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH,
+};
 use crate::run_dir::{Division, RunDir};
-use crate::target;
-use crate::term::{Better, Meaning, base, find};
+use crate::target::{self, Target};
+use crate::term::{Better, Meaning, find};
 use std::collections::BTreeMap;
 
 /// Points of a curve that are shown: the first, the one in the middle and the last.
@@ -54,12 +57,12 @@ impl Answer {
 /// The names of the numbers that answer a question: the `headline`, and what it took to reach targets.
 pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<String> {
     let mut names = headline.to_vec();
-    for name in summary.keys().filter(|name| base(name) == target::REACHED) {
-        let place = &name[target::REACHED.len()..];
-        let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| format!("{number}{place}"));
+    let targets = summary.keys().filter_map(|name| Target::of_name(name, target::REACHED));
+    for of in targets {
+        let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| of.name_of(number));
         match summary.contains_key(&took[0]) {
             true => names.extend(took),
-            false => names.push(name.clone()),
+            false => names.push(of.name_of(target::REACHED)),
         }
     }
     names
@@ -70,7 +73,7 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
 /// Warnings of a run's sheet are counted in the summary, and so part of its fingerprint; these came later, and are not.
 pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
     const SCORE: &str = "test_accuracy";
-    let constant = summary.get(&format!("{SCORE}@majority_class"));
+    let constant = summary.get(&MetricKey::of(SCORE).against(MAJORITY_CLASS).to_string());
     let (Some(accuracy), Some(constant)) = (summary.get(SCORE), constant) else {
         return Vec::new();
     };
@@ -99,7 +102,7 @@ pub fn complete(
     let cut = cut.map(|n| (CUT_EDGES, n as f64));
     let of_clients = ClientScoreRow::worst_tenth(clients).map(|worst| {
         let terms = [OWN_WORST_TENTH, OWN_SPREAD];
-        let of_test = [0, 1].map(|i| find(&terms, &format!("test_{}", terms[i].name)));
+        let of_test = [0, 1].map(|i| find(&terms, &MetricKey::of(&terms[i].name).on("test").to_string()));
         of_test
             .into_iter()
             .flatten()
@@ -112,7 +115,8 @@ pub fn complete(
         control, metric, value, ..
     } in controls
     {
-        summary.entry(format!("{metric}@{control}")).or_insert(*value);
+        let name = MetricKey::of(metric).against(control).to_string();
+        summary.entry(name).or_insert(*value);
     }
     for (term, value) in cut
         .into_iter()
@@ -154,8 +158,7 @@ impl Numbers<'_> {
     /// The number or the curve of this name.
     pub fn answer(&self, name: &str) -> Answer {
         let meaning = self.terms.get(base(name));
-        let label = name.strip_prefix(base(name)).unwrap_or_default();
-        let words = meaning.map(|meaning| format!("{}{}", meaning.words, of(label)));
+        let words = meaning.map(|meaning| meaning.words.clone() + &in_words(name));
         Answer {
             name: name.to_owned(),
             words: words.unwrap_or_else(|| name.to_owned()),
@@ -173,10 +176,11 @@ impl Numbers<'_> {
             return Vec::new();
         }
         let point = |(key, value): (&String, &f64)| {
-            let inner = key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?;
-            let (parameter, at) = inner.split_once('=')?;
-            let place: f64 = at.parse().unwrap_or(f64::NAN);
-            Some((place, format!("at {} {at}", parameter.replace('_', " ")), *value))
+            let key = MetricKey::parse(key);
+            let (parameter, at) = key.at?;
+            let is_point = key == MetricKey::parse(name).at(parameter, at);
+            let place = key.place().unwrap_or(f64::NAN);
+            is_point.then(|| (place, format!("at {} {at}", parameter.replace('_', " ")), *value))
         };
         let mut points: Vec<(f64, String, f64)> = self.summary.iter().filter_map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -187,21 +191,9 @@ impl Numbers<'_> {
     }
 
     fn references(&self, name: &str) -> Vec<(String, f64)> {
-        let prefix = format!("{name}@");
-        let reference = |(other, value): (&String, &f64)| {
-            let label = other.strip_prefix(&prefix)?.replace('_', " ");
-            Some((label, *value))
-        };
+        let reference =
+            |(other, value): (&String, &f64)| Some((reference_label(other, name)?.replace('_', " "), *value));
         self.summary.iter().filter_map(reference).collect()
-    }
-}
-
-/// A reference's label or a point's place, in words.
-fn of(label: &str) -> String {
-    match (label.strip_prefix('@'), label.strip_prefix('[')) {
-        (Some(label), _) => format!(", {}", label.replace('_', " ")),
-        (_, Some(point)) => format!(", {}", point.trim_end_matches(']').replace(['_', '='], " ")),
-        _ => String::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Promises: one sum of bytes for tables, exports and figures; integers, so that it is exact; the order of `scores.csv`.
 //! Leaves out: means over seeds, which are the business of whoever has several runs.
 
+use crate::key::score_name;
 use crate::records::{MessageRow, ScoreRow};
 use crate::run_dir::{ReadError, RunDir, read_table};
 use std::collections::BTreeMap;
@@ -38,14 +39,6 @@ impl Curve {
     /// What `summary.json` calls the last of its values: `test_accuracy`.
     pub fn name(&self) -> String {
         score_name(&self.split, &self.metric)
-    }
-}
-
-/// What `summary.json` calls a score: its metric after the part of the data, if that is not all of them.
-pub fn score_name(split: &str, metric: &str) -> String {
-    match split {
-        "all" => metric.to_owned(),
-        split => format!("{split}_{metric}"),
     }
 }
 

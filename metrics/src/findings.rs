@@ -4,6 +4,7 @@ mod apart;
 
 pub use apart::{Apart, apart};
 
+use crate::key::reference_label;
 use crate::run_dir::ReadError;
 use crate::spread::Spread;
 use crate::sweep_dir::{PointRow, SweepDir, WARNINGS};
@@ -112,18 +113,19 @@ fn headline(sweep: &SweepDir) -> Vec<String> {
 pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
     let mut columns = Vec::new();
     for name in headline(sweep) {
-        let prefix = format!("{name}@");
         let all = sweep.points.iter().flat_map(|row| row.summary.keys());
-        let references: BTreeSet<&String> = all.filter(|other| other.starts_with(&prefix)).collect();
+        let references: BTreeMap<&String, &str> = all
+            .filter_map(|other| Some((other, reference_label(other, &name)?)))
+            .collect();
         // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
         columns.push(Column {
             cells: arms.iter().map(|arm| arm.cell(&name, "n/a", true)).collect(),
             name: name.clone(),
             reference: None,
         });
-        columns.extend(references.into_iter().map(|reference| Column {
+        columns.extend(references.into_iter().map(|(reference, label)| Column {
             name: reference.clone(),
-            reference: Some((name.clone(), reference[prefix.len()..].to_owned())),
+            reference: Some((name.clone(), label.to_owned())),
             cells: arms.iter().map(|arm| arm.cell(reference, "", false)).collect(),
         }));
     }

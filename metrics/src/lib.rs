@@ -3,6 +3,7 @@
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
 //! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text; [`artifacts`]: the tables that strategies leave besides.
+//! - [`key`]: the names of metrics, written and taken apart.
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has; [`words`]: numbers as people read them.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
@@ -36,6 +37,7 @@ pub mod export;
 pub mod figures;
 pub mod findings;
 pub mod ids;
+pub mod key;
 pub mod ledger;
 pub mod metric;
 pub mod npy;
@@ -54,8 +56,9 @@ pub mod words;
 
 pub use answer::{Answer, Numbers, answers, complete, lints};
 pub use by_round::ByRound;
-pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves, score_name};
+pub use curves::{Curve, CurvePoint, curves, curves_of, has_durations, read_curves};
 pub use ids::{Bytes, ClientId, Direction, Party, Round, SimSpan, SimTime};
+pub use key::MetricKey;
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
 pub use records::{

@@ -1,8 +1,8 @@
 //! What is written down about a run: scores, numbers, points of curves, reference values and files.
 
 use crate::artifacts::NOT_SCORED;
-use crate::curves::score_name;
 use crate::ids::Round;
+use crate::key::{MetricKey, score_name};
 use crate::metric::{Metric, Unit};
 use crate::records::{ClientScoreRow, ControlRow, ScoreRow};
 use crate::run_dir::Artifact;
@@ -83,13 +83,15 @@ impl Sheet {
     /// What `label`, such as a theorem, says that `metric` should be.
     pub fn reference<'a>(&mut self, metric: impl Into<Metric<'a>>, label: &str, value: f64) {
         let metric = self.name(metric);
-        self.summary.push((format!("{metric}@{label}"), value));
+        self.summary
+            .push((MetricKey::of(&metric).against(label).to_string(), value));
     }
 
     /// A point of the curve of `metric` over a parameter that one run has several values of.
     pub fn point<'a>(&mut self, metric: impl Into<Metric<'a>>, (parameter, at): (&str, impl fmt::Display), value: f64) {
-        let metric = self.name(metric);
-        self.summary.push((format!("{metric}[{parameter}={at}]"), value));
+        let (metric, at) = (self.name(metric), at.to_string());
+        self.summary
+            .push((MetricKey::of(&metric).at(parameter, &at).to_string(), value));
     }
 
     /// Notes the unit of a metric, and returns its name.

@@ -1,6 +1,7 @@
 //! Targets: a score that is to be reached, and what that took.
 
 use crate::curves::{Curve, CurvePoint};
+use crate::key::{MetricKey, base};
 use crate::sheet::Sheet;
 
 /// Whether the target was reached, 1 or 0.
@@ -45,18 +46,20 @@ impl Target {
 
     /// The target that one of these numbers is of, by its name: whether it is to be at most that, the name does not say.
     pub fn of_name(name: &str, number: &str) -> Option<Target> {
-        let inner = name.strip_prefix(number)?.strip_prefix('[')?.strip_suffix(']')?;
-        let (score, value) = inner.split_once('=')?;
+        let key = MetricKey::parse(name);
+        let ((score, _), value) = key.at.filter(|_| base(name) == number).zip(key.place())?;
         Some(Target {
             score: score.to_owned(),
-            value: value.parse().ok()?,
+            value,
             at_most: false,
         })
     }
 
     /// The name of one of the four numbers for this target: `rounds_to_target[test_accuracy=0.6]`.
     pub fn name_of(&self, number: &str) -> String {
-        format!("{number}[{}={}]", self.score, self.value)
+        MetricKey::of(number)
+            .at(&self.score, &self.value.to_string())
+            .to_string()
     }
 
     /// Writes down what the target took; where it was not reached, that alone; nothing where there is no such score, as in a dry run.
@@ -65,7 +68,7 @@ impl Target {
             // Where that part of the data is not scored at all, nothing was to be learned.
             if curves
                 .iter()
-                .any(|curve| self.score.starts_with(&format!("{}_", curve.split)))
+                .any(|curve| self.score.starts_with(&MetricKey::of("").on(&curve.split).to_string()))
             {
                 sheet.warn(format!("targets: the run has no score called {}", self.score));
             }
@@ -145,9 +148,8 @@ mod tests {
             ("target_reached[test_accuracy=0.8]", 0.0),
         ];
         for (name, _) in numbers {
-            let number = name.split('[').next().unwrap();
-            let named = Target::of_name(name, number).unwrap();
-            assert_eq!(named.name_of(number), name);
+            let named = Target::of_name(name, base(name)).unwrap();
+            assert_eq!(named.name_of(base(name)), name);
         }
         assert_eq!(Target::of_name("rounds_to_target[test_accuracy=x]", ROUNDS), None);
         assert_eq!(

@@ -1,5 +1,6 @@
 //! What metrics mean: the words of a glossary, said where a number is made and found by its name.
 
+use crate::key::{MetricKey, PREFIXES, SUFFIXES, base};
 use crate::metric::Unit;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -166,43 +167,6 @@ pub struct Meaning {
     pub about: String,
 }
 
-/// What is put before a term's name, in words, and what it says.
-pub const PREFIXES: [(&str, &str, &str); 3] = [
-    ("train_", "Training", "on what clients train on"),
-    (
-        "validation_",
-        "Validation",
-        "on the part that settings are chosen by; nobody trains on it",
-    ),
-    (
-        "test_",
-        "Test",
-        "on the part that nobody trains on and nothing is chosen by",
-    ),
-];
-
-/// What is put behind a term's name, in words, and what it says.
-pub const SUFFIXES: [(&str, &str, &str); 2] = [
-    (
-        "_std",
-        "standard deviation",
-        "the standard deviation over repetitions within the run",
-    ),
-    ("_standard_error", "standard error", "the standard error of the value"),
-];
-
-/// What is put behind a metric's name, `metric@label` and `metric[parameter=value]`, and what it says.
-pub const MARKS: [(&str, &str); 2] = [
-    (
-        "@",
-        "a reference: what the label behind it, such as a theorem or a control, gives for the same number",
-    ),
-    (
-        "[",
-        "a point of a curve: the number where the parameter in brackets has that value",
-    ),
-];
-
 impl Meaning {
     /// What it says, and if it is a score what of whose model is scored.
     pub fn sentences(&self) -> String {
@@ -341,60 +305,50 @@ impl Term {
     }
 }
 
-/// The name that a metric's points and references share: `micro_f1` of `micro_f1[train_ratio=0.5]` and of `micro_f1@clean`.
-pub fn base(metric: &str) -> &str {
-    let marks = MARKS.map(|(mark, _)| metric.find(mark).unwrap_or(metric.len()));
-    &metric[..marks[0].min(marks[1])]
-}
-
 /// The term of a metric, by its name or that of its point, reference, part of the data, deviation or error; made of the one that fits best.
 ///
 /// A term of the very name goes before one that a prefix or suffix is added to, and that before one with `*`, of which the one goes first
 /// that leaves least to it.
 pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
     let name = base(metric);
+    let key = MetricKey::parse(name);
     let named = |name: &str| terms.iter().find(|term| term.name == name).cloned();
-    named(name)
-        .or_else(|| {
-            let of_part = PREFIXES.iter().find_map(|(prefix, words, about)| {
-                let term = named(name.strip_prefix(prefix)?)?;
-                Some(Term {
-                    words: format!("{words} {}", small(&term.words)).into(),
-                    about: format!("{} Here {about}.", term.about).into(),
-                    ..term
-                })
-            });
-            of_part.map(|term| Term {
-                name: name.to_owned().into(),
-                ..term
-            })
+    let of_split = || {
+        let is_of = |prefix: &str| prefix.strip_suffix('_') == key.split;
+        let (_, words, about) = PREFIXES.iter().find(|(prefix, ..)| is_of(prefix))?;
+        let term = named(&MetricKey { split: None, ..key }.to_string())?;
+        Some(Term {
+            name: name.to_owned().into(),
+            words: format!("{words} {}", small(&term.words)).into(),
+            about: format!("{} Here {about}.", term.about).into(),
+            ..term
         })
-        .or_else(|| {
-            SUFFIXES.iter().find_map(|(suffix, words, about)| {
-                let of = name.strip_suffix(suffix)?;
-                let is_spread = SUFFIXES.iter().any(|(suffix, ..)| of.ends_with(suffix));
-                // Nobody takes the spread of a spread.
-                let term = find(terms, of).filter(|_| !is_spread)?;
-                Some(Term {
-                    name: name.to_owned().into(),
-                    words: format!("{}, {words}", term.words).into(),
-                    about: format!("{} Here {about}.", term.about).into(),
-                    // A spread is no larger than what it is of may reach, and says nothing of which values are better.
-                    range: (Some(0.0), None),
-                    better: None,
-                    attack: None,
-                    scored: None,
-                    ..term
-                })
-            })
+    };
+    let spread = || {
+        let is_of = |suffix: &str| suffix.strip_prefix('_') == key.suffix;
+        let (_, words, about) = SUFFIXES.iter().find(|(suffix, ..)| is_of(suffix))?;
+        let of = MetricKey { suffix: None, ..key }.to_string();
+        // Nobody takes the spread of a spread.
+        let term = find(terms, &of).filter(|_| MetricKey::parse(&of).suffix.is_none())?;
+        Some(Term {
+            name: name.to_owned().into(),
+            words: format!("{}, {words}", term.words).into(),
+            about: format!("{} Here {about}.", term.about).into(),
+            // A spread is no larger than what it is of may reach, and says nothing of which values are better.
+            range: (Some(0.0), None),
+            better: None,
+            attack: None,
+            scored: None,
+            ..term
         })
-        .or_else(|| {
-            let best = terms
-                .iter()
-                .filter(|term| term.name.contains('*') && term.matched(name).is_some())
-                .max_by_key(|term| term.name.len())?;
-            best.filled(name)
-        })
+    };
+    named(name).or_else(of_split).or_else(spread).or_else(|| {
+        let best = terms
+            .iter()
+            .filter(|term| term.name.contains('*') && term.matched(name).is_some())
+            .max_by_key(|term| term.name.len())?;
+        best.filled(name)
+    })
 }
 
 /// What the metrics of these names mean, by the name that points and references share; those without a term have no entry. `split` is who trains,

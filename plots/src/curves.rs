@@ -4,6 +4,7 @@ use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Seri
 use crate::interval::{FEW_SEEDS, bounded};
 use crate::names::{Unit, Units, file_part, point, short};
 use crate::scene::MAX_CURVES;
+use folkmoot_metrics::key::base;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +32,7 @@ pub(crate) fn targets<'a>(summaries: impl Iterator<Item = &'a BTreeMap<String, f
 
 /// Whether a number of a summary is one of a target's, which have figures and a table of their own.
 pub(crate) fn is_of_target(name: &str) -> bool {
-    let metric = name.split('[').next().unwrap_or_default();
-    [target::REACHED, target::ROUNDS, target::TIME, target::BYTES].contains(&metric)
+    [target::REACHED, target::ROUNDS, target::TIME, target::BYTES].contains(&base(name))
 }
 
 /// A figure for each score of which there are curves among those asked for, then one for each target.

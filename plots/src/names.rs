@@ -1,8 +1,8 @@
 //! From a name as tables spell it to words for a reader, and from a value in its unit to a short text.
 
-use folkmoot_metrics::Meaning;
 pub(crate) use folkmoot_metrics::Unit;
-use folkmoot_metrics::term::base;
+use folkmoot_metrics::key::base;
+use folkmoot_metrics::{Meaning, MetricKey};
 use std::collections::BTreeMap;
 
 /// Steps of a unit: from which value on, how many base units, and the symbol.
@@ -164,10 +164,14 @@ pub(crate) struct Point<'a> {
 
 /// The point that `name` stands for, if it stands for one.
 pub(crate) fn point(name: &str) -> Option<Point<'_>> {
-    let (metric, rest) = name.split_once('[')?;
-    let (parameter, at) = rest.strip_suffix(']')?.split_once('=')?;
-    let at = at.parse().ok().filter(|at: &f64| at.is_finite())?;
-    (!metric.is_empty() && !parameter.is_empty()).then_some(Point { metric, parameter, at })
+    let key = MetricKey::parse(name);
+    let at = key.place().filter(|at| at.is_finite())?;
+    let (parameter, _) = key.at?;
+    Some(Point {
+        metric: base(name),
+        parameter,
+        at,
+    })
 }
 
 /// A text as part of a file name: what is not a letter or a digit becomes a hyphen.

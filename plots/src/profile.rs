@@ -4,18 +4,16 @@ use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::{FEW_SEEDS, bounded};
 use crate::names::{Point, Units, file_part, point};
 use crate::scene::MAX_CURVES;
-use folkmoot_metrics::Spread;
+use folkmoot_metrics::key::STD;
+use folkmoot_metrics::{MetricKey, Spread};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ending of the metric that is the standard deviation of another one's value within a run.
-const STD: &str = "_std";
-
 /// The reference of a metric that is its value before training: the place of epoch 0.
-const BEFORE: &str = "@untrained";
+const BEFORE: &str = "untrained";
 
 /// Whether `name` is the standard deviation of another metric: drawn as that one's band.
 pub(crate) fn is_std(name: &str) -> bool {
-    name.split('[').next().is_some_and(|metric| metric.ends_with(STD))
+    MetricKey::parse(name).suffix == Some(STD)
 }
 
 /// One curve's summaries: a label, and the summaries of the runs that it is the mean of.
@@ -74,13 +72,18 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
         .filter(|point| point.parameter == parameter && point.metric == metric)
         .map(|point| point.at)
         .collect();
-    let before = (parameter == "epoch").then(|| format!("{metric}{BEFORE}"));
+    let before = (parameter == "epoch").then(|| MetricKey::of(metric).against(BEFORE).to_string());
     let has_before = |summary: &&BTreeMap<String, f64>| before.as_ref().is_some_and(|name| summary.contains_key(name));
     if !places.is_empty() && arms.iter().flat_map(|arm| &arm.runs).any(has_before) {
         places.push(0.0);
     }
     places.sort_by(f64::total_cmp);
     places.dedup();
+    let std = MetricKey {
+        suffix: Some(STD),
+        ..MetricKey::of(metric)
+    }
+    .to_string();
     let mut series = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
         let mut curve = Series::new(arm.label.clone(), Role::Data(index), Vec::new());
@@ -100,7 +103,7 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
             let mean = Spread::of(&values);
             curve.points.push((at, mean.mean));
             let spread = match arm.runs.as_slice() {
-                [run] => find(&format!("{metric}{STD}"), run).map(|std| (mean.mean - std, mean.mean + std)),
+                [run] => find(&std, run).map(|std| (mean.mean - std, mean.mean + std)),
                 runs => mean.interval_95().filter(|_| runs.len() >= FEW_SEEDS),
             };
             for (each, run) in each.iter_mut().zip(&arm.runs) {

@@ -14,12 +14,10 @@ use crate::interval::{FEW_SEEDS, bounded};
 use crate::names::{Unit, file_part, heading, minus, point};
 use crate::profile;
 use crate::scene::MAX_CURVES;
+use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Between a metric's name and that of a prediction for it.
-const REFERENCE: char = '@';
 
 /// What answers most questions: arms over time and bytes, what a target took, the headline, curves within runs, and what runs left.
 pub(crate) const USUAL: [&str; 10] = [
@@ -185,10 +183,7 @@ impl<'a> View<'a> {
     /// Every metric of the sweep, without predictions and points of curves, which have figures of their own.
     fn metrics(&self) -> BTreeSet<&'a str> {
         let names = self.points().iter().flat_map(|point| point.summary.keys());
-        names
-            .map(String::as_str)
-            .filter(|name| !name.contains(REFERENCE) && !name.contains('['))
-            .collect()
+        names.map(String::as_str).filter(|name| base(name) == *name).collect()
     }
 
     fn has(&self, metric: &str) -> bool {
@@ -203,12 +198,9 @@ impl<'a> View<'a> {
             .flat_map(|point| point.summary.keys())
             .map(String::as_str)
             .collect();
-        let split = |name: &'a str| name.split_once(REFERENCE).map(|(of, label)| (name, of, label));
         names
             .into_iter()
-            .filter_map(split)
-            .filter(|(_, of, _)| *of == metric)
-            .map(|(name, _, label)| (name, label))
+            .filter_map(|name| Some((name, reference_label(name, metric)?)))
             .collect()
     }
 

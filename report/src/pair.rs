@@ -2,6 +2,7 @@
 
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{Difference, ReportError, parts, run, sweep};
+use folkmoot_metrics::key::is_reference;
 use folkmoot_metrics::words::{bytes, count};
 use folkmoot_metrics::{Direction, MessageRow, RunDir, Spread, SweepDir, findings, totals};
 use folkmoot_plots::{Drawing, Picture, pictures_of_sweep};
@@ -165,7 +166,7 @@ fn columns(first: &[&str]) -> Vec<Column> {
 fn numbers(both: [&RunDir; 2]) -> Table {
     let mut names: Vec<String> = both.into_iter().flat_map(run::names).collect();
     let all: BTreeSet<&String> = both.iter().flat_map(|run| run.summary.keys()).collect();
-    names.extend(all.into_iter().filter(|name| !name.contains('@')).cloned());
+    names.extend(all.into_iter().filter(|name| !is_reference(name)).cloned());
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()) && both.iter().any(|run| run.summary.contains_key(name)));
     let row = |name: &String| {

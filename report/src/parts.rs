@@ -1,8 +1,8 @@
 //! Parts that pages of runs and of sweeps have in common.
 
 use crate::page::{Answered, Block, Cell, Column, Table};
+use folkmoot_metrics::key::{MetricKey, base, is_reference};
 use folkmoot_metrics::sweep_dir::WARNINGS;
-use folkmoot_metrics::term::base;
 use folkmoot_metrics::words::{bytes, count};
 use folkmoot_metrics::{
     Answer, Better, ClientRow, Division, Meaning, MessageRow, PrivacyRow, RunDir, Spread, Unit, has_durations, totals,
@@ -275,13 +275,10 @@ pub(crate) fn attacks<'a>(
 ) -> Vec<&'a String> {
     let is_attack = |name: &&String| {
         let meaning = terms.get(base(name));
-        meaning.is_some_and(|meaning| meaning.attack.is_some()) && !name.contains('@')
+        meaning.is_some_and(|meaning| meaning.attack.is_some()) && !is_reference(name)
     };
     // Points of a curve by their places, and not as texts.
-    let place = |name: &str| {
-        let at = name.rsplit_once('=').map(|(_, at)| at.trim_end_matches(']').parse());
-        at.and_then(Result::ok).unwrap_or(f64::NEG_INFINITY)
-    };
+    let place = |name: &str| MetricKey::parse(name).place().unwrap_or(f64::NEG_INFINITY);
     let mut names: Vec<&String> = names.filter(is_attack).collect();
     names.sort_by(|a, b| base(a).cmp(base(b)).then(place(a).total_cmp(&place(b))).then(a.cmp(b)));
     names.dedup();
@@ -485,7 +482,7 @@ pub(crate) fn numbers(run: &RunDir) -> Option<Table> {
     let own = run
         .summary
         .iter()
-        .filter(|(name, _)| !name.contains('@') && *name != WARNINGS);
+        .filter(|(name, _)| !is_reference(name) && *name != WARNINGS);
     let row = |(name, value): (&String, &f64)| {
         let answer = all.answer(name);
         let about = answer.meaning.as_ref().map_or(String::new(), Meaning::sentences);

@@ -4,10 +4,10 @@ use crate::ReportError;
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{parts, run};
 use folkmoot_metrics::findings::{self, Arm};
+use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::run_dir::MANIFEST;
-use folkmoot_metrics::term::base;
 use folkmoot_metrics::words::{count, counted};
-use folkmoot_metrics::{Better, Meaning, Numbers, ReadError, RunDir, Spread, SweepDir, Unit};
+use folkmoot_metrics::{Better, Meaning, MetricKey, Numbers, ReadError, RunDir, Spread, SweepDir, Unit};
 use folkmoot_plots::{Drawing, pictures_of_sweep};
 use std::collections::BTreeMap;
 
@@ -217,7 +217,7 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Table {
 fn targets(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Vec<Table> {
     use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
     let table = |reached: findings::Reached| {
-        let place = format!("[{}={}]", reached.score, reached.value);
+        let value = reached.value.to_string();
         let heads = ["Rounds", "Virtual time", "Bytes on the wire"].map(Column::number);
         let heads = axes
             .iter()
@@ -226,7 +226,8 @@ fn targets(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Vec<Table> {
             .chain(heads);
         let row = |(arm, (n, _)): (&Arm<'_>, &(String, _))| {
             let took = [(ROUNDS, Unit::Count), (TIME, Unit::Seconds), (BYTES, Unit::Bytes)];
-            let took = took.map(|(number, unit)| cell(&arm.numbers(&format!("{number}{place}")), unit, "not reached"));
+            let name = |number| MetricKey::of(number).at(&reached.score, &value).to_string();
+            let took = took.map(|(number, unit)| cell(&arm.numbers(&name(number)), unit, "not reached"));
             let cells = of_arm(arm)
                 .into_iter()
                 .chain([Cell::text(format!("{n} seeds"))])
@@ -298,10 +299,9 @@ fn privacy(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String]
             if numbers.is_empty() {
                 continue;
             }
-            let prefix = format!("{name}@");
             let references = arm.rows.first().into_iter().flat_map(|row| row.summary.keys());
             let references = references.filter_map(|other| {
-                let label = other.strip_prefix(&prefix)?.replace('_', " ");
+                let label = reference_label(other, name)?.replace('_', " ");
                 Some((label, Spread::of(&arm.numbers(other)).mean))
             });
             let references: Vec<(String, f64)> = references.collect();

@@ -19,7 +19,7 @@ use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::{POINTS_DIR, SWEEP};
-use folkmoot_metrics::{ReadError, RunDir, Spread};
+use folkmoot_metrics::{ControlRow, MetricKey, ReadError, RunDir, Spread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -396,7 +396,8 @@ impl Wanted {
                 // A dry run has learned nothing: only its controls count, which follow from the data, beside what was
                 // measured.
                 if run.manifest.dry_run {
-                    let controls = run.controls.iter().map(|row| format!("{}@{}", row.metric, row.control));
+                    let name = |row: &ControlRow| MetricKey::of(&row.metric).against(&row.control).to_string();
+                    let controls = run.controls.iter().map(name);
                     let controls: BTreeSet<String> = controls.collect();
                     let values = values.filter(|(metric, _)| controls.contains(metric));
                     evidence.add_controls(key, run.manifest.seed, values.collect());

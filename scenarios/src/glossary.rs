@@ -7,13 +7,14 @@ use crate::text::suggest;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
+use folkmoot_metrics::key::{MetricKey, PREFIXES, base};
 use folkmoot_metrics::records::{
     AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, SplitRow,
 };
 use folkmoot_metrics::run_dir::ARTIFACTS;
 use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
 use folkmoot_metrics::table::{Column, Row, TimingRow};
-use folkmoot_metrics::term::{Answering, PREFIXES, base, find};
+use folkmoot_metrics::term::{Answering, find};
 use folkmoot_metrics::trace::{self, TRACE};
 
 /// What a strategy says of its numbers and messages.
@@ -58,7 +59,7 @@ impl Glossary {
         };
         let is_exact = TERMS.iter().any(|term| term.name == name);
         // Totals of a run are not those of a part of the data.
-        let is_of_part = PREFIXES.iter().any(|(prefix, ..)| name.starts_with(prefix));
+        let is_of_part = MetricKey::parse(name).split.is_some();
         let every = || find(TERMS, name).filter(|_| is_exact || !is_of_part && of_messages());
         find(&self.terms, name).or_else(every)
     }
@@ -178,7 +179,7 @@ pub fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Opti
 /// The part of the data that the name of a model's score leaves out, if it does: a model is scored on parts, and what looks at all is called by itself.
 fn missing_part(term: &Term) -> Option<&'static str> {
     let is_of_model = term.scored.is_some_and(|scored| scored.model != Answering::Probe);
-    let has_part = PREFIXES.iter().any(|(prefix, ..)| term.name.starts_with(prefix));
+    let has_part = MetricKey::parse(&term.name).split.is_some();
     (is_of_model && !has_part).then_some("test_")
 }
 

@@ -1,9 +1,10 @@
 //! The numbers of `summary.json`: totals that every run has, then the strategy's own.
 
 use crate::algorithm::{Finished, Runnable};
+use folkmoot_metrics::key::base;
 use folkmoot_metrics::records::CUT_EDGES;
 use folkmoot_metrics::sweep_dir::WARNINGS;
-use folkmoot_metrics::term::{base, find, meanings};
+use folkmoot_metrics::term::{find, meanings};
 use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text::{counted, table};
 use crate::watch::bar;
+use folkmoot_metrics::key::is_reference;
 use folkmoot_metrics::run_dir::write_whole;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
@@ -309,7 +310,7 @@ fn missing_controls(
     evidence: &Evidence,
 ) -> Result<Vec<Job>, Exit> {
     let mut lacking: BTreeMap<&RunKey, BTreeSet<u64>> = BTreeMap::new();
-    for measure in supporting.iter().filter(|measure| measure.metric.contains('@')) {
+    for measure in supporting.iter().filter(|measure| is_reference(&measure.metric)) {
         let seeds = evidence.seeds(&measure.run).into_iter();
         let seeds = seeds.filter(|seed| !evidence.has(measure, *seed));
         lacking.entry(&measure.run).or_default().extend(seeds);

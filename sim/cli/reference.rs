@@ -8,7 +8,7 @@ use crate::explain::{better, default, items, range_of, unit};
 use clap::{Arg, Command};
 use folkmoot_metrics::Term;
 use folkmoot_metrics::figures::FIGURES;
-use folkmoot_metrics::term::{MARKS, PREFIXES, SUFFIXES};
+use folkmoot_metrics::key::{MARKS, PREFIXES, SUFFIXES};
 use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::file::ScenarioFile;

@@ -9,6 +9,7 @@ use crate::signals::stop_flag;
 use crate::sweep_table::describe;
 use crate::text;
 use crate::watch::{Stopwatch, bar};
+use folkmoot_metrics::key::reference_label;
 use folkmoot_metrics::run_dir::SCENARIO;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
@@ -332,7 +333,7 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
         .filter(|name| {
             !known
                 .iter()
-                .any(|known| [Some(*known), known.split('@').next()].contains(&Some(name.as_str())))
+                .any(|known| known == name || reference_label(known, name).is_some())
         })
     {
         warn(&format!(

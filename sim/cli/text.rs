@@ -1,5 +1,6 @@
 //! Tables and numbers for people.
 
+use folkmoot_metrics::key::{is_reference, reference_label};
 pub(crate) use folkmoot_metrics::words::{bytes, count, counted, last_part, measured, number};
 use folkmoot_metrics::{MessageRow, totals};
 use std::collections::BTreeMap;
@@ -90,13 +91,12 @@ pub(crate) fn messages(rows: &[MessageRow]) -> String {
 
 /// Summary numbers, each with its references beside it.
 pub(crate) fn summary(summary: &BTreeMap<String, f64>) -> String {
-    let own = summary.iter().filter(|(name, _)| !name.contains('@'));
+    let own = summary.iter().filter(|(name, _)| !is_reference(name));
     let width = own.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
     let lines = own.map(|(name, &value)| {
-        let prefix = format!("{name}@");
         let references: Vec<String> = summary
             .iter()
-            .filter_map(|(other, &value)| Some(format!("{}: {}", other.strip_prefix(&prefix)?, number(value))))
+            .filter_map(|(other, &value)| Some(format!("{}: {}", reference_label(other, name)?, number(value))))
             .collect();
         let references = if references.is_empty() {
             String::new()

@@ -1,10 +1,11 @@
 //! A sentence for each number of a sweep's headline: which arm is highest, which lowest, and how far apart they are.
 
 use super::{Arm, arms, headline};
+use crate::key::{base, in_words};
 use crate::metric::Unit;
 use crate::spread::Spread;
 use crate::sweep_dir::{PointRow, SweepDir};
-use crate::term::{Better, base};
+use crate::term::Better;
 use crate::words::{last_part, measured};
 use std::collections::BTreeMap;
 
@@ -65,7 +66,7 @@ pub fn apart(sweep: &SweepDir) -> Vec<Apart> {
         };
         Some(Apart {
             metric: metric.clone(),
-            words: in_words(metric, term.map_or(base(metric), |term| &term.words)),
+            words: term.map_or(base(metric), |term| &term.words).to_owned() + &in_words(metric),
             unit: sweep.manifest.units.get(base(metric)).copied().unwrap_or_default(),
             n_arms: means.len(),
             first: called(first),
@@ -133,19 +134,6 @@ fn name_of(sweep: &SweepDir, values: &[String]) -> String {
         };
     let all: Vec<String> = sweep.manifest.axes.iter().zip(values).map(named).collect();
     all.join(", ")
-}
-
-/// A number's words, and those of the point or the reference that it is.
-fn in_words(metric: &str, words: &str) -> String {
-    let label = metric.strip_prefix(base(metric)).unwrap_or_default();
-    let label = label
-        .trim_start_matches(['@', '['])
-        .trim_end_matches(']')
-        .replace(['_', '='], " ");
-    match label.is_empty() {
-        true => words.to_owned(),
-        false => format!("{words}, {label}"),
-    }
 }
 
 #[cfg(test)]
@@ -229,11 +217,5 @@ mod tests {
         assert!(said([[Some(1.0); 2], [None; 2], [None; 2]], None).is_empty());
         assert!(said([[Some(f64::NAN); 2], [Some(1.0); 2], [None; 2]], None).is_empty());
         assert_eq!(said([[Some(1.0); 2]; 3], None), ["Loss: the same in all 3 arms, 1."]);
-    }
-
-    #[test]
-    fn points_and_references_are_said_in_words() {
-        assert_eq!(in_words("f1[train_ratio=0.6]", "F1"), "F1, train ratio 0.6");
-        assert_eq!(in_words("f1@clean_graph", "F1"), "F1, clean graph");
     }
 }

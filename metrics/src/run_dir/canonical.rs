@@ -8,6 +8,7 @@
 
 use super::SUMMARY;
 use super::manifest::{decode_summary, encode_summary};
+use crate::key::{MetricKey, base, score_name};
 use crate::records::ScoreRow;
 use crate::table::Row;
 use std::borrow::Cow;
@@ -31,9 +32,6 @@ pub(super) const CANONICAL: Canonical = Canonical {
     metrics: &[],
 };
 
-/// The parts of the data that a metric's name may begin with.
-const SPLITS: [&str; 4] = ["train_", "validation_", "test_", "all_"];
-
 impl Canonical {
     /// The old name and the bytes under old names of one file of the result.
     pub(super) fn file<'a>(&self, name: &'a str, bytes: &'a [u8]) -> (&'a str, Cow<'a, [u8]>) {
@@ -53,12 +51,14 @@ impl Canonical {
 
     /// The old name of a metric, if it is another one.
     fn metric(&self, name: &str) -> Option<String> {
-        let end = name.find(['@', '[']).unwrap_or(name.len());
-        let (stem, rest) = name.split_at(end);
-        let split = SPLITS.into_iter().find(|split| stem.starts_with(split)).unwrap_or("");
+        let (stem, marks) = name.split_at(base(name).len());
         let of = |stem: &str| self.metrics.iter().find(|(new, _)| *new == stem).map(|(_, old)| *old);
-        let whole = of(stem).map(|old| format!("{old}{rest}"));
-        whole.or_else(|| of(&stem[split.len()..]).map(|old| format!("{split}{old}{rest}")))
+        let of_split = || {
+            let split = MetricKey::parse(stem).split?;
+            Some(score_name(split, of(stem.strip_prefix(split)?.strip_prefix('_')?)?))
+        };
+        let old = of(stem).map(str::to_owned).or_else(of_split)?;
+        Some(old + marks)
     }
 
     /// `summary.json` under old names, or nothing if it has them already. A file that cannot be read is taken as it is.

@@ -7,7 +7,7 @@
 
 use super::{Evidence, spread_text};
 use crate::claims::{Measure, Rule, Test};
-use folkmoot_metrics::{CLIENT_MAJORITY, MAJORITY_CLASS, Spread};
+use folkmoot_metrics::{CLIENT_MAJORITY, MAJORITY_CLASS, MetricKey, Spread};
 
 /// How the reason begins where a baseline has failed.
 pub(super) const NO_VERDICT: &str = "no verdict";
@@ -25,7 +25,7 @@ fn constant(measure: &Measure) -> Option<Constant> {
     let of = |control: &str| {
         Some(Constant::Measured(Measure {
             run: measure.run.clone(),
-            metric: format!("{}@{control}", measure.metric),
+            metric: MetricKey::of(&measure.metric).against(control).to_string(),
         }))
     };
     match measure.metric.as_str() {

@@ -7,13 +7,13 @@
 
 use super::Evidence;
 use crate::claims::{Measure, Test};
+use folkmoot_metrics::key::base;
 use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
 use std::collections::BTreeMap;
 
 /// The numbers whose sum a run had come to when it ended, where a metric is what a target took.
 fn totals(metric: &str) -> &'static [&'static str] {
-    let (name, _) = metric.split_once('[').unwrap_or((metric, ""));
-    match name {
+    match base(metric) {
         TIME => &["virtual_s"],
         ROUNDS => &["rounds"],
         BYTES => &["payload_bytes", "header_bytes"],

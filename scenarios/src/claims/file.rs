@@ -4,6 +4,7 @@ use super::{
     Against, Change, Claim, Claims, Figure, Measure, Overall, Pooled, Printed, Rule, RunKey, Shape, Table, Test,
 };
 use crate::text::{Problems, Source, parse};
+use folkmoot_metrics::key::base;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -383,11 +384,10 @@ impl Claim {
     fn printed_with(mut self, margins: &BTreeMap<String, f64>, printed_runs: Option<u32>) -> Claim {
         for test in [Some(&mut self.test), self.quick.as_mut()].into_iter().flatten() {
             test.printed_runs = printed_runs;
-            let stem = |name: &str| name[..name.find(['@', '[']).unwrap_or(name.len())].to_owned();
             let of_metric = test
                 .measure
                 .as_ref()
-                .and_then(|measure| margins.get(&stem(&measure.metric)));
+                .and_then(|measure| margins.get(base(&measure.metric)));
             if test.rule == Rule::Statistical && test.against.is_none() {
                 test.margin = test.margin.or(of_metric.copied());
             }

@@ -1,6 +1,7 @@
 //! The choices that GW-LDP's parameters offer.
 
 use folkmoot_graphs::Graph;
+use folkmoot_metrics::MetricKey;
 use folkmoot_parts::{Rules, part};
 use folkmoot_scores::classical::SvmGrid;
 use folkmoot_scores::inference::Attackers;
@@ -242,7 +243,7 @@ impl Metric {
     pub(super) fn named(self, score: &str) -> String {
         match self.label() {
             None => score.to_owned(),
-            Some(label) => format!("{score}@{label}"),
+            Some(label) => MetricKey::of(score).against(label).to_string(),
         }
     }
 }

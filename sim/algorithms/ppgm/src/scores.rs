@@ -8,6 +8,7 @@ use super::options::Intercept;
 use super::view::View;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
+use folkmoot_metrics::key::score_name;
 use folkmoot_metrics::npy::npy_f32;
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         Some(_) => ("mse", -1.0),
         None => ("auc", 1.0),
     };
+    let validation_name = score_name("validation", name);
     for (epoch, done) in (1..).zip(&learned.epochs) {
         let at = (Round(epoch), 0.0);
         sheet.score_of(at, "train", "loss", done.loss, pairs[0]);
@@ -63,14 +65,14 @@ fn training(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         Some(path) => {
             let why = "not applicable: another run trained the model";
             sheet.missing("chosen_epoch", why);
-            sheet.missing(&format!("validation_{name}"), why);
+            sheet.missing(&validation_name, why);
             sheet.warn(format!(
                 "the model of {path} is another run's: unless that had the same data, seed and split, graphs that it trained on test it"
             ));
         }
     }
     let validation = chosen.and_then(|epoch| epoch.validation).map(|value| sign * value);
-    sheet.number_if(format!("validation_{name}"), validation);
+    sheet.number_if(validation_name, validation);
     sheet.number("parameters", learned.parameters.len() as f64);
     let Some((last, before)) = learned.measured.split_last() else {
         return;

@@ -2,6 +2,7 @@
 
 use super::data::Part;
 use super::{Classifier, Held};
+use folkmoot_metrics::key::score_name;
 use folkmoot_metrics::{CLIENT_MAJORITY, MAJORITY_CLASS, Sheet, UNTRAINED};
 
 /// Test items of a client, and how many of them a control classifies correctly.
@@ -72,7 +73,7 @@ impl Classifier {
                 .find(|score| score.split == "test" && score.metric == name)
             {
                 let n = held.n_items(Part::Test);
-                sheet.control(UNTRAINED, &format!("test_{name}"), score.value, n);
+                sheet.control(UNTRAINED, &score_name("test", name), score.value, n);
             }
         }
     }

@@ -5,6 +5,7 @@ use super::{Classifier, Held};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Tape, Var};
 use folkmoot_metrics::ClientScoreRow;
+use folkmoot_metrics::key::score_name;
 use folkmoot_rounds::{Exchange, RoundEnd, RoundStudy, SidePayload, Trainer};
 use folkmoot_scores as scores;
 use rayon::prelude::*;
@@ -38,7 +39,7 @@ impl Score {
     /// Writes scores down as the last: `test_accuracy` and so on.
     pub fn conclude(scores: &[Score], sheet: &mut Sheet) {
         for score in scores {
-            sheet.number(format!("{}_{}", score.split, score.metric), score.value);
+            sheet.number(score_name(score.split, score.metric), score.value);
         }
     }
 }

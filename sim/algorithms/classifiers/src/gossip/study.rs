@@ -7,6 +7,7 @@ use crate::classifier::{Held, Part};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::artifacts::LINKS;
+use folkmoot_metrics::key::score_name;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -171,7 +172,7 @@ impl Study<Gossip> for Watch {
         let starts = gossip.starts(end.clients.len());
         let models = last_models(end, &starts);
         for worth in self.worth(gossip, &models) {
-            sheet.number(format!("{}_{}", worth.split, worth.metric), worth.value);
+            sheet.number(score_name(worth.split, worth.metric), worth.value);
         }
         let distance = consensus_distance(gossip, &models);
         sheet.number_if("consensus_distance", distance.is_finite().then_some(distance));

@@ -8,6 +8,7 @@ use crate::view::View;
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Pair, Properties};
+use folkmoot_metrics::MetricKey;
 use folkmoot_metrics::artifacts::{ATTACKS, OVERHEARD, OVERHEARD_COLUMNS};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_scores::inference::{Known, first_best, macro_auc};
@@ -113,10 +114,9 @@ impl Thorough {
                 let of = property.facet.map_or_else(String::new, |facet| format!("_of_{facet}"));
                 let areas: Vec<Option<f64>> = found.iter().map(|(_, best)| best.known_auc.or(Some(0.0))).collect();
                 let Some(best) = first_best(&areas) else {
-                    sheet.missing(
-                        &format!("leak_auc{of}{with}[shadow={shadow}]"),
-                        "no message has finite numbers",
-                    );
+                    let (name, shadow) = (format!("leak_auc{of}{with}"), shadow.to_string());
+                    let name = MetricKey::of(&name).at("shadow", &shadow).to_string();
+                    sheet.missing(&name, "no message has finite numbers");
                     continue;
                 };
                 for (intercept, best) in &found {
