@@ -178,12 +178,13 @@ impl Registry {
     ///
     /// When its name is taken.
     pub fn add_card(&mut self, name: &'static str, text: &'static str) -> Result<(), DuplicateName> {
-        if self.cards.iter().any(|(known, _)| *known == name) {
-            return Err(DuplicateName(name));
+        match self.cards.binary_search_by_key(&name, |(known, _)| known) {
+            Ok(_) => Err(DuplicateName(name)),
+            Err(at) => {
+                self.cards.insert(at, (name, text));
+                Ok(())
+            }
         }
-        self.cards.push((name, text));
-        self.cards.sort_unstable();
-        Ok(())
     }
 
     /// Name and text of every card, by name.
@@ -230,8 +231,9 @@ impl Registry {
     pub fn add<P: Algorithm>(&mut self) -> Result<(), DuplicateName> {
         self.strategies.add(Runnable::of::<P>)?;
         let mut glossary = Glossary::of::<P>();
+        let added = self.strategies.parts().last();
         for (what, terms) in &self.terms_inside {
-            glossary.add(lists(&P::shape(), what), terms);
+            glossary.add(added.is_some_and(|added| lists(&added.shape, what)), terms);
         }
         self.glossaries.push(glossary);
         Ok(())
