@@ -1,6 +1,7 @@
 //! Claims held against runs: the shipped files, the pages written from them, and the command.
 
 use crate::support::{TempDir, assert_golden};
+use crate::trials::folders;
 use folkmoot_metrics::figures::TableFigure;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
@@ -28,9 +29,9 @@ fn every_shipped_claim_has_a_legal_card_and_every_erratum_a_claim() {
         }
         errata.extend(claims.claims.iter().map(|claim| claim.erratum.clone()));
     }
-    let all = |letter: char, n: u32| (1..=n).map(move |i| format!("{letter}{i}"));
-    let all = all('G', 8).chain(all('P', 4)).chain(all('F', 6)).chain(all('W', 9));
-    let missing: Vec<String> = all.filter(|erratum| !errata.contains(erratum)).collect();
+    let wanted = folders().into_values().flat_map(|file| file.errata);
+    let wanted = wanted.flat_map(|(letter, n)| (1..=n).map(move |i| format!("{letter}{i}")));
+    let missing: Vec<String> = wanted.filter(|erratum| !errata.contains(erratum)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -90,20 +91,20 @@ fn the_pages_are_those_of_the_data() {
     }
 }
 
-/// Three claims on walks over Karate: one that holds, one that does not, and one that nothing decides.
+/// Three claims on a small federation: one that holds, one that does not, and one that nothing decides.
 const OWN: &str = r#"(
     system: "Mine",
     paper: "A note",
     claims: [
         (
-            id: "all-hops", claim: "Without a predictor each hop but the last is a message.", at: "page 1", printed: "39",
-            card: "karate", arm: { "strategy.predictor_prob": "0.0" }, metric: "peer_messages_per_walk", rule: Exact,
+            id: "all-answer", claim: "Where nobody leaves, each client answers in each round.", at: "page 1", printed: "60",
+            card: "fed-avg/tiny", arm: { "dropout.prob": "0.0" }, metric: "update_messages", rule: Exact,
             quick: (rule: Exact),
         ),
         (
-            id: "no-saving", claim: "A predictor saves nothing.", at: "page 2",
-            card: "karate", set: ["sweep.seeds=[1, 2, 3]"], arm: { "strategy.predictor_prob": "0.2" },
-            metric: "peer_messages_per_walk", against: (arm: { "strategy.predictor_prob": "0.0" }), rule: Shape(Alike(0.5)),
+            id: "no-loss", claim: "Clients that leave cost no update.", at: "page 2",
+            card: "fed-avg/tiny", set: ["sweep.seeds=[1, 2, 3]"], arm: { "dropout.prob": "0.4" },
+            metric: "update_messages", against: (arm: { "dropout.prob": "0.0" }), rule: Shape(Alike(0.5)),
         ),
         (id: "more", claim: "There is more to say.", at: "page 3", rule: NotDecidable("nobody has said it")),
     ],
@@ -118,7 +119,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
-        line("all-hops").contains("exact") && line("no-saving").contains("refuted"),
+        line("all-answer").contains("exact") && line("no-loss").contains("refuted"),
         "{text}"
     );
     assert!(
@@ -140,13 +141,13 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     temp.write("empty/note.txt", "");
     let none = temp.run(&["audit", "mine.ron", "--from", "empty", "--out", "none"]);
     assert!(none.stderr.contains("no finished run in it tests a claim"), "{none:#?}");
-    assert!(none.done().contains("not run: karate strategy.predictor_prob=0.0"));
+    assert!(none.done().contains("not run: fed-avg/tiny dropout.prob=0.0"));
     // A dry run learned nothing, a run of a card that is refused now is told, and what lies in --out is no part of --from.
     let dry = [
         "run",
-        "karate",
+        "fed-avg/tiny",
         "--set",
-        "strategy.predictor_prob=0.0",
+        "dropout.prob=0.0",
         "--dry-run",
         "--out",
         "dry/run",
@@ -154,17 +155,17 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     temp.run(&[&dry[..], &["--quiet"]].concat()).done();
     let dry = temp.run(&["audit", "mine.ron", "--from", "dry"]);
     assert!(dry.stderr.contains("no finished run in it tests a claim"), "{dry:#?}");
-    assert!(dry.done().contains("not run: karate strategy.predictor_prob=0.0"));
+    assert!(dry.done().contains("not run: fed-avg/tiny dropout.prob=0.0"));
     let other = temp.run(
         &[
-            &["run", "karate", "--set", "strategy.predictor_prob=0.0"][..],
+            &["run", "fed-avg/tiny", "--set", "dropout.prob=0.0"][..],
             &["--quiet", "--out", "old/run"],
         ]
         .concat(),
     );
     other.done();
     let card = std::fs::read_to_string(temp.join("old/run/scenario.ron")).unwrap();
-    temp.write("old/run/scenario.ron", card.replace("walk_length:", "length_of_walk:"));
+    temp.write("old/run/scenario.ron", card.replace("batch_size:", "size_of_batch:"));
     let old = temp.run(&["audit", "mine.ron", "--from", "old", "--out", "none"]);
     assert!(
         old.stderr
@@ -177,23 +178,26 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     assert_eq!(verdicts, ["exact", "not run", "not decidable"]);
     assert!(temp.join("other/figures/verdicts.svg").is_file() && !temp.join("other/figures/printed.svg").exists());
     let table = std::fs::read_to_string(temp.join("other/audit.csv")).unwrap();
-    assert!(table.lines().count() == 4 && table.contains("mine,all-hops"), "{table}");
+    assert!(
+        table.lines().count() == 4 && table.contains("mine,all-answer"),
+        "{table}"
+    );
 }
 
-/// How much more a predictor saves of long walks than of short ones, and that it were less; and one of a setting that nobody ran.
+/// How much more clients that leave cost long runs than short ones, and that it were less; and one of a setting that nobody ran.
 const INTERACTIONS: &str = r#"(
     system: "Mine",
     paper: "A note",
     grids: [(
-        id: "saving", claim: "A predictor saves {row} of long walks than of short ones.", at: "page 1",
-        card: "karate", set: ["sweep.seeds=[1, 2, 3]"], arm: { "strategy.predictor_prob": "0.0" },
-        metric: "peer_messages_per_walk", against: (arm: { "strategy.predictor_prob": "0.2" }),
+        id: "cost", claim: "Clients that leave cost {row} updates of long runs than of short ones.", at: "page 1",
+        card: "fed-avg/tiny", set: ["sweep.seeds=[1, 2, 3]"], arm: { "dropout.prob": "0.0" },
+        metric: "update_messages", against: (arm: { "dropout.prob": "0.4" }),
         rows: [
             (name: "more", rule: Interaction(More)),
             (name: "less", rule: Interaction(Less)),
         ],
         columns: [
-            (name: "l", elsewhere: (set: ["sweep.seeds=[1, 2, 3]", "strategy.walk_length=10"])),
+            (name: "l", elsewhere: (set: ["sweep.seeds=[1, 2, 3]", "strategy.protocol.rounds=5"])),
         ],
         printed: [["+"], ["-"]],
     )],
@@ -205,19 +209,19 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     temp.write("mine.ron", INTERACTIONS);
     let args = ["audit", "mine.ron", "--out", "made", "--record", "kept"];
     let first = temp.run(&args);
-    // Two lengths, with a predictor and without, under three seeds each.
+    // Two lengths, with clients that leave and without, under three seeds each.
     assert!(first.stderr.contains("12 runs to make"), "{first:#?}");
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
-        line("saving/more/l").contains("shape") && line("saving/less/l").contains("refuted"),
+        line("cost/more/l").contains("shape") && line("cost/less/l").contains("refuted"),
         "{text}"
     );
-    let said = line("saving/more/l");
-    assert!(said.contains("here 6.") && said.contains("elsewhere 1."), "{said}");
+    let said = line("cost/more/l");
+    assert!(said.contains("here 15.") && said.contains("elsewhere 4."), "{said}");
     let table = std::fs::read_to_string(temp.join("made/audit.csv")).unwrap();
     assert!(
-        table.contains(",,0,shape,\"here 6.") && table.contains(",,0,refuted,"),
+        table.contains(",,0,shape,\"here 15.") && table.contains(",,0,refuted,"),
         "{table}"
     );
     let kept = std::fs::read_to_string(temp.join("kept/mine/measured.csv")).unwrap();
@@ -237,7 +241,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     // Without the runs of one of the four numbers nothing is decided, and it says which.
     for entry in std::fs::read_dir(temp.join("made/runs")).unwrap() {
         let path = entry.unwrap().path();
-        if path.display().to_string().contains("prob=0.2") && path.display().to_string().contains("walk_length=10") {
+        if path.display().to_string().contains("prob=0.4") && path.display().to_string().contains("rounds=5") {
             std::fs::remove_dir_all(path).unwrap();
         }
     }
@@ -245,28 +249,28 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     assert_eq!(rows[0]["verdict"], "not run");
     let why = rows[0]["why"].as_str().unwrap();
     assert!(
-        why.starts_with("not run: karate strategy.predictor_prob=0.2") && why.ends_with("strategy.walk_length=10"),
+        why.starts_with("not run: fed-avg/tiny dropout.prob=0.4") && why.ends_with("strategy.protocol.rounds=5"),
         "{why}"
     );
     temp.write("bad.ron", INTERACTIONS.replace("elsewhere: (set", "against: (set"));
     temp.run(&["audit", "bad.ron"])
-        .refused(&["bad.ron", "grids.0", "saving/more/l: an interaction needs `elsewhere`"]);
+        .refused(&["bad.ron", "grids.0", "cost/more/l: an interaction needs `elsewhere`"]);
 }
 
 #[test]
 fn a_wrong_audit_is_refused() {
     let temp = TempDir::new();
-    temp.run(&["audit", "fedwlak"])
-        .refused(&["neither a file of claims nor a system", "did you mean `FedWalk`?"]);
+    temp.run(&["audit", "clasifiers"])
+        .refused(&["neither a file of claims nor a system", "did you mean `classifiers`?"]);
     temp.run(&["audit", "--from", "nowhere"])
         .refused(&["--from nowhere", "no such folder"]);
     temp.run(&["audit", "--quick", "--fresh"]).refused(&["--fresh"]);
     // Every claim that cannot be tested is told, with its place.
-    temp.write("bad.ron", OWN.replace("karate", "karat"));
+    temp.write("bad.ron", OWN.replace("fed-avg/tiny", "fed-avg/tinyy"));
     temp.run(&["audit", "bad.ron"]).refused(&[
         "bad.ron has 2 problems",
-        "claims.0: all-hops: karat: is no shipped card",
-        "claims.1: no-saving: karat",
+        "claims.0: all-answer: fed-avg/tinyy: is no shipped card",
+        "claims.1: no-loss: fed-avg/tinyy",
     ]);
     let refused = |said: &str, instead: &str, parts: &[&str]| {
         assert!(OWN.contains(said), "{said}");
@@ -274,35 +278,35 @@ fn a_wrong_audit_is_refused() {
         temp.run(&["audit", "bad.ron"]).refused(&[&["bad.ron"], parts].concat());
     };
     refused(
-        "\"0.2\"",
+        "\"0.4\"",
         "\"0.3\"",
-        &["no-saving", "the axis strategy.predictor_prob has no value 0.3"],
+        &["no-loss", "the axis dropout.prob has no value 0.3"],
     );
     refused("rule: Exact,", "rule: Exakt,", &["Exakt"]);
     refused(
         "quick: (rule: Exact)",
-        "quick: (card: \"karat\")",
-        &["claims.0", "all-hops: quick: karat"],
+        "quick: (card: \"fed-avg/tinyy\")",
+        &["claims.0", "all-answer: quick: fed-avg/tinyy"],
     );
     refused(
         "Alike(0.5)",
         "Alike(-0.5)",
-        &["no-saving", "Alike takes a margin of 0 or more, got -0.5"],
+        &["no-loss", "Alike takes a margin of 0 or more, got -0.5"],
     );
     refused(
         "Shape(Alike(0.5))",
         "AtMost(NaN)",
-        &["no-saving", "AtMost takes a finite number, got NaN"],
+        &["no-loss", "AtMost takes a finite number, got NaN"],
     );
     refused(
         "rule: Exact,",
         "change: Percent, rule: Exact,",
-        &["all-hops", "`change` needs `against`"],
+        &["all-answer", "`change` needs `against`"],
     );
     refused(
         "\"0.0\" }), rule",
-        "\"0.2\" }), rule",
-        &["no-saving", "the very same number"],
+        "\"0.4\" }), rule",
+        &["no-loss", "the very same number"],
     );
     refused(
         "rule: Shape(Alike(0.5))",
@@ -314,35 +318,34 @@ fn a_wrong_audit_is_refused() {
         "scale: 2, change: Percent, rule: Shape(More)",
         &["per cent has no `scale`"],
     );
-    let twice =
-        "rule: Shape(Order([{ \"strategy.predictor_prob\": \"0.2\" }, { \"strategy.predictor_prob\": \"0.2\" }])),";
+    let twice = "rule: Shape(Order([{ \"dropout.prob\": \"0.2\" }, { \"dropout.prob\": \"0.2\" }])),";
     refused("rule: Exact,", twice, &["the same arm twice"]);
     refused("nobody has said it", " ", &["claims.2", "words that say why"]);
     refused(
-        "\"peer_messages_per_walk\", rule",
+        "\"update_messages\", rule",
         "\"privacy/none: rows/epsilon\", rule",
         &["privacy.csv has no column epsilon"],
     );
     refused("paper: \"A note\"", "paper: \"\"", &["paper", "must not be empty"]);
     refused(
         "claims: [",
-        "found: \"{all-hopes}\", claims: [",
-        &["found", "nothing has the id \"all-hopes\""],
+        "found: \"{all-answers}\", claims: [",
+        &["found", "nothing has the id \"all-answers\""],
     );
-    let table = "tables: [(title: \"Both\", card: \"karate\", rows: \"strategy.predictor_prob\", metric: \"a\", metrics: [(\"b\", \"c\")])], claims: [";
+    let table = "tables: [(title: \"Both\", card: \"fed-avg/tiny\", rows: \"dropout.prob\", metric: \"a\", metrics: [(\"b\", \"c\")])], claims: [";
     refused(
         "claims: [",
         table,
-        &["tables.0", "karate: a table has a `metric`", "or `metrics`"],
+        &["tables.0", "fed-avg/tiny: a table has a `metric`", "or `metrics`"],
     );
     temp.write("bad.ron", "(system: \"Mine\", paper: \"A note\")");
     temp.run(&["audit", "bad.ron"])
         .refused(&["bad.ron", "at least one claim or table"]);
     // A run that has not the number is made once, and not again.
-    temp.write("mine.ron", OWN.replace("peer_messages_per_walk", "peer_massages"));
+    temp.write("mine.ron", OWN.replace("update_messages", "update_massages"));
     let first = temp.run(&["audit", "mine.ron", "--out", "made"]);
     assert!(first.stderr.contains("9 runs to make"), "{first:#?}");
-    assert!(first.done().contains("the run has no number peer_massages"));
+    assert!(first.done().contains("the run has no number update_massages"));
     assert!(
         !temp
             .run(&["audit", "mine.ron", "--out", "made"])
@@ -358,19 +361,19 @@ fn a_number_that_is_not_on_record_is_made() {
     let claim = |metric: &str| {
         format!(
             r#"(system: "Mine", paper: "A note", claims: [(
-                id: "curious", claim: "Curious devices read no edge.", at: "page 1",
-                card: "fedwalk/curious", set: ["strategy.walks_per_node=1"],
-                arm: {{ "strategy.curious": "Share(share: 0.01)", "strategy.encoder": "Identity" }},
+                id: "reached", claim: "The target is reached before the run begins.", at: "page 1",
+                card: "scaffold/small", set: ["targets={{\"test_accuracy\": 0.8}}"],
+                arm: {{ "partition.alpha": "0.1", "strategy": "FedAvg" }},
                 metric: "{metric}", rule: Shape(Below(0)),
             )])"#
         )
     };
-    temp.write("kept.ron", claim("curious_recall"));
+    temp.write("kept.ron", claim("rounds_to_target[test_accuracy=0.8]"));
     let kept = temp.run(&["audit", "kept.ron", "--out", "kept"]);
     assert!(!kept.stderr.contains("to make"), "{kept:#?}");
     assert!(kept.done().contains("refuted"));
-    temp.write("other.ron", claim("curious_auc"));
+    temp.write("other.ron", claim("update_messages"));
     let other = temp.run(&["audit", "other.ron", "--out", "other"]);
-    assert!(other.stderr.contains("5 runs to make"), "{other:#?}");
+    assert!(other.stderr.contains("3 runs to make"), "{other:#?}");
     assert!(other.done().contains("refuted"));
 }

@@ -1,6 +1,6 @@
 //! Cards that break a rule: told with place, rule and way out, before anything is written.
 
-use crate::support::TempDir;
+use crate::support::{TINY, TempDir};
 
 /// Runs a card of this text: refused with these words, and no directory is made.
 #[track_caller]
@@ -18,60 +18,60 @@ fn refuses(card: impl AsRef<[u8]>, words: &[&str]) -> String {
 
 #[track_caller]
 fn refuses_strategy(fields: &str, words: &[&str]) {
-    refuses(format!("(dataset: Karate,\n strategy: FedWalk({fields}))"), words);
+    refuses(format!("(dataset: Karate,\n strategy: Gossip({fields}))"), words);
 }
 
 #[track_caller]
 fn refuses_field(field: &str, words: &[&str]) {
-    refuses(format!("(dataset: Karate, strategy: FedWalk(),\n {field})"), words);
+    refuses(format!("(dataset: Karate, strategy: Gossip(),\n {field})"), words);
 }
 
 #[test]
 fn an_unknown_field_is_placed_and_the_nearest_one_offered() {
-    let said = refuses_strategy_text("walk_lenght: 3");
+    let said = refuses_strategy_text("ruonds: 3");
     assert_eq!(
         said,
-        "error: c.ron has 1 problem\n  2:20 strategy.walk_lenght: unknown field `walk_lenght`, did you mean \
-         `walk_length`?\n  |\n2 |  strategy: FedWalk(walk_lenght: 3))\n  |                    ^^^^^^^^^^^\n"
+        "error: c.ron has 1 problem\n  2:19 strategy.ruonds: unknown field `ruonds`, did you mean \
+         `rounds`?\n  |\n2 |  strategy: Gossip(ruonds: 3))\n  |                   ^^^^^^\n"
     );
     refuses_field("sead: 3", &["2:2 sead: unknown field `sead`, did you mean `seed`?"]);
 }
 
 fn refuses_strategy_text(fields: &str) -> String {
-    refuses(format!("(dataset: Karate,\n strategy: FedWalk({fields}))"), &[])
+    refuses(format!("(dataset: Karate,\n strategy: Gossip({fields}))"), &[])
 }
 
 #[test]
 fn a_value_of_the_wrong_type_is_placed_and_the_right_one_named() {
     refuses_strategy(
-        "walk_length: \"x\"",
-        &["2:33 strategy.walk_length: expected a whole number, got text"],
+        "rounds: \"x\"",
+        &["2:27 strategy.rounds: expected a whole number, got text"],
     );
-    refuses_strategy(
-        "predictor_prob: true",
-        &["2:36 strategy.predictor_prob: expected a number"],
-    );
+    refuses_strategy("mixing: true", &["2:27 strategy.mixing: expected a number"]);
     refuses_field("seed: 1.5", &["2:8 seed: expected a whole number", "got `1.5`"]);
     refuses_field(
         "question: 7",
         &["2:12 question: expected text in double quotes, got `7`"],
     );
-    refuses_field("observe: \"self_hops\"", &["2:11 observe: expected a list"]);
+    refuses_field("observe: \"late_models\"", &["2:11 observe: expected a list"]);
 }
 
 #[test]
 fn a_value_out_of_range_is_placed_and_the_range_given() {
     refuses_strategy(
-        "predictor_prob: 1.5",
-        &["2:36 strategy.predictor_prob: must lie in 0..=1, got 1.5"],
+        "mixing: 1.5",
+        &["2:27 strategy.mixing: must be greater than 0 and at most 1, got 1.5"],
+    );
+    refuses_strategy("rounds: 0", &["2:27 strategy.rounds: must lie in 1..=1000000, got 0"]);
+    refuses_strategy("rounds: 4294967295", &["must lie in 1..=1000000, got 4294967295"]);
+    refuses_strategy(
+        "evaluate_every: 0",
+        &["2:35 strategy.evaluate_every: must be at least 1, got 0"],
     );
     refuses_strategy(
-        "walk_length: 0",
-        &["2:33 strategy.walk_length: must lie in 1..=10000, got 0"],
+        "model: (layers: 0)",
+        &["2:35 strategy.model.layers: must lie in 1..=64, got 0"],
     );
-    refuses_strategy("walk_length: 4294967295", &["must lie in 1..=10000, got 4294967295"]);
-    refuses_strategy("walks_per_node: 0", &["2:36 strategy.walks_per_node: must lie in 1..="]);
-    refuses_strategy("n_bins: 0", &["2:28 strategy.n_bins: must lie in 1..=255, got 0"]);
     refuses_field("deadline_ms: 0", &["2:15 deadline_ms: must be greater than 0", "got 0"]);
     refuses_field("horizon_s: -1", &["2:13 horizon_s: must be greater than 0", "got -1"]);
     refuses_field(
@@ -96,22 +96,19 @@ fn a_value_out_of_range_is_placed_and_the_range_given() {
 #[test]
 fn numbers_that_are_none_or_beyond_all_bounds_are_refused() {
     refuses_strategy(
-        "epsilon_degree: NaN",
-        &["2:36 strategy.epsilon_degree: must be greater than 0", "got NaN"],
+        "timeout_s: NaN",
+        &["2:30 strategy.timeout_s: must be greater than 0", "got NaN"],
     );
-    refuses_strategy("epsilon_degree: inf", &["strategy.epsilon_degree", "got inf"]);
-    refuses_strategy("epsilon_degree: 1e400", &["strategy.epsilon_degree", "got inf"]);
+    refuses_strategy("timeout_s: inf", &["strategy.timeout_s", "got inf"]);
+    refuses_strategy("timeout_s: 1e400", &["strategy.timeout_s", "got inf"]);
     refuses_strategy(
-        "predictor_prob: NaN",
-        &["strategy.predictor_prob: must lie in 0..=1, got NaN"],
+        "mixing: NaN",
+        &["strategy.mixing: must be greater than 0 and at most 1, got NaN"],
     );
+    refuses_strategy("rounds: -4", &["2:27 strategy.rounds: the number `-4` is too small"]);
     refuses_strategy(
-        "walk_length: -4",
-        &["2:33 strategy.walk_length: the number `-4` is too small"],
-    );
-    refuses_strategy(
-        "walk_length: 99999999999999999999999",
-        &["2:33 strategy.walk_length", "is too large"],
+        "rounds: 99999999999999999999999",
+        &["2:27 strategy.rounds", "is too large"],
     );
     refuses_field(
         "deadline_ms: NaN",
@@ -126,7 +123,7 @@ fn numbers_that_are_none_or_beyond_all_bounds_are_refused() {
 
 #[test]
 fn graphs_of_no_node_or_of_billions_are_refused() {
-    let card = |spec: &str| format!("(dataset: {spec}, strategy: FedWalk())");
+    let card = |spec: &str| format!("(dataset: {spec}, strategy: FedAvg())");
     refuses(
         card("DcSbm(n_nodes: 0)"),
         &["1:26 dataset.n_nodes: must lie in 2..=67108864, got 0"],
@@ -148,7 +145,7 @@ fn graphs_of_no_node_or_of_billions_are_refused() {
 
 #[test]
 fn all_problems_are_said_at_once_in_the_order_of_the_text() {
-    let card = "(\n  dataset: Karate,\n  strategy: FedWalk(predictor_prob: 1.5, walk_lenght: 3),\n  header_bytes: -1,\n  \
+    let card = "(\n  dataset: Karate,\n  strategy: Gossip(mixing: 1.5, ruonds: 3),\n  header_bytes: -1,\n  \
                 cohort: Fixed(100),\n)\n";
     let said = refuses(card, &["error: c.ron has 4 problems"]);
     let places: Vec<&str> = said
@@ -160,8 +157,8 @@ fn all_problems_are_said_at_once_in_the_order_of_the_text() {
     assert_eq!(
         places,
         [
-            "3:37 strategy.predictor_prob",
-            "3:42 strategy.walk_lenght",
+            "3:28 strategy.mixing",
+            "3:33 strategy.ruonds",
             "4:17 header_bytes",
             "5:11 cohort"
         ]
@@ -183,7 +180,7 @@ fn a_card_without_content_data_or_strategy_says_what_must_be_given() {
     );
     refuses(
         "(dataset: Karate)",
-        &["strategy: must be given, such as strategy: FedWalk()"],
+        &["strategy: must be given, such as strategy: FedAvg()"],
     );
     refuses("hello", &["1:1 `hello`"]);
     refuses("(dataset: Karate", &["1:1 `(` is never closed; add `)`"]);
@@ -193,12 +190,12 @@ fn a_card_without_content_data_or_strategy_says_what_must_be_given() {
 #[test]
 fn unknown_names_are_met_with_those_that_exist() {
     refuses(
-        "(dataset: Karat, strategy: FedWalk())",
+        "(dataset: Karat, strategy: FedAvg())",
         &["1:11 dataset", "did you mean `Karate`?"],
     );
     refuses(
-        "(dataset: Karate, strategy: FedWolk())",
-        &["1:29 strategy", "did you mean `FedWalk`?"],
+        "(dataset: Karate, strategy: Gosip())",
+        &["1:29 strategy", "did you mean `Gossip`?"],
     );
     refuses_field(
         "cohort: Fixed(3)",
@@ -206,7 +203,7 @@ fn unknown_names_are_met_with_those_that_exist() {
     );
     refuses_field(
         "observe: [\"nope\"]",
-        &["2:12 observe.0: no such counter; there are predicted_hops, self_hops"],
+        &["2:12 observe.0: no such counter; there are missing_models, late_models"],
     );
     refuses_field("partition: ByMoon", &["2:13 partition", "`NodePerClient`"]);
 }
@@ -214,7 +211,7 @@ fn unknown_names_are_met_with_those_that_exist() {
 #[test]
 fn a_field_written_twice_is_refused_at_the_second() {
     refuses(
-        "(dataset: Karate, dataset: Karate, strategy: FedWalk())",
+        "(dataset: Karate, dataset: Karate, strategy: FedAvg())",
         &["1:19 dataset: field `dataset` is written twice; remove one"],
     );
 }
@@ -222,11 +219,11 @@ fn a_field_written_twice_is_refused_at_the_second() {
 #[test]
 fn windows_line_ends_and_a_byte_order_mark_do_not_move_positions() {
     refuses(
-        "\u{feff}(dataset: Karate,\r\n strategy: FedWalk(walk_length: 0))\r\n",
-        &["2:33 strategy.walk_length: must lie in 1..=10000, got 0"],
+        "\u{feff}(dataset: Karate,\r\n strategy: Gossip(rounds: 0))\r\n",
+        &["2:27 strategy.rounds: must lie in 1..=1000000, got 0"],
     );
     let temp = TempDir::new();
-    temp.write("c.ron", "\u{feff}(dataset: Karate,\r\n strategy: FedWalk())\r\n");
+    temp.write("c.ron", "\u{feff}(dataset: Karate,\r\n strategy: Gossip())\r\n");
     temp.run(&["check", "c.ron"]).done();
 }
 
@@ -253,19 +250,19 @@ fn random_bytes_are_no_card_however_many_they_are() {
 fn sweeps_without_values_seeds_or_with_doubles_are_refused_at_their_place() {
     let refuses_sweep = |sweep: &str, words: &[&str]| refuses_field(&format!("sweep: ({sweep})"), words);
     refuses_sweep(
-        "axes: {\"strategy.walk_length\": []}",
-        &["2:41 sweep.axes.\"strategy.walk_length\": the axis has no values; give it some or remove it"],
+        "axes: {\"strategy.rounds\": []}",
+        &["2:36 sweep.axes.\"strategy.rounds\": the axis has no values; give it some or remove it"],
     );
     refuses_sweep("seeds: []", &["2:17 sweep.seeds: needs at least one seed, as in [1]"]);
     refuses_sweep("seeds: [1, 1]", &["sweep.seeds: the seed 1 is listed twice"]);
     refuses_sweep(
-        "axes: {\"strategy.walk_length\": [5, 5]}",
-        &["2:41 sweep.axes.\"strategy.walk_length\": the value `5` is listed twice"],
+        "axes: {\"strategy.rounds\": [5, 5]}",
+        &["2:36 sweep.axes.\"strategy.rounds\": the value `5` is listed twice"],
     );
     let values = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
-    let (lengths, nodes) = (values(500), values(500));
+    let (rounds, widths) = (values(500), values(500));
     refuses_sweep(
-        &format!("axes: {{\"strategy.walk_length\": [{lengths}], \"strategy.walks_per_node\": [{nodes}]}}"),
+        &format!("axes: {{\"strategy.rounds\": [{rounds}], \"strategy.model.hidden\": [{widths}]}}"),
         &["sweep: has 750000 points, at most 100000 are allowed; shorten an axis or the seeds"],
     );
 }
@@ -276,27 +273,27 @@ fn a_sweeps_values_are_checked_as_the_card_is_before_anything_runs() {
         let temp = TempDir::new();
         temp.write(
             "c.ron",
-            format!("(dataset: Karate, strategy: FedWalk(), sweep: (axes: {{{axes}}}))"),
+            format!("(dataset: Karate, strategy: Gossip(), sweep: (axes: {{{axes}}}))"),
         );
         let said = temp.run(&["sweep", "c.ron", "--out", "out"]).refused(words);
         assert_eq!(temp.run(&["check", "c.ron"]).refused(words), said);
         assert_eq!(temp.names(), ["c.ron"]);
     };
     sweep(
-        "\"strategy.walk_lenght\": [5, 6]",
+        "\"strategy.ruonds\": [5, 6]",
         &[
-            "sweep axis strategy.walk_lenght = 5",
+            "sweep axis strategy.ruonds = 5",
             "unknown field",
-            "did you mean `walk_length`?",
+            "did you mean `rounds`?",
         ],
     );
     sweep(
-        "\"strategy.walk_length\": [5, \"a\"]",
-        &["sweep axis strategy.walk_length = \"a\": expected a whole number, got text"],
+        "\"strategy.rounds\": [5, \"a\"]",
+        &["sweep axis strategy.rounds = \"a\": expected a whole number, got text"],
     );
     sweep(
-        "\"strategy.predictor_prob\": [0.5, 2]",
-        &["sweep axis strategy.predictor_prob = 2: must lie in 0..=1, got 2"],
+        "\"strategy.mixing\": [0.5, 2]",
+        &["sweep axis strategy.mixing = 2: must be greater than 0 and at most 1, got 2"],
     );
 }
 
@@ -305,37 +302,40 @@ fn a_setting_is_refused_under_its_own_name() {
     let temp = TempDir::new();
     let refused = |setting: &str, words: &[&str]| {
         for command in ["run", "sweep"] {
-            let args = [command, "karate", "--set", setting, "--out", "out"];
+            let args = [command, TINY, "--set", setting, "--out", "out"];
             temp.run(&args).refused(words);
         }
-        temp.run(&["check", "karate", "--set", setting]).refused(words);
+        temp.run(&["check", TINY, "--set", setting]).refused(words);
     };
     refused(
-        "strategy.walk_lenght=3",
+        "strategy.protocol.ruonds=3",
         &[
-            "--set strategy.walk_lenght: unknown field",
-            "did you mean `walk_length`?",
+            "--set strategy.protocol.ruonds: unknown field",
+            "did you mean `rounds`?",
         ],
     );
     refused(
-        "strategi.walk_length=3",
+        "strategi.protocol.rounds=3",
         &["--set strategi", "did you mean `strategy`?"],
     );
     refused(
-        "strategy.walk_length=0",
-        &["--set strategy.walk_length: must lie in 1..=10000, got 0"],
+        "strategy.protocol.rounds=0",
+        &["--set strategy.protocol.rounds: must lie in 1..=1000000, got 0"],
     );
     refused(
-        "strategy.walk_length=long",
-        &["--set strategy.walk_length: expected a whole number"],
+        "strategy.protocol.rounds=long",
+        &["--set strategy.protocol.rounds: expected a whole number"],
     );
-    refused("strategy.walk_length", &["needs a value after the path, as in seed=1"]);
     refused(
-        "strategy.walk_length=",
-        &["--set strategy.walk_length: needs a value after the `=`"],
+        "strategy.protocol.rounds",
+        &["needs a value after the path, as in seed=1"],
+    );
+    refused(
+        "strategy.protocol.rounds=",
+        &["--set strategy.protocol.rounds: needs a value after the `=`"],
     );
     refused("=3", &["needs the path of a field, as in seed=1"]);
-    refused("strategy.walk_length.x=3", &["--set strategy.walk_length.x"]);
+    refused("strategy.protocol.rounds.x=3", &["--set strategy.protocol.rounds.x"]);
     refused("sweep.seeds=[]", &["--set sweep.seeds: needs at least one seed"]);
     assert_eq!(temp.names(), [""; 0]);
 }
@@ -344,9 +344,9 @@ fn a_setting_is_refused_under_its_own_name() {
 fn an_observed_counter_must_exist() {
     let temp = TempDir::new();
     for counter in ["nope", "", "\"", "a\nb"] {
-        let args = ["run", "karate", "--observe", counter, "--out", "out"];
+        let args = ["run", TINY, "--observe", counter, "--out", "out"];
         temp.run(&args)
-            .refused(&["--observe: observe.0: no such counter; there are predicted_hops"]);
+            .refused(&["--observe: observe.0: no such counter; there are refused_updates"]);
     }
     assert_eq!(temp.names(), [""; 0]);
 }
@@ -360,15 +360,15 @@ fn a_card_that_is_no_file_or_a_folder_is_met_with_the_way_out() {
             temp.run(&[command, card, "--out", "out"]).refused(words);
         };
         refused(
-            "fedwalk/predicto",
-            &["neither a file nor a shipped card", "did you mean `fedwalk/predictor`?"],
+            "fed-avg/tin",
+            &["neither a file nor a shipped card", "did you mean `fed-avg/tiny`?"],
         );
         refused(
             "no.ron",
             &[
                 "no.ron has 1 problem",
                 "neither a file nor a shipped card",
-                "`fed-avg/cuts`",
+                "`fed-avg/algorithms`",
             ],
         );
         refused("", &["neither a file nor a shipped card"]);
@@ -380,18 +380,11 @@ fn a_card_that_is_no_file_or_a_folder_is_met_with_the_way_out() {
 #[test]
 fn a_folder_named_as_a_shipped_card_does_not_hide_it() {
     let temp = TempDir::new();
-    let run = [
-        "run",
-        "karate",
-        "--set",
-        "strategy.walks_per_node=1",
-        "--quiet",
-        "--out",
-    ];
-    temp.run(&[run.as_slice(), &["karate"]].concat()).done();
+    let run = ["run", TINY, "--quiet", "--out"];
+    temp.run(&[run.as_slice(), &[TINY]].concat()).done();
     temp.run(&[run.as_slice(), &["again"]].concat()).done();
-    assert_eq!(temp.run(&["compare", "karate", "again"]).done(), "no difference\n");
-    temp.run(&["check", "karate"]).done();
+    assert_eq!(temp.run(&["compare", TINY, "again"]).done(), "no difference\n");
+    temp.run(&["check", TINY]).done();
 }
 
 /// What is allowed and hardly meant is a warning with its place, and nothing more; a card without it has none.

@@ -1,9 +1,8 @@
 //! Data that are missing, damaged, or not what the strategy needs: exit code 2, the place, and no directory.
 
-use crate::support::{Ended, TempDir};
-use folkmoot_metrics::RunDir;
+use crate::support::TempDir;
 
-/// Runs FedWalk on a data set of this spec with the file `name` of this content.
+/// Runs FedAvg on a data set of this spec with the file `name` of this content.
 #[track_caller]
 fn refuses(spec: &str, files: &[(&str, &[u8])], words: &[&str]) {
     refuses_with(spec, files, &[words, &["repeat with: folkmoot run c.ron"]].concat());
@@ -18,7 +17,9 @@ fn refuses_with(spec: &str, files: &[(&str, &[u8])], words: &[&str]) {
     }
     temp.write(
         "c.ron",
-        format!("(dataset: {spec}, strategy: FedWalk(walks_per_node: 1))"),
+        format!(
+            "(dataset: {spec}, partition: Iid(n_clients: 2), strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)))"
+        ),
     );
     let names = temp.names();
     temp.run(&["run", "c.ron", "--out", "out"]).refused(words);
@@ -75,16 +76,17 @@ fn a_missing_data_set_is_met_with_the_places_looked_in_and_where_to_get_it() {
     );
     let temp = TempDir::new();
     temp.write("file", "no folder");
+    temp.write("c.ron", "(dataset: BlogCatalog, strategy: FedAvg())");
     for data in ["file", "nowhere"] {
-        let args = ["run", "fedwalk/predictor-blogcatalog", "--data", data, "--out", "out"];
+        let args = ["run", "c.ron", "--data", data, "--out", "out"];
         let place = format!("looked for {data}/blogcatalog/blogcatalog.mat (--data)");
         temp.run(&args).refused(&[&place, "(./data)"]);
     }
-    let args = ["run", "fedwalk/predictor-blogcatalog", "--out", "out"];
+    let args = ["run", "c.ron", "--out", "out"];
     let output = temp.command(&args).env("FOLKMOOT_DATA", "elsewhere").output().unwrap();
     crate::support::Ended::of(&args, output)
         .refused(&["looked for elsewhere/blogcatalog/blogcatalog.mat (FOLKMOOT_DATA)"]);
-    assert_eq!(temp.names(), ["file"]);
+    assert_eq!(temp.names(), ["c.ron", "file"]);
 }
 
 #[test]
@@ -168,9 +170,9 @@ fn a_truncated_or_foreign_mat_file_is_refused() {
 fn a_damaged_mapped_file_ends_a_run_without_a_result() {
     let dirs = folkmoot_graphs::DataDirs::new();
     let rng = &mut folkmoot_draws::SeedableRng::seed_from_u64(1);
-    let karate = folkmoot_graphs::DatasetSpec::Karate.load(&dirs, rng).unwrap();
+    let graph = folkmoot_graphs::DatasetSpec::Karate.load(&dirs, rng).unwrap();
     let mut file = std::io::Cursor::new(Vec::new());
-    folkmoot_graphs::mapped::write(&karate, &mut file).unwrap();
+    folkmoot_graphs::mapped::write(&graph, &mut file).unwrap();
     let whole = file.into_inner();
     let spec = "Mapped(path: \"k.graph\")";
     // Sections start at pages: after the header that of the graph's shape, its row bounds, its targets.
@@ -235,10 +237,10 @@ fn damaged_function_graphs_are_refused_by_file_and_line() {
         &["gcc_O2.json.gz:1", "the file is truncated, copy it again"],
     );
     refuses_second(good.as_bytes(), &["gcc_O2.json.gz:1: the gzip data are damaged"]);
-    // Two whole files: FedWalk wants one graph, and says so after reading both.
+    // Two whole files, of one function: FedAvg wants classes, and says so after reading both.
     let [first, second] = ["clang_O1", "gcc_O2"].map(|binary| format!("{set}/ACFG_ffmpeg_g_{binary}.json.gz"));
     let both: [(&str, &[u8]); 2] = [(&first, &whole), (&second, &whole)];
-    refuses_with("FunctionGraphs(name: FFmpeg)", &both, &["FedWalk"]);
+    refuses_with("FunctionGraphs(name: FFmpeg)", &both, &["FedAvg", "at least 2 classes"]);
     let only = format!("{set}/ACFG_ffmpeg_g_gcc_O2.json.gz");
     refuses(
         "FunctionGraphs(name: FFmpeg)",
@@ -250,88 +252,6 @@ fn damaged_function_graphs_are_refused_by_file_and_line() {
         &[],
         &["OpenSSL_6ACFG_min50_max200/acfgSSL_6 was not found", "(./data)", "MGMN"],
     );
-}
-
-/// A folder with two binaries of FFmpeg, each of these functions; a small PPGM on them, with a property to infer.
-fn compare_functions(binaries: [(&str, &[String]); 2], property: &str) -> (TempDir, Ended) {
-    let temp = TempDir::new();
-    for (binary, functions) in binaries {
-        let file = format!("data/acfg/ffmpeg_6ACFG_min50_max200/ACFG_ffmpeg_g_{binary}.json.gz");
-        temp.write(&file, gzip(&functions.concat()));
-    }
-    let settings = format!(
-        "size: (hidden: 4, layers: 1, codes: 1, heads: 1), training: (epochs: 1), attack: (epochs: 1, property: {property})"
-    );
-    temp.write(
-        "c.ron",
-        format!("(dataset: FunctionGraphs(name: FFmpeg), strategy: Ppgm({settings}))"),
-    );
-    let ended = temp.run(&["run", "c.ron", "--out", "out"]);
-    (temp, ended)
-}
-
-fn functions_named(prefix: &str, n: u32) -> Vec<String> {
-    let function = function_of_50_blocks();
-    let named = |i| {
-        let named = function.replace("\"f\"", &format!("\"{prefix}{i}\""));
-        named.replacen("[0,0,0,0,1,0]", &format!("[0,{i},0,9,1,0]"), 10 + i as usize)
-    };
-    (0..n).map(named).collect()
-}
-
-/// Their matching pair is the graph with itself, which has the greatest cosine there is.
-#[test]
-fn functions_of_one_variant_are_compared_with_themselves() {
-    let [here, there] = ["open", "close"].map(|prefix| functions_named(prefix, 10));
-    let (temp, ended) = compare_functions([("clang_O1", &here), ("gcc_O2", &there)], "None");
-    ended.done();
-    let summary = RunDir::open(&temp.join("out")).unwrap().summary;
-    assert_eq!(summary["similarity_auc"], 1.0);
-    assert!(summary["matches_scored"] > 0.0);
-}
-
-#[test]
-fn function_graphs_without_a_property_to_infer_or_too_few_functions_are_refused() {
-    let functions = functions_named("f", 20);
-    let refused = |binaries, property, words: &[&str]| {
-        let (temp, ended) = compare_functions(binaries, property);
-        let said = ended.refused(words);
-        assert!(
-            !said.contains("repeat with"),
-            "the same card would be refused again: {said}"
-        );
-        assert_eq!(temp.names(), ["c.ron", "data"]);
-    };
-    refused(
-        [("gcc_O1", &functions), ("gcc_O2", &functions)],
-        "\"compiler\"",
-        &["all graphs of FFmpeg-50-200 have one value of `compiler`, gcc; choose another property"],
-    );
-    refused(
-        [("gcc_O1", &functions), ("gcc_O2", &functions)],
-        "\"linker\"",
-        &["no property `linker`, only compiler, level"],
-    );
-    // The second binary has one function of one block, which the reader leaves out.
-    let smaller = [r#"{"n_num":1,"succs":[[]],"features":[[0,0,0,0,0,0]],"fname":"f"}"#.to_owned()];
-    refused(
-        [("clang_O1", &functions), ("gcc_O2", &smaller)],
-        "None",
-        &["all graphs of FFmpeg-50-200 have one property, clang O1; take graphs of more sizes or of more binaries"],
-    );
-    for (n, words) in [
-        (1, "needs at least 10 classes, got 1"),
-        (
-            10,
-            "validation: pairs that do not match need graphs of 2 classes or more, got 2 graphs of 1; take a set of at least 16",
-        ),
-    ] {
-        refused(
-            [("clang_O1", &functions[..n]), ("gcc_O2", &functions[..n])],
-            "None",
-            &[words],
-        );
-    }
 }
 
 #[test]
@@ -371,47 +291,25 @@ fn a_folder_where_a_file_should_be_is_refused() {
 }
 
 #[test]
-fn data_that_fed_walk_cannot_use_are_refused_as_the_cards_mistake() {
+fn data_that_cannot_be_shared_out_so_are_refused_as_the_cards_mistake() {
     let temp = TempDir::new();
-    let refused = |dataset: &str, partition: &str, words: &[&str]| {
-        let card = format!("(dataset: {dataset}, partition: {partition},\n strategy: FedWalk())");
-        temp.write("c.ron", card);
-        temp.write("data/edges.txt", "0 1\n1 2\n2 0\n");
+    let refused = |rest: &str, words: &[&str]| {
+        temp.write("c.ron", format!("(dataset: Karate,\n {rest}, strategy: FedAvg())"));
         temp.run(&["run", "c.ron", "--out", "out"]).refused(words);
-        assert_eq!(temp.names(), ["c.ron", "data"]);
+        assert_eq!(temp.names(), ["c.ron"]);
     };
     refused(
-        "Karate",
-        "Iid(n_clients: 3)",
-        &["FedWalk: needs one client per vertex", "NodePerClient"],
-    );
-    refused(
-        "Karate",
-        "Iid(n_clients: 300)",
+        "partition: Iid(n_clients: 300)",
         &["34 items are too few for 300 clients", "partition.n_clients"],
     );
     refused(
-        "EdgeList(edges: \"edges.txt\", directed: true)",
-        "NodePerClient",
-        &["directed"],
+        "cohort: Size(n: 100), partition: Iid(n_clients: 3)",
+        &["2:18 cohort.n: must lie in 1..=3 (n_clients), got 100"],
     );
-    let set = "tudataset/SMALL/SMALL";
-    temp.write(&format!("data/{set}_A.txt"), "1, 2\n2, 1\n3, 4\n4, 3\n");
-    temp.write(&format!("data/{set}_graph_indicator.txt"), "1\n1\n2\n2\n");
-    temp.write(&format!("data/{set}_graph_labels.txt"), "0\n1\n");
-    temp.write(&format!("data/{set}_node_labels.txt"), "0\n1\n0\n1\n");
-    refused("TuDataset(name: \"SMALL\")", "NodePerClient", &["FedWalk", "one graph"]);
-    temp.write(
-        "c.ron",
-        "(dataset: Karate, strategy: FedWalk(),\n cohort: Size(n: 100))",
-    );
-    temp.run(&["run", "c.ron", "--out", "out"])
-        .refused(&["2:18 cohort.n: must lie in 1..=34 (n_clients), got 100"]);
-    assert_eq!(temp.names(), ["c.ron", "data"]);
 }
 
 /// A MATLAB 5 file with `network`, sparse: 40 nodes, each the neighbour of all but itself and its opposite.
-pub(crate) fn mat_of_a_dense_graph() -> Vec<u8> {
+fn mat_of_a_dense_graph() -> Vec<u8> {
     let n = 40_u32;
     let neighbours = |node: u32| (0..n).filter(move |&other| other != node && other != (node + n / 2) % n);
     let rows: Vec<u32> = (0..n).flat_map(neighbours).collect();
@@ -439,15 +337,10 @@ pub(crate) fn mat_of_a_dense_graph() -> Vec<u8> {
 }
 
 #[test]
-fn a_small_mat_file_runs_as_blog_catalog_would() {
+fn a_small_mat_file_is_read_as_blog_catalog_would_be() {
     let temp = TempDir::new();
     temp.write("data/blogcatalog/blogcatalog.mat", mat_of_a_dense_graph());
-    let card = [
-        "run",
-        "fedwalk/predictor-blogcatalog",
-        "--set",
-        "strategy.walks_per_node=1",
-    ];
-    let said = temp.run(&[card.as_slice(), &["--out", "out"]].concat()).done();
-    assert!(said.contains("40 clients on BlogCatalog"), "{said}");
+    let said = temp.run(&["data", "describe", "BlogCatalog"]).done();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    assert!(words.windows(2).any(|pair| pair == ["nodes", "40"]), "{said}");
 }

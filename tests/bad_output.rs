@@ -1,6 +1,6 @@
 //! Places that cannot be written: found at the start or told plainly, without costing a finished round.
 
-use crate::support::{Ended, FOLKMOOT, TempDir, files, karate};
+use crate::support::{Ended, FOLKMOOT, TINY, TempDir, files, tiny};
 use folkmoot_metrics::RunDir;
 use std::process::Command;
 
@@ -14,7 +14,7 @@ fn an_existing_output_is_never_touched() {
     let before = files(temp.path());
     for out in ["folder", "file", "empty", "link", ".", ".."] {
         for command in ["run", "sweep"] {
-            let ended = temp.run(&[command, "karate", "--out", out]);
+            let ended = temp.run(&[command, TINY, "--out", out]);
             ended.refused(&[out, "already exists and is never overwritten; choose another --out"]);
         }
     }
@@ -29,7 +29,7 @@ fn a_folder_that_cannot_be_made_is_found_at_the_start() {
     temp.write("file", "mine");
     for command in ["run", "sweep"] {
         let refused = |out: &str, words: &[&str]| {
-            temp.run(&[command, "karate", "--out", out]).refused(words);
+            temp.run(&[command, TINY, "--out", out]).refused(words);
         };
         refused(
             "file/below",
@@ -45,15 +45,15 @@ fn a_folder_that_cannot_be_made_is_found_at_the_start() {
     assert_eq!(temp.names(), ["file"]);
 }
 
-/// A run of karate's card in a shell whose files may not grow past `blocks` of 512 bytes.
+/// A small run in a shell whose files may not grow past `blocks` of 512 bytes.
 fn with_small_files(temp: &TempDir, blocks: u32) -> Ended {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" run karate --out out");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" run {TINY} --out out");
     let output = Command::new("sh")
         .args(["-c", &script, FOLKMOOT])
         .current_dir(temp.path())
         .output()
         .unwrap();
-    Ended::of(&["run", "karate", "--out", "out"], output)
+    Ended::of(&["run", TINY, "--out", "out"], output)
 }
 
 /// What a failed run may leave: nothing, or finished rounds in whole files, or all results and not all figures.
@@ -81,7 +81,7 @@ fn assert_nothing_half_written(temp: &TempDir, out: &str, whole: &RunDir, ended:
 #[test]
 fn files_that_may_not_grow_end_the_run_with_a_plain_message() {
     let temp = TempDir::new();
-    let whole = &karate().run;
+    let whole = &tiny().run;
     let first = with_small_files(&temp, 1);
     assert!(first.stderr.contains("scenario.ron: cannot be written"), "{first:#?}");
     first.refused(&["larger than the limit for files", "ulimit -f"]);
@@ -94,12 +94,12 @@ fn files_that_may_not_grow_end_the_run_with_a_plain_message() {
     }
 }
 
-/// A run of karate's card on a disk of its own of `kib` KiB, whose content is then copied to `kept`; `None` if this
+/// A small run on a disk of its own of `kib` KiB, whose content is then copied to `kept`; `None` if this
 /// machine lets us make no such disk.
 fn on_a_small_disk(temp: &TempDir, kib: u32) -> Option<Ended> {
     let script = format!(
         "mount -t tmpfs -o size={kib}k none disk || exit\n\
-         touch made; \"$0\" run karate --out disk/out; code=$?\n\
+         touch made; \"$0\" run {TINY} --out disk/out; code=$?\n\
          cp -r disk/. kept; exit $code"
     );
     for name in ["disk", "kept"] {
@@ -111,7 +111,7 @@ fn on_a_small_disk(temp: &TempDir, kib: u32) -> Option<Ended> {
         let args = [namespaces, "sh", "-c", &script, FOLKMOOT];
         let tried = Command::new("unshare").args(args).current_dir(temp.path()).output();
         if temp.join("made").exists() {
-            return Some(Ended::of(&["run", "karate", "--out", "disk/out"], tried.unwrap()));
+            return Some(Ended::of(&["run", TINY, "--out", "disk/out"], tried.unwrap()));
         }
     }
     None
@@ -120,7 +120,7 @@ fn on_a_small_disk(temp: &TempDir, kib: u32) -> Option<Ended> {
 #[test]
 fn a_full_disk_ends_the_run_with_a_plain_message_and_costs_no_finished_round() {
     let temp = TempDir::new();
-    let whole = &karate().run;
+    let whole = &tiny().run;
     let mut n_left = 0;
     for kib in [4, 8, 16, 20, 24, 32, 48, 64, 96] {
         let Some(ended) = on_a_small_disk(&temp, kib) else {
@@ -145,7 +145,7 @@ fn a_full_disk_ends_the_run_with_a_plain_message_and_costs_no_finished_round() {
 #[test]
 fn figures_that_cannot_be_drawn_do_not_spoil_the_results() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     std::fs::remove_dir_all(temp.join("out/figures")).unwrap();
     temp.write("out/figures", "in the way");
     temp.run(&["plot", "out"])
@@ -156,7 +156,7 @@ fn figures_that_cannot_be_drawn_do_not_spoil_the_results() {
 #[test]
 fn folders_that_hold_no_result_or_a_damaged_one_are_refused() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     std::fs::create_dir(temp.join("empty")).unwrap();
     for dir in ["empty", "nowhere"] {
         let words = [dir, "is not a run directory: it has no manifest.json"];
@@ -181,8 +181,8 @@ fn folders_that_hold_no_result_or_a_damaged_one_are_refused() {
         }
     };
     damage(
-        &text.replacen("\n3,1,", "\n3,one,", 1),
-        &["clients.csv: line 5", "shard_size"],
+        &text.replacen("\n1,30,", "\n1,thirty,", 1),
+        &["clients.csv: line 3", "shard_size"],
     );
     let last_comma = text[..text.len() / 2].rfind(',').unwrap();
     damage(&text[..last_comma], &["clients.csv: line "]);
@@ -201,16 +201,16 @@ fn folders_that_hold_no_result_or_a_damaged_one_are_refused() {
 fn links_in_a_circle_pipes_and_devices_in_a_result_are_refused_at_once() {
     use std::os::unix::fs::symlink;
     let temp = TempDir::new();
-    karate().lay(&temp, "loop");
+    tiny().lay(&temp, "loop");
     for link in ["a", "b"] {
         symlink(".", temp.join("loop/artifacts").join(link)).unwrap();
     }
-    karate().lay(&temp, "pipe");
+    tiny().lay(&temp, "pipe");
     let pipe = std::process::Command::new("mkfifo")
         .arg(temp.join("pipe/artifacts/p"))
         .status();
     assert!(pipe.unwrap().success());
-    karate().lay(&temp, "endless");
+    tiny().lay(&temp, "endless");
     std::fs::remove_file(temp.join("endless/manifest.json")).unwrap();
     symlink("/dev/zero", temp.join("endless/manifest.json")).unwrap();
     let words = ["cannot be read: it is no plain file"];
@@ -237,30 +237,30 @@ fn arguments_out_of_range_or_unknown_are_bad_usage() {
         temp.run(args).refused(words);
     };
     refused(
-        &["run", "karate", "--threads", "0", "--out", "out"],
+        &["run", TINY, "--threads", "0", "--out", "out"],
         &["'0'", "--threads <N>", "1..=1024"],
     );
-    refused(&["run", "karate", "--threads", "1025", "--out", "out"], &["1..=1024"]);
+    refused(&["run", TINY, "--threads", "1025", "--out", "out"], &["1..=1024"]);
     refused(
-        &["run", "karate", "--threads", "two", "--out", "out"],
+        &["run", TINY, "--threads", "two", "--out", "out"],
         &["'two'", "--threads <N>"],
     );
     refused(
-        &["sweep", "karate", "--threads", "0", "--out", "out"],
+        &["sweep", TINY, "--threads", "0", "--out", "out"],
         &["'0'", "--threads <N>"],
     );
     refused(&["verify", "out", "--threads", "0"], &["'0'", "--threads <N>"]);
-    refused(&["run", "karate", "--seed", "-1", "--out", "out"], &["'-1'"]);
-    refused(&["run", "karate", "--seed=-1", "--out", "out"], &["'-1'", "--seed <N>"]);
+    refused(&["run", TINY, "--seed", "-1", "--out", "out"], &["'-1'"]);
+    refused(&["run", TINY, "--seed=-1", "--out", "out"], &["'-1'", "--seed <N>"]);
     refused(
-        &["run", "karate", "--seed", "18446744073709551616", "--out", "out"],
+        &["run", TINY, "--seed", "18446744073709551616", "--out", "out"],
         &["--seed <N>"],
     );
     refused(
-        &["run", "karate", "--format", "xml", "--out", "out"],
+        &["run", TINY, "--format", "xml", "--out", "out"],
         &["'xml'", "text, json"],
     );
-    refused(&["run", "karate", "--thread", "2", "--out", "out"], &["'--threads'"]);
+    refused(&["run", TINY, "--thread", "2", "--out", "out"], &["'--threads'"]);
     refused(&["run"], &["<CARD>"]);
     refused(&["rnu"], &["unrecognized subcommand 'rnu'"]);
     refused(&["compare", "out"], &["<B>"]);

@@ -317,7 +317,7 @@ fn an_output_that_a_page_makes_up_is_found() {
     assert!(!holds("```sh\nfolkmoot check nosuch.ron\n```\n".to_owned()));
     assert!(!holds("```sh,fails\nfolkmoot --version\n```\n".to_owned()));
     assert!(!holds(
-        "```sh,ignore\nmpirun -n 2 folkmoot run karate --nosuch\n```\n".to_owned()
+        "```sh,ignore\nmpirun -n 2 folkmoot run fed-avg/tiny --nosuch\n```\n".to_owned()
     ));
     assert!(!holds("```ron,fields\nnetwrok: Ideal\n```\n".to_owned()));
     assert!(!holds("```console\nls\n```\n".to_owned()));

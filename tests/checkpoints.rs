@@ -259,7 +259,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     assert_eq!(fingerprint(&dir), None);
     temp.run(&["resume", "nowhere"])
         .refused(&["nowhere: is not a run directory"]);
-    temp.run(&["run", "karate", "--checkpoint-every", "10"])
+    temp.run(&["run", "fed-avg/small", "--checkpoint-every", "10"])
         .refused(&["must be a number above 0 with its unit"]);
 }
 
@@ -285,7 +285,7 @@ fn another_build_of_the_program_is_refused() {
 fn data_that_changed_meanwhile_are_refused() {
     let temp = TempDir::new();
     let generate = |nodes: u32| {
-        let dataset = format!("Rmat(n_nodes: {nodes})");
+        let dataset = format!("DcSbm(n_nodes: {nodes})");
         temp.run(&["data", "generate", &dataset, "--to", "data/set.graph"])
             .done();
     };
@@ -293,7 +293,14 @@ fn data_that_changed_meanwhile_are_refused() {
     generate(3000);
     let before = fs::read(temp.join("data/set.graph")).unwrap();
     let mapped = "dataset=Mapped(path: \"set.graph\")";
-    let card = ["fedwalk/small", "--dry-run", "--set", mapped];
+    let card = [
+        "fed-avg/cuts",
+        "--dry-run",
+        "--set",
+        mapped,
+        "--set",
+        "strategy.protocol.rounds=4000",
+    ];
     let (dir, _) = stopped(&temp, &card, "out");
     fs::remove_file(temp.join("data/set.graph")).unwrap();
     generate(3001);

@@ -1,6 +1,7 @@
 //! The command line as it is seen: help, listings, messages, formats, streams and folders.
 
-use crate::support::{Ended, TempDir, assert_golden, karate};
+use crate::support::{Ended, TINY, TempDir, assert_golden, tiny};
+use crate::trials::folders;
 use folkmoot_metrics::RunDir;
 use std::process::Stdio;
 
@@ -48,17 +49,15 @@ fn the_list_reads_as_before() {
 fn explanations_read_as_before() {
     let temp = TempDir::new();
     let paths = [
-        "FedWalk",
+        "FedAvg",
         "strategy.model.hidden",
         "network.uplink.latency_ms",
         "availability",
-        "strategy.variant",
         "cohort",
         "sweep.seeds",
-        "strategy.evaluation.metrics.Fused",
-        "peer_messages_per_walk@theory",
+        "strategy.protocol.aggregation.Buffered",
         "test_accuracy",
-        "walk",
+        "update",
         "payload_bytes",
         "staleness_mean",
         "rounds.csv",
@@ -68,12 +67,16 @@ fn explanations_read_as_before() {
         "scale",
         "fairness",
         "trace",
-        "strategy.walk_lenght",
+        "strategy.protocol.ruonds",
         "Karat",
     ];
+    // And what the folders of scenarios name.
+    let more = folders().into_values().flat_map(|file| file.explained);
     let text: String = paths
-        .iter()
-        .map(|path| temp.run(&["explain", path]).transcript())
+        .map(str::to_owned)
+        .into_iter()
+        .chain(more)
+        .map(|path| temp.run(&["explain", &path]).transcript())
         .collect();
     assert_golden("cli/explain.txt", &text);
 }
@@ -83,8 +86,8 @@ fn shown_cards_and_data_sets_read_as_before() {
     let temp = TempDir::new();
     temp.write("data/edges.txt", "0 1\n1 2\n2 3\n");
     let shown = [
-        ["karate"].as_slice(),
-        &["karate", "--resolved"],
+        [TINY].as_slice(),
+        &[TINY, "--resolved"],
         &["Karate"],
         &["EdgeList(edges: \"edges.txt\")"],
         &["Karat"],
@@ -105,45 +108,46 @@ fn the_main_messages_read_as_before() {
     let temp = TempDir::new();
     temp.write(
         "bad.ron",
-        "// Three mistakes.\n(\n    dataset: Karate,\n    strategy: FedWalk(\n        walk_lenght: 20,\n        \
-         predictor_prob: 1.5,\n    ),\n    sweep: (axes: { \"strategy.epsilon_degree\": [] }),\n)\n",
+        "// Three mistakes.\n(\n    dataset: Karate,\n    strategy: Gossip(\n        ruonds: 20,\n        \
+         mixing: 1.5,\n    ),\n    sweep: (axes: { \"strategy.timeout_s\": [] }),\n)\n",
     );
     temp.write(
-        "iid.ron",
-        "(dataset: Karate, partition: Iid(n_clients: 3), strategy: FedWalk())",
+        "many.ron",
+        "(dataset: Karate, partition: Iid(n_clients: 300), strategy: FedAvg())",
     );
     temp.write("taken/file", "");
+    temp.write("blog.ron", "(dataset: BlogCatalog, strategy: FedAvg())");
     let commands: &[&[&str]] = &[
-        &["check", "bad.ron", "karate"],
-        &["run", "iid.ron"],
-        &["run", "karate", "--set", "strategy.walk_length=x"],
-        &["run", "karate", "--set", "seed"],
-        &["run", "karate", "--out", "taken"],
-        &["run", "karate", "--out", "taken/file/below"],
+        &["check", "bad.ron", TINY],
+        &["run", "many.ron"],
+        &["run", TINY, "--set", "strategy.protocol.rounds=x"],
+        &["run", TINY, "--set", "seed"],
+        &["run", TINY, "--out", "taken"],
+        &["run", TINY, "--out", "taken/file/below"],
         &["run", "taken"],
-        &["run", "karat"],
-        &["run", "fedwalk/predictor-blogcatalog", "--data", "my data"],
-        &["sweep", "karate", "--set", "seed=7"],
-        &["sweep", "karate", "--seed", "7"],
-        &["check", "karate", "--set", "sweep.headline=[\"mirco_f1\"]"],
-        &["check", "karate", "--set", "figures=[\"fairnes\"]"],
+        &["run", "fed-avg/tinyy"],
+        &["run", "blog.ron", "--data", "my data"],
+        &["sweep", TINY, "--set", "seed=7"],
+        &["sweep", TINY, "--seed", "7"],
+        &["check", TINY, "--set", "sweep.headline=[\"test_acuracy\"]"],
+        &["check", TINY, "--set", "figures=[\"fairnes\"]"],
         &["explain", "score-accuracy-by-*"],
         &["explain", "split"],
         &["man", "rum"],
-        &["run", "karate", "--threads", "0"],
+        &["run", TINY, "--threads", "0"],
         &["compare", "taken", "taken"],
         &["show", "taken"],
         &["verify", "nowhere"],
     ];
     let text: String = commands.iter().map(|args| temp.run(args).transcript()).collect();
     assert_golden("cli/messages.txt", &text);
-    assert_eq!(temp.names(), ["bad.ron", "iid.ron", "taken"]);
+    assert_eq!(temp.names(), ["bad.ron", "blog.ron", "many.ron", "taken"]);
 }
 
 #[test]
 fn files_for_schedulers_read_as_before() {
     let temp = TempDir::new();
-    let sweep = ["sweep", "fedwalk/predictor", "--set", "question=\"whose?\""];
+    let sweep = ["sweep", "fed-avg/algorithms", "--set", "question=\"whose?\""];
     let text: String = ["slurm", "hq", "parallel", "kubernetes"]
         .iter()
         .map(|scheduler| {
@@ -155,17 +159,17 @@ fn files_for_schedulers_read_as_before() {
     let more = temp.run(&[sweep.as_slice(), &more].concat()).transcript();
     assert_golden("cli/jobs.txt", &(text + &more));
     assert_eq!(temp.names(), [""; 0]);
-    temp.run(&["sweep", "karate", "--set", "strategy.walk_length=x", "--job", "slurm"])
+    temp.run(&["sweep", TINY, "--set", "strategy.protocol.rounds=x", "--job", "slurm"])
         .refused(&["expected a whole number"]);
-    temp.run(&["sweep", "karate", "--shards", "3"])
+    temp.run(&["sweep", TINY, "--shards", "3"])
         .refused(&["--job <SCHEDULER>"]);
-    temp.run(&["sweep", "karate", "--job", "slurm", "--shard", "1/2", "--out", "out"])
+    temp.run(&["sweep", TINY, "--job", "slurm", "--shard", "1/2", "--out", "out"])
         .refused(&["cannot be used with"]);
 }
 
 #[test]
 fn a_run_says_its_result_on_stdout_alone() {
-    let said = &karate().said;
+    let said = &tiny().said;
     // What it is one of is no result.
     let is_note = said
         .stderr
@@ -177,16 +181,16 @@ fn a_run_says_its_result_on_stdout_alone() {
 #[test]
 fn a_run_says_everything_when_asked() {
     let temp = TempDir::new();
-    let card = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let card = ["run", TINY, "--set", "strategy.protocol.rounds=2"];
     let run = |more: &[&str]| temp.run(&[card.as_slice(), more].concat()).done();
     let (brief, all) = (run(&[]), run(&["--all"]));
     assert!(brief.lines().count() <= 25 && all.lines().count() > 60, "{brief}");
-    let question = "What does every phase of FedWalk send, on a graph small enough to check by hand?";
+    let question = "What do clients that leave a round early cost, where only three learn together?";
     assert!(
-        brief.contains(question) && brief.contains("Lower is better."),
+        brief.contains(question) && brief.contains("Higher is better."),
         "{brief}"
     );
-    assert!(all.contains("encoder_worst_log_ratio") && !brief.contains("encoder_worst_log_ratio"));
+    assert!(all.contains("link_cosine_auc") && !brief.contains("link_cosine_auc"));
 }
 
 #[test]
@@ -215,7 +219,7 @@ fn every_subcommand_has_a_manual_page() {
 #[test]
 fn json_is_json_and_quiet_is_quiet() {
     let temp = TempDir::new();
-    let card = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let card = ["run", TINY, "--set", "strategy.protocol.rounds=2"];
     let run = |more: &[&str]| temp.run(&[card.as_slice(), more].concat());
     let quiet = run(&["--out", "a", "--quiet"]);
     assert_eq!(
@@ -243,39 +247,34 @@ fn json_is_json_and_quiet_is_quiet() {
 #[test]
 fn runs_without_an_output_are_numbered() {
     let temp = TempDir::new();
-    let run = ["run", "karate", "--set", "strategy.walks_per_node=1"];
+    let run = ["run", TINY, "--set", "strategy.protocol.rounds=2"];
     let ends = |args: &[&str], dir: &str| {
         let said = temp.run(args).done();
         assert!(said.trim_end().ends_with(&format!("figure files in {dir}")), "{said}");
         assert!(temp.join(dir).is_dir());
     };
-    ends(&run, "runs/karate");
+    ends(&run, "runs/fed-avg-tiny");
     // Whatever lies there, even a file, is passed over.
-    temp.write("runs/karate-2", "");
-    ends(&run, "runs/karate-3");
+    temp.write("runs/fed-avg-tiny-2", "");
+    ends(&run, "runs/fed-avg-tiny-3");
     let sweep = [
         "sweep",
-        "karate",
+        TINY,
         "--set",
-        "strategy.walks_per_node=1",
+        "strategy.protocol.rounds=2",
         "--set",
         "sweep.seeds=[1]",
     ];
-    assert!(temp.run(&sweep).done().trim_end().ends_with(" in runs/karate-sweep"));
-    let slashes = [
-        "run",
-        "fedwalk/predictor",
-        "--set",
-        "dataset.n_nodes=100",
-        "--set",
-        "strategy.walks_per_node=1",
-    ];
     assert!(
-        temp.run(&slashes)
+        temp.run(&sweep)
             .done()
             .trim_end()
-            .ends_with(" in runs/fedwalk-predictor")
+            .ends_with(" in runs/fed-avg-tiny-sweep")
     );
+    // A card of one's own has no slash in its name.
+    temp.write("own.ron", temp.run(&["show", TINY]).done());
+    let own = ["run", "own.ron", "--set", "strategy.protocol.rounds=2"];
+    assert!(temp.run(&own).done().trim_end().ends_with(" in runs/own"));
 }
 
 /// A pipe whose reader has gone before the program starts.
@@ -294,18 +293,18 @@ fn a_reader_that_went_away_is_no_panic() {
         &["run", "--help"],
         &["man"],
         &["completions", "zsh"],
-        &["show", "karate"],
+        &["show", TINY],
         &[
             "run",
-            "karate",
+            TINY,
             "--set",
-            "strategy.walks_per_node=1",
+            "strategy.protocol.rounds=2",
             "--set",
             "sweep=()",
             "--out",
             "a",
         ],
-        &["check", "karate"],
+        &["check", TINY],
     ];
     for args in commands {
         let output = temp
@@ -326,7 +325,7 @@ fn a_reader_that_went_away_is_no_panic() {
 #[test]
 fn a_full_stdout_is_a_failure() {
     let temp = TempDir::new();
-    for args in [["list"].as_slice(), &["man"], &["check", "karate"]] {
+    for args in [["list"].as_slice(), &["man"], &["check", TINY]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = temp.command(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
         let ended = Ended::of(args, output);
@@ -406,7 +405,7 @@ fn data_are_taken_from_the_option_then_the_variable_then_the_folder() {
 fn the_command_that_repeats_a_run_is_quoted_for_a_shell() {
     let temp = TempDir::new();
     let question = "question=\"whose? it's mine\"";
-    let card = ["run", "karate", "--set", question, "--seed", "3", "--dry-run"];
+    let card = ["run", TINY, "--set", question, "--seed", "3", "--dry-run"];
     temp.run(&[card.as_slice(), &["--quiet", "--out", "a"]].concat()).done();
     let run = RunDir::open(&temp.join("a")).unwrap();
     let command = run.manifest.command.clone();

@@ -40,11 +40,11 @@ esac
 case $builder in
     buildah)
         container=$(buildah from folkmoot-test)
-        buildah run -v "$scratch:/work" "$container" -- folkmoot run karate --quiet --out inside
+        buildah run -v "$scratch:/work" "$container" -- folkmoot run fed-avg/tiny --quiet --out inside
         ;;
-    *) $builder run --rm -v "$scratch:/work" folkmoot-test run karate --quiet --out inside ;;
+    *) $builder run --rm -v "$scratch:/work" folkmoot-test run fed-avg/tiny --quiet --out inside ;;
 esac
-"$folkmoot" run karate --quiet --out "$scratch/outside"
+"$folkmoot" run fed-avg/tiny --quiet --out "$scratch/outside"
 fingerprint() { grep result_fingerprint "$scratch/$1/manifest.json"; }
 [ "$(fingerprint inside)" = "$(fingerprint outside)" ] || { echo "the image has another result" >&2; exit 1; }
 echo "the image has the fingerprint of the program"

@@ -1,6 +1,7 @@
 //! The promise: a card and a seed give the same bytes, however they are run.
 
-use crate::support::{Kept, ROUGH, TempDir, assert_same, karate, result_of, rough, run_args};
+use crate::support::{ROUGH, TINY, TempDir, assert_same, result_of, rough, run_args, tiny};
+use crate::trials::{on_all_cores, trials};
 use folkmoot_metrics::RunDir;
 
 /// Every way to run that must not change a result.
@@ -17,9 +18,10 @@ const WAYS: &[(&str, &[&str])] = &[
     ("a second run", &["--threads", "1"]),
 ];
 
-fn every_way_gives_the_same_bytes(card: &[&str], kept: &Kept) {
+fn every_way_gives_the_same_bytes(card: &[&str]) {
     let temp = TempDir::new();
-    let first = result_of(&kept.lay(&temp, "first"));
+    temp.run(&run_args(card, "first", &[])).done();
+    let first = result_of(&temp.join("first"));
     for (way, args) in WAYS {
         let out = way.replace(' ', "-");
         temp.run(&run_args(card, &out, args)).done();
@@ -29,12 +31,19 @@ fn every_way_gives_the_same_bytes(card: &[&str], kept: &Kept) {
 
 #[test]
 fn threads_windows_and_wire_check_change_no_byte_in_a_rough_world() {
-    every_way_gives_the_same_bytes(ROUGH, rough());
+    every_way_gives_the_same_bytes(ROUGH);
 }
 
 #[test]
-fn threads_windows_and_wire_check_change_no_byte_of_karate() {
-    every_way_gives_the_same_bytes(&["karate"], karate());
+fn threads_windows_and_wire_check_change_no_byte_of_a_small_run() {
+    every_way_gives_the_same_bytes(&[TINY]);
+}
+
+#[test]
+fn threads_windows_and_wire_check_change_no_byte_of_other_algorithms() {
+    on_all_cores(&trials(|file| &file.same_bytes), |trial| {
+        every_way_gives_the_same_bytes(&trial.args());
+    });
 }
 
 /// Rounds without a deadline whose end nobody announces: they are over when nothing is under way any more.
@@ -42,20 +51,13 @@ fn threads_windows_and_wire_check_change_no_byte_of_karate() {
 fn windows_change_no_byte_of_rounds_that_end_in_silence() {
     let network = "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), \
                    downlink: (latency_ms: LogNormal(median: 40, sigma: 0.5, min: 10)), max_retries: 0)";
-    let training: &[&str] = &["fed-avg/small", "--set", "strategy.protocol.rounds=4", "--set", network];
-    let service: &[&str] = &[
-        "ppgm/federated",
-        "--set",
-        "strategy.protocol.rounds=2",
-        "--set",
-        network,
-    ];
     let temp = TempDir::new();
-    for (i, card) in [training, service].into_iter().enumerate() {
+    for (trial, i) in trials(|file| &file.silent_rounds).into_iter().zip(0..) {
+        let card = [trial.args().as_slice(), &["--set", network]].concat();
         for seed in ["1", "2", "3"] {
             let run = |out: &str, more: &[&str]| {
                 let args = [&["--dry-run", "--seed", seed, "--threads", "2"], more].concat();
-                temp.run(&run_args(card, out, &args)).done();
+                temp.run(&run_args(&card, out, &args)).done();
                 result_of(&temp.join(out))
             };
             let [on, off] = ["on", "off"].map(|name| format!("{name}-{i}-{seed}"));
@@ -66,40 +68,45 @@ fn windows_change_no_byte_of_rounds_that_end_in_silence() {
 }
 
 /// Observing changes two things: what was asked for stands in `scenario.ron`, and `observations.csv` answers.
-fn one_more_metric_observed_changes_nothing_else(card: &[&str], kept: &Kept) {
+fn two_more_metrics_observed_change_nothing_else(card: &[&str], [first, second]: [&str; 2]) {
     let temp = TempDir::new();
-    let observe = ["--observe", "self_hops", "--observe", "rerouted_walks"];
+    temp.run(&run_args(card, "plain", &[])).done();
+    let observe = ["--observe", first, "--observe", second];
     temp.run(&run_args(card, "observed", &observe)).done();
-    let observed = RunDir::open(&temp.join("observed")).unwrap();
-    assert_eq!(
-        kept.run.manifest.result_fingerprint,
-        observed.manifest.result_fingerprint
-    );
-    let (mut plain, mut observed) = (result_of(&kept.lay(&temp, "plain")), result_of(&observed.path));
+    let [plain, observed] = ["plain", "observed"].map(|name| RunDir::open(&temp.join(name)).unwrap());
+    assert_eq!(plain.manifest.result_fingerprint, observed.manifest.result_fingerprint);
+    let (mut plain, mut observed) = (result_of(&plain.path), result_of(&observed.path));
     let scenario = |files: &mut std::collections::BTreeMap<String, Vec<u8>>| {
         String::from_utf8(files.remove("scenario.ron").unwrap()).unwrap()
     };
     let (card_of_plain, card_of_observed) = (scenario(&mut plain), scenario(&mut observed));
-    let answer = "observe: [\n        \"self_hops\",\n        \"rerouted_walks\",\n    ],";
-    assert_eq!(card_of_plain.replace("observe: [],", answer), card_of_observed);
+    let answer = format!("observe: [\n        \"{first}\",\n        \"{second}\",\n    ],");
+    assert_eq!(card_of_plain.replace("observe: [],", &answer), card_of_observed);
     assert_same(&plain, &observed, "observed");
     let table = std::fs::read_to_string(temp.join("observed/observations.csv")).unwrap();
     assert!(table.starts_with("round,metric,value\n"), "{table}");
-    assert!(
-        table.contains("self_hops") && table.contains("rerouted_walks"),
-        "{table}"
-    );
+    assert!(table.contains(first) && table.contains(second), "{table}");
     assert!(!temp.join("plain/observations.csv").exists());
 }
 
+const COUNTERS: [&str; 2] = ["late_updates", "lost_models"];
+
 #[test]
 fn observing_counters_changes_nothing_else_in_a_rough_world() {
-    one_more_metric_observed_changes_nothing_else(ROUGH, rough());
+    two_more_metrics_observed_change_nothing_else(ROUGH, COUNTERS);
 }
 
 #[test]
-fn observing_counters_changes_nothing_else_on_karate() {
-    one_more_metric_observed_changes_nothing_else(&["karate"], karate());
+fn observing_counters_changes_nothing_else_in_a_small_run() {
+    two_more_metrics_observed_change_nothing_else(&[TINY], COUNTERS);
+}
+
+#[test]
+fn observing_counters_changes_nothing_else_of_other_algorithms() {
+    on_all_cores(&trials(|file| &file.observed), |trial| {
+        let counters: Vec<&str> = trial.counters.iter().map(String::as_str).collect();
+        two_more_metrics_observed_change_nothing_else(&trial.args(), counters.try_into().unwrap());
+    });
 }
 
 #[test]
@@ -119,11 +126,10 @@ fn a_dry_run_sends_the_same_messages() {
     temp.run(&run_args(ROUGH, "dry", &["--dry-run"])).done();
     let dry = RunDir::open(&temp.join("dry")).unwrap();
     assert_eq!(dry.messages, rough().run.messages);
-    // Here predicted hops are drawn from pools that are read off a tree.
-    temp.run(&run_args(&["karate"], "karate", &["--dry-run"])).done();
-    let dry = RunDir::open(&temp.join("karate")).unwrap();
-    assert_eq!(dry.messages, karate().run.messages);
-    assert_eq!(dry.rounds, karate().run.rounds);
+    temp.run(&run_args(&[TINY], "tiny", &["--dry-run"])).done();
+    let dry = RunDir::open(&temp.join("tiny")).unwrap();
+    assert_eq!(dry.messages, tiny().run.messages);
+    assert_eq!(dry.rounds, tiny().run.rounds);
 }
 
 #[test]

@@ -1,91 +1,14 @@
 //! The promise: a dry run sends the messages of the real run, whatever is lost, late or absent, or it warns which it does not.
 
 use crate::support::{TempDir, run_args};
+use crate::trials::trials;
 use folkmoot_metrics::{MessageRow, RunDir};
 
-/// A card and settings, each cut down so that a real run takes moments.
-type Case = &'static [&'static str];
-
-/// Every shipped algorithm, and what changes the way that its messages go.
-const CASES: &[Case] = &[
-    &["karate", "strategy.walks_per_node=2", COUNTED],
-    &[
-        "karate",
-        "strategy.walks_per_node=2",
-        COUNTED,
-        "strategy.m_upload=false",
-    ],
-    &[
-        "karate",
-        "strategy.walks_per_node=2",
-        COUNTED,
-        "strategy.pool=Vector",
-        "strategy.absent=GiveUp",
-    ],
-    &[
-        "karate",
-        "strategy.walks_per_node=2",
-        COUNTED,
-        "strategy.pool=Oracle",
-        "strategy.absent=Wait",
-    ],
-    &[
-        "karate",
-        "strategy.walks_per_node=2",
-        COUNTED,
-        "strategy.rows=OnRequest",
-        "strategy.attacks=true",
-    ],
-    &[
-        "karate",
-        "strategy.walks_per_node=2",
-        COUNTED,
-        "strategy.pool=Random",
-        "strategy.encoder=RandomisedResponse()",
-    ],
-    &["deep-walk/edge-response", "strategy.walks_per_node=1", "dataset=Karate"],
-    &["fed-avg/small", QUICK, FEW],
-    &[
-        "fed-avg/small",
-        QUICK,
-        FEW,
-        "strategy.protocol.aggregation=Buffered(size: 4)",
-    ],
-    &["fed-avg/small", QUICK, FEW, "strategy.protocol.secure=Pairwise()"],
-    &[
-        "fed-avg/small",
-        QUICK,
-        FEW,
-        "strategy.protocol.up=TopK(share: 0.1, feedback: true)",
-    ],
-    &["scaffold/small", QUICK, FEW],
-    &["federated/small", QUICK, FEW, "strategy.method=Ditto()"],
-    &["federated/small", QUICK, FEW, "strategy.method=Gcfl()"],
-    &["ada-fgl/small", QUICK],
-    &["fed-gcn/small", QUICK],
-    &["fed-sage/small", QUICK],
-    &["fgcl/small", QUICK, FEW],
-    &["gw-ldp/small", QUICK, FEW],
-    &["gossip/small", "strategy.rounds=3", FEW],
-    &[
-        "walk-sgd/small",
-        "strategy.steps=60",
-        "strategy.report_every=20",
-        "strategy.tries=50",
-        FEW,
-    ],
-    &["ppgm/small", "dataset.n_functions=20", "strategy.training.epochs=1"],
-    &["ppgm/federated", QUICK, "dataset.n_functions=20"],
-    &["users/small", "dataset.n_nodes=120"],
-];
-
-/// A real run learns from no walk, and is refused, where none arrives.
-const COUNTED: &str = "strategy.embedding=Off";
 const QUICK: &str = "strategy.protocol.rounds=3";
 const FEW: &str = "dataset.n_graphs=120";
 
 /// Worlds in which messages arrive, are lost, come late, and find their receivers gone.
-const WORLDS: &[Case] = &[
+const WORLDS: &[&[&str]] = &[
     &[],
     &["network=Links(uplink: (loss_prob: 0.1), downlink: (loss_prob: 0.2), peer: (loss_prob: 0.2), max_retries: 0)"],
     &[
@@ -115,11 +38,16 @@ fn played(temp: &TempDir, out: &str, case: &[&str], more: &[&str]) -> Result<Run
     }
 }
 
-fn same_messages_in(world: Case, seeds: &[&str]) {
-    for case in CASES {
+fn same_messages_in(world: &[&str], seeds: &[&str]) {
+    for trial in trials(|file| &file.dry_runs) {
+        let settings = trial.settings.iter().map(String::as_str);
+        let case: Vec<&str> = [trial.card.as_str()]
+            .into_iter()
+            .chain(settings)
+            .chain(world.iter().copied())
+            .collect();
         for seed in seeds {
             let temp = TempDir::new();
-            let case = [*case, world].concat();
             let [dry, real] = [&["--dry-run"][..], &[]].map(|more| {
                 let out = if more.is_empty() { "real" } else { "dry" };
                 played(&temp, out, &case, &[&["--seed", seed], more].concat())
@@ -172,90 +100,18 @@ fn of_known_size<'a>(rows: &'a [MessageRow], unknown: &[&str]) -> Vec<&'a Messag
 /// Where the size of a message depends on values, the dry run names it, and all others are those of the real run.
 #[test]
 fn a_dry_run_names_the_messages_whose_size_it_does_not_know() {
-    const UP: &str = "packed_update";
-    let cases: [(Case, &[&str]); 8] = [
-        (
-            &[
-                "fed-avg/small",
-                QUICK,
-                FEW,
-                "strategy.protocol.up=Qsgd(levels: 4, coding: Range)",
-            ],
-            &[UP],
-        ),
-        (
-            &[
-                "fed-avg/small",
-                QUICK,
-                FEW,
-                "strategy.protocol.up=TopK(share: 0.1, positions: Elias)",
-            ],
-            &[UP],
-        ),
-        (
-            &[
-                "fed-avg/small",
-                QUICK,
-                FEW,
-                "strategy.protocol.down=Uniform(symbols: Range)",
-            ],
-            &["packed_model"],
-        ),
-        (
-            &[
-                "scaffold/small",
-                QUICK,
-                FEW,
-                "strategy.protocol.up=Qsgd(levels: 4, coding: Elias)",
-            ],
-            &["packed_control_change", UP],
-        ),
-        (
-            &[
-                "gossip/small",
-                "strategy.rounds=3",
-                FEW,
-                "strategy.codec=Uniform(symbols: Range)",
-            ],
-            &["packed_model"],
-        ),
-        (
-            &[
-                "walk-sgd/small",
-                "strategy.steps=60",
-                FEW,
-                "strategy.codec=Uniform(symbols: Range)",
-            ],
-            &["packed_token"],
-        ),
-        (
-            &[
-                "ppgm/small",
-                "dataset.n_functions=20",
-                "strategy.training.epochs=1",
-                "strategy.codec=Uniform(symbols: Range)",
-            ],
-            &["packed_exchange", "packed_result"],
-        ),
-        (
-            &[
-                "gw-ldp/small",
-                QUICK,
-                FEW,
-                "strategy.release=Plain()",
-                "strategy.codec=Uniform(symbols: Range)",
-            ],
-            &["embeddings"],
-        ),
-    ];
-    for (case, named) in cases {
+    for trial in trials(|file| &file.unknown_sizes) {
+        let settings = trial.settings.iter().map(String::as_str);
+        let case: Vec<&str> = [trial.card.as_str()].into_iter().chain(settings).collect();
+        let named: Vec<&str> = trial.kinds.iter().map(String::as_str).collect();
+        assert!(!named.is_empty(), "{case:?}");
         let temp = TempDir::new();
-        let dry = played(&temp, "dry", case, &["--dry-run"]).unwrap();
-        let real = played(&temp, "real", case, &[]).unwrap();
+        let dry = played(&temp, "dry", &case, &["--dry-run"]).unwrap();
+        let real = played(&temp, "real", &case, &[]).unwrap();
         assert!(dry.messages != real.messages, "{case:?}: there is nothing to warn of");
         assert_eq!(
-            of_known_size(&dry.messages, named),
-            of_known_size(&real.messages, named),
+            of_known_size(&dry.messages, &named),
+            of_known_size(&real.messages, &named),
             "{case:?}"
         );
         let warning = format!(
@@ -271,7 +127,7 @@ fn a_dry_run_names_the_messages_whose_size_it_does_not_know() {
 #[test]
 fn a_dry_run_warns_of_stop_conditions_that_read_scores() {
     let temp = TempDir::new();
-    let card: Case = &[
+    let card = &[
         "fed-avg/small",
         QUICK,
         FEW,

@@ -1,7 +1,7 @@
 //! Exports: what is rejected, and that a file appears whole or not at all. `sim/python/tests` tests
 //! the forms of the Python package.
 
-use crate::support::{TempDir, files, karate};
+use crate::support::{TempDir, files, tiny};
 use std::fs;
 use std::process::Command;
 
@@ -10,8 +10,8 @@ const CSV: &str = "--long-csv";
 #[test]
 fn an_export_is_the_same_whenever_it_is_made() {
     let temp = TempDir::new();
-    karate().lay(&temp, "a");
-    karate().lay(&temp, "b");
+    tiny().lay(&temp, "a");
+    tiny().lay(&temp, "b");
     for dir in ["a", "b"] {
         temp.run(&["export", dir, CSV, "--to", &format!("made/{dir}")]).done();
     }
@@ -19,13 +19,13 @@ fn an_export_is_the_same_whenever_it_is_made() {
     for dir in ["a", "b"] {
         assert_eq!(printed, fs::read_to_string(temp.join("made").join(dir)).unwrap());
     }
-    assert_eq!(printed.lines().count(), karate().run.scores.len() + 1);
+    assert_eq!(printed.lines().count(), tiny().run.scores.len() + 1);
 }
 
 #[test]
 fn an_export_needs_a_form_and_a_place_of_its_own() {
     let temp = TempDir::new();
-    karate().lay(&temp, "run");
+    tiny().lay(&temp, "run");
     temp.write("there", "mine");
     let before = files(temp.path());
     temp.run(&["export", "run"]).refused(&[CSV]);
@@ -42,7 +42,7 @@ fn an_export_needs_a_form_and_a_place_of_its_own() {
 #[test]
 fn what_the_python_package_writes_is_answered_with_its_command() {
     let temp = TempDir::new();
-    karate().lay(&temp, "my run");
+    tiny().lay(&temp, "my run");
     let said = |args: &[&str]| temp.run(&[&["export", "my run"], args].concat());
     said(&["--parquet", "--to", "a b.parquet"]).refused(&[
         "pip install './sim/python[parquet]'",
@@ -60,7 +60,7 @@ fn what_the_python_package_writes_is_answered_with_its_command() {
 #[test]
 fn an_export_that_does_not_fit_leaves_nothing() {
     let temp = TempDir::new();
-    karate().lay(&temp, "run");
+    tiny().lay(&temp, "run");
     let script = format!("trap '' XFSZ; ulimit -f 1; exec \"$0\" export run {CSV} --to made");
     let mut shell = Command::new("sh");
     shell
@@ -74,14 +74,14 @@ fn an_export_that_does_not_fit_leaves_nothing() {
 #[test]
 fn an_export_says_what_an_unfinished_run_lacks() {
     let temp = TempDir::new();
-    let dir = karate().lay(&temp, "run");
+    let dir = tiny().lay(&temp, "run");
     let manifest = std::fs::read_to_string(dir.join("manifest.json")).unwrap();
     temp.write(
         "run/manifest.json",
         manifest.replace("\"finished\": true", "\"finished\": false"),
     );
     let ended = temp.run(&["export", "run", "--long-csv"]);
-    let rounds = karate().run.rounds.len();
+    let rounds = tiny().run.rounds.len();
     assert_eq!(
         ended.stderr,
         format!("warning: run is not finished; what is exported has {rounds} rounds\n")

@@ -1,21 +1,25 @@
 //! Files of one's own: what their readers say on the screen, and what algorithms do not read.
 
-use crate::support::TempDir;
+use crate::support::{TempDir, run_args};
+use crate::trials::trials;
 
 const ONE_BASED: &str = "1 2\n2 3\n3 1\n3 4\n";
+const LABELS: &str = "1 0\n2 1\n3 0\n4 1\n";
 const START: &str = "note: edges: ids start at 1, so 1 nodes below it have no edge; set `first_id: 1`";
 
 #[test]
 fn notes_of_readers_are_on_the_screen_once_for_each_data_set() {
     let temp = TempDir::new();
     temp.write("data/edges.txt", ONE_BASED);
+    temp.write("data/labels.txt", LABELS);
     let card = |sweep: &str| {
         format!(
-            "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off){sweep})"
+            "(dataset: EdgeList(edges: \"edges.txt\", labels: \"labels.txt\"), partition: Iid(n_clients: 2), \
+             strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)){sweep})"
         )
     };
     temp.write("c.ron", card(""));
-    let arms = ", sweep: (seeds: [1, 2], axes: {\"strategy.walk_length\": [3, 4]})";
+    let arms = ", sweep: (seeds: [1, 2], axes: {\"strategy.training.epochs\": [1, 2]})";
     temp.write("s.ron", card(arms));
     let n_notes = |args: &[&str]| {
         let ended = temp.run(args);
@@ -40,10 +44,7 @@ fn notes_of_readers_are_on_the_screen_once_for_each_data_set() {
 #[test]
 fn check_reads_the_files_of_a_card_where_they_are() {
     let temp = TempDir::new();
-    temp.write(
-        "c.ron",
-        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk())",
-    );
+    temp.write("c.ron", "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedAvg())");
     let missing = temp.run(&["check", "c.ron"]);
     assert_eq!(missing.code, Some(0), "{missing:#?}");
     assert!(
@@ -62,28 +63,20 @@ fn edge_weights_are_refused_by_what_does_not_read_them() {
     let temp = TempDir::new();
     temp.write("data/edges.txt", "0 1 1000\n1 2 0.001\n2 0 1\n2 3 1\n");
     temp.write("data/labels.txt", "0 0\n1 0\n2 1\n3 1\n");
-    for (strategy, partition) in [
-        ("DeepWalk()", "NodePerClient"),
-        ("FedWalk()", "NodePerClient"),
-        ("FedGcn()", "Iid(n_clients: 2)"),
-        ("FedAvg(inputs: Degree(), model: (encoder: Gat()))", "Iid(n_clients: 2)"),
-    ] {
-        let dataset = "EdgeList(edges: \"edges.txt\", labels: \"labels.txt\", weighted: true)";
-        temp.write(
-            "c.ron",
-            format!("(dataset: {dataset}, partition: {partition}, strategy: {strategy})"),
-        );
-        let ended = temp.run(&["run", "c.ron", "--out", "out"]);
-        assert_eq!(ended.code, Some(2), "{strategy}: {ended:#?}");
-        assert!(ended.stderr.contains("weight"), "{strategy}: {ended:#?}");
+    let weighted = "dataset=EdgeList(edges: \"edges.txt\", labels: \"labels.txt\", weighted: true)";
+    for trial in trials(|file| &file.unweighted) {
+        let args = [&["run", "--out", "out", "--set", weighted], trial.args().as_slice()].concat();
+        let ended = temp.run(&args);
+        assert_eq!(ended.code, Some(2), "{ended:#?}");
+        assert!(ended.stderr.contains("weight"), "{ended:#?}");
     }
     temp.write("data/edges.txt", "0 1 1\n1 2 1\n2 0 1\n2 3 1\n");
-    let dataset = "EdgeList(edges: \"edges.txt\", weighted: true)";
     temp.write(
         "c.ron",
-        format!("(dataset: {dataset}, strategy: FedWalk(walks_per_node: 1, embedding: Off))"),
+        "(dataset: EdgeList(edges: \"edges.txt\", labels: \"labels.txt\", weighted: true), partition: Iid(n_clients: 2), \
+         strategy: FedAvg(inputs: Degree(), model: (encoder: Gat()), protocol: (rounds: 1)))",
     );
-    temp.run(&["run", "c.ron", "--out", "out"]).done();
+    temp.run(&run_args(&["c.ron"], "out", &[])).done();
 }
 
 #[test]

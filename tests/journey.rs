@@ -1,6 +1,6 @@
 //! A user's journey: run a card, read what it leaves, run it again from there, compare, verify and draw.
 
-use crate::support::{Ended, TempDir, assert_golden, assert_same, files, karate, result_of, root, run_args};
+use crate::support::{Ended, TINY, TempDir, assert_golden, assert_same, files, result_of, run_args, tiny};
 use folkmoot_metrics::RunDir;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,8 @@ const TABLES: &[(&str, &str)] = &[
         "split.csv",
         "client,clients,shard_size,inner_edges,cut_edges,label,items",
     ),
+    ("client_scores.csv", "client,items,accuracy,loss,validation_accuracy"),
+    ("controls.csv", "control,metric,value,n"),
     ("timing.csv", "stage,seconds,peak_memory_bytes,memory_bytes"),
 ];
 
@@ -39,7 +41,7 @@ fn fingerprint(dir: &Path) -> String {
 #[test]
 fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     for (name, header) in TABLES {
         let text = std::fs::read_to_string(temp.join("out").join(name)).unwrap();
         assert_eq!(text.lines().next(), Some(*header), "{name}");
@@ -47,24 +49,21 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
     let mut names: Vec<String> = files(&temp.join("out")).into_keys().collect();
     names.retain(|name| !name.starts_with("figures/") && !TABLES.iter().any(|(table, _)| table == name));
     let artifacts = [
-        "artifacts/dissimilarity.npy",
-        "artifacts/embeddings.npy",
-        "artifacts/tree.npy",
+        "artifacts/assignment.csv",
+        "artifacts/model.npy",
+        "artifacts/model_layout.csv",
     ];
     assert_eq!(names[..3], artifacts);
     assert_eq!(names[3..], ["manifest.json", "scenario.ron", "summary.json"]);
 
     let run = RunDir::open(&temp.join("out")).unwrap();
     let stages: Vec<&str> = run.timing.iter().map(|row| row.stage.as_str()).collect();
-    let simulate =
-        ["degree vectors", "matrices", "tree", "walks", "learning"].map(|stage| format!("simulate: {stage}"));
     assert_eq!(stages[..5], ["load", "share out", "prepare", "clients", "first window"]);
-    assert_eq!(stages[5..10], simulate);
     let parts = [
         "queues", "events", "outboxes", "states", "accounts", "releases", "record",
     ];
-    assert_eq!(stages[10], "score");
-    assert_eq!(stages[11..], parts.map(|part| format!("memory: {part}")));
+    assert_eq!(stages[5..7], ["simulate", "score"]);
+    assert_eq!(stages[7..], parts.map(|part| format!("memory: {part}")));
     assert!(run.manifest.finished);
     assert_eq!(
         (
@@ -72,13 +71,13 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
             run.manifest.seed,
             run.manifest.command.as_str()
         ),
-        ("karate", 1, "folkmoot run karate")
+        (TINY, 1, "folkmoot run fed-avg/tiny")
     );
     assert_eq!(run.manifest.version, env!("CARGO_PKG_VERSION"));
-    assert_eq!(run.manifest.data_fingerprints["Karate"].len(), 64);
+    assert_eq!(run.manifest.data_fingerprints["ContextualSbm"].len(), 64);
     let fingerprint = run.manifest.result_fingerprint.clone().unwrap();
     assert_eq!(run.fingerprint().unwrap(), fingerprint);
-    let said = &karate().said.stdout;
+    let said = &tiny().said.stdout;
     assert!(said.contains(&fingerprint), "{said}");
 
     let summary: serde_json::Value =
@@ -88,13 +87,12 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
 
 #[test]
 fn the_written_scenario_states_every_field() {
-    let text = &karate().run.scenario;
+    let text = &tiny().run.scenario;
     let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
-                  cohort deadline_ms horizon_s delta observe sweep walk_length walks_per_node predictor_prob n_bins \
-                  epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent variant encoder m_upload epsilon_matrix linkage metric embedding dim window \
-                  negatives output epochs rate min_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
-                  hold_out attacks curious uplink downlink \
-                  peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
+                  cohort deadline_ms horizon_s delta observe sweep model encoder hidden layers readout head_layers training \
+                  epochs batch_size optimiser momentum rate weight_decay proximal inputs scale split train validation protocol rounds weighting rule \
+                  server aggregation min_updates absent completeness partial_prob secure private down up evaluate_every attacks keep \
+                  targets stop figures outages uplink downlink peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
     for field in fields.split_whitespace() {
         let is_written = |line: &str| line.trim_start().starts_with(&format!("{field}: "));
         assert!(text.lines().any(is_written), "no {field} in:\n{text}");
@@ -104,8 +102,8 @@ fn the_written_scenario_states_every_field() {
 #[test]
 fn the_written_scenario_gives_the_same_result_and_every_tool_agrees() {
     let temp = TempDir::new();
-    let card = ["--set", "strategy.walk_length=7", "--seed", "9"];
-    temp.run(&[&["run", "karate", "--quiet", "--out", "a"], card.as_slice()].concat())
+    let card = ["--set", "strategy.protocol.rounds=7", "--seed", "9"];
+    temp.run(&[&["run", TINY, "--quiet", "--out", "a"], card.as_slice()].concat())
         .done();
     temp.run(&["run", "a/scenario.ron", "--quiet", "--out", "b"]).done();
     let (a, b) = (temp.join("a"), temp.join("b"));
@@ -121,7 +119,7 @@ fn the_written_scenario_gives_the_same_result_and_every_tool_agrees() {
     let shown = temp.run(&["show", "a"]).done();
     assert!(shown.contains(&fingerprint(&a)), "{shown}");
     assert!(
-        shown.contains("made by: folkmoot run karate --set strategy.walk_length=7 --seed 9"),
+        shown.contains("made by: folkmoot run fed-avg/tiny --set strategy.protocol.rounds=7 --seed 9"),
         "{shown}"
     );
     let before = files(&b);
@@ -132,7 +130,7 @@ fn the_written_scenario_gives_the_same_result_and_every_tool_agrees() {
 #[test]
 fn verify_runs_alike_with_any_threads_and_leaves_nothing_behind() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     let before = files(&temp.join("out"));
     std::fs::create_dir(temp.join("scratch")).unwrap();
     for way in [
@@ -167,13 +165,13 @@ fn verify_repeats_a_dry_run_as_a_dry_run() {
     assert_eq!(temp.run(&["verify", "dry"]).done(), "dry: the same fingerprint again\n");
     let shown = temp.run(&["show", "dry"]).done();
     assert!(shown.contains("finished, a dry run"), "{shown}");
-    assert!(!karate().run.manifest.dry_run);
+    assert!(!tiny().run.manifest.dry_run);
 }
 
 #[test]
 fn verify_removes_nothing_that_it_did_not_make() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     // What an earlier verify of the same process number may have left.
     let script =
         "mkdir -p t/folkmoot-verify-$$ && echo x > t/folkmoot-verify-$$/keep && TMPDIR=t exec \"$0\" verify out";
@@ -192,9 +190,11 @@ fn verify_removes_nothing_that_it_did_not_make() {
 fn verify_says_that_the_data_changed_and_repeats_with_them() {
     let temp = TempDir::new();
     temp.write("my data/edges.txt", "0 1\n1 2\n2 3\n3 0\n");
+    temp.write("my data/labels.txt", "0 0\n1 1\n2 0\n3 1\n");
     temp.write(
         "c.ron",
-        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off, attacks: false))",
+        "(dataset: EdgeList(edges: \"edges.txt\", labels: \"labels.txt\"), partition: Iid(n_clients: 2), \
+         strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)))",
     );
     temp.run(&run_args(&["c.ron"], "out", &["--data", "my data"])).done();
     let verify = ["verify", "out", "--data", "my data"];
@@ -216,32 +216,32 @@ fn verify_says_that_the_data_changed_and_repeats_with_them() {
 #[test]
 fn an_edited_result_is_found_out_by_verify_and_placed_by_compare() {
     let temp = TempDir::new();
-    karate().lay(&temp, "a");
-    karate().lay(&temp, "b");
+    tiny().lay(&temp, "a");
+    tiny().lay(&temp, "b");
     let table = temp.join("b/rounds.csv");
     let text = std::fs::read_to_string(&table).unwrap();
-    assert!(text.contains("\n0,0.279724862,34,34,"), "{text}");
-    std::fs::write(&table, text.replace("\n0,0.279724862,34,34,", "\n0,0.279724862,34,33,")).unwrap();
+    assert!(text.contains("\n0,0.156036862,3,3,"), "{text}");
+    std::fs::write(&table, text.replace("\n0,0.156036862,3,3,", "\n0,0.156036862,3,2,")).unwrap();
     let verified = temp.run(&["verify", "b"]);
     assert_eq!(verified.code, Some(1), "{verified:#?}");
     assert!(verified.stdout.contains("b: its files were changed"), "{verified:#?}");
     let compared = temp.run(&["compare", "a", "b"]);
     assert_eq!(compared.code, Some(1), "{compared:#?}");
-    assert_eq!(compared.stdout, "rounds.csv: line 2, completed: 34 against 33\n");
+    assert_eq!(compared.stdout, "rounds.csv: line 2, completed: 3 against 2\n");
 }
 
 #[test]
 fn equal_results_of_different_scenarios_are_told_apart() {
     let temp = TempDir::new();
-    karate().lay(&temp, "a");
-    karate().lay(&temp, "b");
+    tiny().lay(&temp, "a");
+    tiny().lay(&temp, "b");
     let path = temp.join("b/scenario.ron");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("// karate\n", "// other\n")).unwrap();
+    std::fs::write(&path, text.replace("// fed-avg/tiny\n", "// other\n")).unwrap();
     assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
-    std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
+    std::fs::write(&path, text.replace("epochs: 2", "epochs: 3")).unwrap();
     let said = temp.run(&["compare", "a", "b"]).done();
-    let difference = "scenario.ron: strategy.predictor_prob: 0.2 against 0.3\n";
+    let difference = "scenario.ron: strategy.training.epochs: 2 against 3\n";
     assert_eq!(
         said,
         format!("no difference in the results, but in what was run:\n{difference}")
@@ -249,13 +249,13 @@ fn equal_results_of_different_scenarios_are_told_apart() {
     // What was asked comes before the first number.
     let table = temp.join("b/rounds.csv");
     let text = std::fs::read_to_string(&table).unwrap();
-    std::fs::write(&table, text.replace("\n0,0.279724862,34,34,", "\n0,0.279724862,34,33,")).unwrap();
+    std::fs::write(&table, text.replace("\n0,0.156036862,3,3,", "\n0,0.156036862,3,2,")).unwrap();
     let said = temp.run(&["compare", "a", "b"]);
     assert_eq!(
         (said.code, said.stdout),
         (
             Some(1),
-            format!("{difference}rounds.csv: line 2, completed: 34 against 33\n")
+            format!("{difference}rounds.csv: line 2, completed: 3 against 2\n")
         )
     );
 }
@@ -263,10 +263,10 @@ fn equal_results_of_different_scenarios_are_told_apart() {
 #[test]
 fn a_result_of_other_numbers_is_found_out_by_running_it_again() {
     let temp = TempDir::new();
-    karate().lay(&temp, "a");
+    tiny().lay(&temp, "a");
     let path = temp.join("a/scenario.ron");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("predictor_prob: 0.2", "predictor_prob: 0.3")).unwrap();
+    std::fs::write(&path, text.replace("epochs: 2", "epochs: 3")).unwrap();
     let verified = temp.run(&["verify", "a"]);
     assert_eq!(verified.code, Some(1), "{verified:#?}");
     assert!(
@@ -290,56 +290,10 @@ fn assert_golden_run(dir: &Path, golden: &str) {
 }
 
 #[test]
-fn karate_gives_the_golden_result() {
-    let temp = TempDir::new();
-    karate().lay(&temp, "out");
-    assert_golden_run(&temp.join("out"), "karate");
-}
-
-#[test]
 fn scaffold_gives_the_golden_result() {
     let temp = TempDir::new();
     let card = ["run", "scaffold/small", "--set", "strategy.protocol.rounds=5"];
     temp.run(&[card.as_slice(), &["--quiet", "--out", "out"]].concat())
         .done();
     assert_golden_run(&temp.join("out"), "scaffold");
-}
-
-/// BlogCatalog where this machine has it, else a graph of the same layout written here.
-fn data_with_blog_catalog(temp: &TempDir) -> PathBuf {
-    let named = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
-    let places = named.into_iter().chain([root().join("../shared/data")]);
-    let mut found = places.filter(|dir| dir.join("blogcatalog/blogcatalog.mat").is_file());
-    found.next().unwrap_or_else(|| {
-        temp.write(
-            "own/blogcatalog/blogcatalog.mat",
-            crate::bad_data::mat_of_a_dense_graph(),
-        );
-        temp.join("own")
-    })
-}
-
-#[test]
-fn blog_catalogs_walks_send_as_many_messages_as_the_theorem_says() {
-    let temp = TempDir::new();
-    let data = data_with_blog_catalog(&temp);
-    let card = [
-        "run",
-        "fedwalk/predictor-blogcatalog",
-        "--set",
-        "strategy.walks_per_node=1",
-    ];
-    let place = ["--quiet", "--out", "out", "--data", data.to_str().unwrap()];
-    temp.run(&[card.as_slice(), &place].concat()).done();
-    let summary = RunDir::open(&temp.join("out")).unwrap().summary;
-    let (measured, theory, error) = (
-        summary["peer_messages_per_walk"],
-        summary["peer_messages_per_walk@Theorem 4.2, right form"],
-        summary["peer_messages_per_walk_standard_error"],
-    );
-    assert!(theory > 32.0 && error > 0.0, "{summary:?}");
-    assert!(
-        (measured - theory).abs() < 4.0 * error,
-        "{measured} is more than 4 standard errors of {error} away from {theory}"
-    );
 }

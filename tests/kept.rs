@@ -1,13 +1,20 @@
 //! What a card has a run keep: models, predictions and assignments, which say again what the run's scores say and change nothing of its result.
 
 use crate::support::{TempDir, run_args};
+use crate::trials::trials;
 use folkmoot_metrics::RunDir;
 use folkmoot_metrics::npy::Array;
 use std::collections::BTreeMap;
 
-const NODES: &str =
-    "dataset: DcSbm(n_nodes: 180, n_classes: 3, mean_degree: 8, assortativity: 0.9), partition: Louvain(n_clients: 3)";
-const GRAPHS: &str = "dataset: GraphClasses(n_graphs: 60), partition: Iid(n_clients: 4)";
+/// Data set, partition and number of items.
+type Data = (&'static str, &'static str, usize);
+
+const NODES: Data = (
+    "DcSbm(n_nodes: 180, n_classes: 3, mean_degree: 8, assortativity: 0.9)",
+    "Louvain(n_clients: 3)",
+    180,
+);
+const GRAPHS: Data = ("GraphClasses(n_graphs: 60)", "Iid(n_clients: 4)", 60);
 const ALL: &str = "keep=[Model, Predictions, Assignment]";
 
 /// A row of a table of predictions.
@@ -54,9 +61,12 @@ fn accuracy<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
 }
 
 /// Runs a card without and with what is kept.
-fn run(temp: &TempDir, name: &str, data: &str, strategy: &str) -> RunDir {
+fn run(temp: &TempDir, name: &str, (dataset, partition, _): Data, strategy: &str) -> RunDir {
     let card = format!("{name}.ron");
-    temp.write(&card, format!("({data}, strategy: {strategy})"));
+    temp.write(
+        &card,
+        format!("(dataset: {dataset}, partition: {partition}, strategy: {strategy})"),
+    );
     let plain = format!("{name}-plain");
     temp.run(&run_args(&[&card], &plain, &[])).done();
     temp.run(&run_args(&[&card], name, &["--set", ALL])).done();
@@ -93,17 +103,18 @@ fn assert_assigned(run: &RunDir, rows: &[Row], n_items: usize) {
 #[test]
 fn predictions_give_the_test_accuracy_of_the_scores_to_the_digit() {
     let temp = TempDir::new();
-    let settings = "inputs: Degree(most: 16), protocol: (rounds: 3)";
-    for (name, data, strategy, n_items) in [
-        ("nodes", NODES, format!("FedAvg({settings})"), 180),
-        ("graphs", GRAPHS, format!("FedAvg({settings})"), 60),
-        ("scaffold", GRAPHS, format!("Scaffold({settings})"), 60),
-        ("gcn", NODES, format!("FedGcn({settings})"), 180),
-        ("sage", NODES, format!("FedSage(generator: Off, {settings})"), 180),
-        ("federated", NODES, format!("Federated({settings})"), 180),
-        ("ada", NODES, format!("AdaFgl({settings})"), 180),
-    ] {
-        let run = run(&temp, name, data, &strategy);
+    for (trial, i) in trials(|file| &file.keeps).into_iter().zip(0..) {
+        let data = match trial.data.as_str() {
+            "nodes" => NODES,
+            "graphs" => GRAPHS,
+            other => panic!("no data are called {other:?}"),
+        };
+        let [strategy] = trial.settings.as_slice() else {
+            panic!("{trial:?} sets more than its strategy")
+        };
+        let name = format!("{i}-{}", trial.card.replace('/', "-"));
+        let (_, _, n_items) = data;
+        let run = run(&temp, &name, data, strategy.strip_prefix("strategy=").unwrap());
         let rows = predictions(&run, "predictions.csv");
         assert_eq!(rows.len(), n_items, "{name}: every item has a label");
         let mut last = run
@@ -128,8 +139,8 @@ fn predictions_give_the_test_accuracy_of_the_scores_to_the_digit() {
             assert_eq!(row.probabilities[row.predicted as usize], most, "{name}");
         }
         assert_assigned(&run, &rows, n_items);
-        if name == "nodes" {
-            temp.run(&["verify", name]).done();
+        if i == 0 {
+            temp.run(&["verify", &name]).done();
         }
         let model = Array::parse(&run.artifact("model.npy").unwrap(), 1 << 24).unwrap();
         let layout = String::from_utf8(run.artifact("model_layout.csv").unwrap()).unwrap();
@@ -174,8 +185,6 @@ fn models_of_clients_are_kept_with_what_they_predict() {
 #[test]
 fn what_cannot_be_kept_is_refused_and_a_dry_run_keeps_the_assignment_alone() {
     let temp = TempDir::new();
-    temp.run(&["check", "karate", "--set", ALL])
-        .refused(&["keep: has no effect with FedWalk", "leave it out"]);
     temp.run(&["check", "fed-avg/small", "--set", "keep=[Weights]"])
         .refused(&["keep.0", "Weights"]);
     temp.run(&run_args(&["fed-avg/small"], "dry", &["--dry-run", "--set", ALL]))

@@ -9,7 +9,8 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-leaves=(fgcl gw_ldp ppgm subgraphs users walks)
+# Every crate of algorithms but the shared ones.
+mapfile -t leaves < <(sed -n 's/.*folkmoot_\(.*\)::register.*/\1/p' "$root/sim/cli/shipped.rs" | grep -vxE "rounds|classifiers" | sort)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Of one place for all leaves, so that what they share is built once.

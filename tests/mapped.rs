@@ -4,9 +4,11 @@ use crate::support::TempDir;
 use folkmoot_metrics::RunDir;
 use std::fs;
 
-/// Runs FedWalk on a data set and reads what it leaves.
+/// Runs FedAvg on a data set and reads what it leaves.
 fn run_on(temp: &TempDir, dataset: &str, out: &str) -> RunDir {
-    let card = format!("(seed: 3, dataset: {dataset}, strategy: FedWalk(walks_per_node: 2))");
+    let card = format!(
+        "(seed: 3, dataset: {dataset}, partition: Iid(n_clients: 3), strategy: FedAvg(inputs: Degree(), protocol: (rounds: 2)))"
+    );
     temp.write(&format!("{out}.ron"), card);
     temp.run(&["run", &format!("{out}.ron"), "--quiet", "--out", out])
         .done();

@@ -3,7 +3,7 @@
 #
 #   tests/report.sh FOLKMOOT [SHOTS [DIR…]]
 #
-# Without DIR, small runs are made to report on. Pictures of what is seen go into the folder SHOTS, if there is one. Where there is no
+# Without DIR, small runs are made to report on, those of the list `pages` in `scenarios/*/trials.json` among them. Pictures of what is seen go into the folder SHOTS, if there is one. Where there is no
 # Chromium, nothing is tried, and a message says so.
 set -euo pipefail
 folkmoot=$(realpath "$1")
@@ -28,13 +28,18 @@ if [ $# -gt 0 ]; then
     for dir in "$@"; do page "$(basename "$dir")" "$dir"; done
 else
     cd "$work"
-    "$folkmoot" run karate --quiet --out karate
-    "$folkmoot" run karate --quiet --seed 2 --set network.uplink.loss_prob=0.2 --out lossy
+    "$folkmoot" run fed-avg/tiny --quiet --out tiny
+    "$folkmoot" run fed-avg/tiny --quiet --seed 2 --set network.uplink.loss_prob=0.2 --out lossy
     "$folkmoot" sweep fed-avg/small --quiet --set strategy.protocol.rounds=4 --out small
-    "$folkmoot" run fedwalk/walks --quiet --dry-run --set dataset.n_nodes=2000 --out walks
-    page karate karate
+    page tiny tiny
     page sweep small
-    page many-clients walks
-    page two karate lossy
+    page two tiny lossy
+    n=0
+    while read -r row; do
+        eval "words=($row)"
+        "$folkmoot" run "${words[@]}" --quiet --dry-run --out "row-$n"
+        page "row-$n" "row-$n"
+        n=$((n + 1))
+    done < <(python3 "$here/trials.py" pages)
 fi
 python3 "$here/report.py" "$chromium" "$shots" "${pages[@]}"

@@ -1,6 +1,6 @@
 //! Pages of results, and what they are made of: how the data are shared out.
 
-use crate::support::{TempDir, files, karate, rough, run_args};
+use crate::support::{TINY, TempDir, files, rough, run_args, tiny};
 use folkmoot_metrics::RunDir;
 
 fn page(temp: &TempDir, name: &str) -> String {
@@ -10,19 +10,19 @@ fn page(temp: &TempDir, name: &str) -> String {
 #[test]
 fn a_run_has_a_page_that_is_no_part_of_its_result() {
     let temp = TempDir::new();
-    karate().lay(&temp, "out");
-    karate().lay(&temp, "twin");
+    tiny().lay(&temp, "out");
+    tiny().lay(&temp, "twin");
     let before = files(&temp.join("out"));
     assert_eq!(temp.run(&["report", "out"]).done(), "out/report.html\n");
     let page = page(&temp, "out/report.html");
     for text in [
-        "What does every phase of FedWalk send",
-        "34 clients on Karate",
+        "What do clients that leave a round early cost",
+        "3 clients on ContextualSbm",
         "How the data are shared out",
-        "78 (100.0 %)",
-        "Edges found",
+        "81 (22.5 %)",
+        "ROC AUC of links by cosine distance",
         "Blind guess",
-        "folkmoot run karate",
+        "folkmoot run fed-avg/tiny",
     ] {
         assert!(page.contains(text), "{text}");
     }
@@ -50,7 +50,7 @@ fn what_is_not_whole_or_not_measured_says_so() {
 
     temp.run(&["report", "nowhere"])
         .refused(&["nowhere", "neither a run nor a sweep directory"]);
-    karate().lay(&temp, "out");
+    tiny().lay(&temp, "out");
     temp.run(&["report", "out", "nowhere"])
         .refused(&["nowhere", "neither a run nor"]);
     temp.write("out/split.csv", "client\n");
@@ -63,14 +63,14 @@ fn what_is_not_whole_or_not_measured_says_so() {
 #[test]
 fn two_runs_stand_side_by_side_with_what_was_asked_first() {
     let temp = TempDir::new();
-    karate().lay(&temp, "a");
+    tiny().lay(&temp, "a");
     rough().lay(&temp, "b");
     assert_eq!(temp.run(&["report", "a", "b"]).done(), "a/report-beside-b.html\n");
     let page = page(&temp, "a/report-beside-b.html");
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(place("Fields of the two scenarios that differ") < place("B less A"));
     assert!(place("dataset") < place("Messages by kind"));
-    assert!(page.contains("DcSbm") && page.contains("Karate"));
+    assert!(page.contains("GraphClasses") && page.contains("ContextualSbm"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_sweep_has_a_page_with_its_arms_and_targets() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    karate().lay(&temp, "run");
+    tiny().lay(&temp, "run");
     temp.run(&["report", "s", "run"])
         .refused(&["a run and a sweep", "name two runs or two sweeps"]);
     std::fs::remove_dir_all(temp.join("s/points")).unwrap();
@@ -107,24 +107,29 @@ fn a_sweep_has_a_page_with_its_arms_and_targets() {
 
 #[test]
 fn the_split_says_who_has_what_before_the_run_begins() {
-    let run = &karate().run;
+    let run = &tiny().run;
     let division = run.manifest.division.clone().unwrap();
     assert_eq!(
         (division.items, division.clients, division.edges, division.cut_edges),
-        (34, 34, 78, 78)
+        (90, 3, 360, 81)
     );
-    assert_eq!(run.split.len(), 34);
-    assert!(
-        run.split
-            .iter()
-            .all(|row| row.shard_size == 1 && row.items == 1 && row.inner_edges == 0)
-    );
-    assert_eq!(run.split.iter().map(|row| row.cut_edges).sum::<u64>(), 2 * 78);
+    // A row for each client and label.
+    assert_eq!(run.split.iter().map(|row| row.items).sum::<u64>(), 90);
+    let mut clients: Vec<_> = run
+        .split
+        .iter()
+        .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
+        .collect();
+    clients.dedup();
+    assert_eq!(clients.len(), 3);
+    assert_eq!(clients.iter().map(|client| client.1).sum::<u64>(), 90);
+    assert_eq!(clients.iter().map(|client| client.2).sum::<u64>(), 360 - 81);
+    assert_eq!(clients.iter().map(|client| client.3).sum::<u64>(), 2 * 81);
 
     let temp = TempDir::new();
-    let shown = temp.run(&["show", "karate", "--resolved"]).done();
+    let shown = temp.run(&["show", TINY, "--resolved"]).done();
     assert!(
-        shown.contains("edges in no shard") && shown.contains("78 of 78"),
+        shown.contains("edges in no shard") && shown.contains("81 of 360"),
         "{shown}"
     );
 

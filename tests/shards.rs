@@ -1,6 +1,6 @@
 //! Sweeps that are stopped, killed, shared out among processes, and joined again.
 
-use crate::support::{Ended, FOLKMOOT, TempDir, assert_same, files, lay};
+use crate::support::{Ended, FOLKMOOT, TINY, TempDir, assert_same, files, lay};
 use crate::sweeps::{CARD, swept};
 use folkmoot_metrics::{RunDir, SweepDir};
 use std::collections::BTreeMap;
@@ -58,8 +58,8 @@ fn shards_merge_into_the_sweep_byte_for_byte() {
     assert!(svg.contains("The sweep is not finished: 4 of 6 points."));
     let before = files(&temp.join("out"));
     temp.run(&["merge", "out"]).refused(&[
-        "2 of 6 points are missing: 0001-predictor_prob=0.0-seed=2, 0004-predictor_prob=0.4-seed=4",
-        "make them with: folkmoot sweep karate --set strategy.walks_per_node=2 --set 'sweep.seeds=[4, 2]' --out out --only-missing",
+        "2 of 6 points are missing: 0001-prob=0.0-seed=2, 0004-prob=0.4-seed=4",
+        "make them with: folkmoot sweep fed-avg/tiny --set strategy.protocol.rounds=10 --set 'sweep.seeds=[4, 2]' --out out --only-missing",
     ]);
     assert_eq!(files(&temp.join("out")), before);
     // The last one as a scheduler would start it.
@@ -68,7 +68,7 @@ fn shards_merge_into_the_sweep_byte_for_byte() {
     assert!(
         ended
             .stderr
-            .starts_with("karate: 3 points, 2 seeds each; shard 2/3 has 2 of them\n"),
+            .starts_with("fed-avg/tiny: 3 points, 2 seeds each; shard 2/3 has 2 of them\n"),
         "{ended:#?}"
     );
     let json: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
@@ -81,7 +81,7 @@ fn shards_merge_into_the_sweep_byte_for_byte() {
     assert_same(&files(&temp.join("copy")), &files(&temp.join("out")), "copied");
     temp.run(&["merge", "out", "copy", "--quiet"]).done();
     assert_same(
-        &files(&temp.join("runs/karate-sweep")),
+        &files(&temp.join("runs/fed-avg-tiny-sweep")),
         &files(&temp.join("out")),
         "joined",
     );
@@ -94,14 +94,14 @@ fn what_is_missing_is_made_and_what_is_finished_stays() {
     let before = files(&temp.join("out"));
     temp.run(CARD).refused(&[
         "out: already exists and is never overwritten",
-        "make the points that it lacks with: folkmoot sweep karate --set strategy.walks_per_node=2 \
+        "make the points that it lacks with: folkmoot sweep fed-avg/tiny --set strategy.protocol.rounds=10 \
          --set 'sweep.seeds=[4, 2]' --out out --only-missing",
     ]);
     assert_eq!(files(&temp.join("out")), before);
     let ended = temp.run(&with(&["--only-missing", "--threads", "1"]));
     let made: Vec<&str> = ended.stderr.lines().skip(1).collect();
     assert_eq!(made.len(), 2, "{made:#?}");
-    assert!(made[0].contains("predictor_prob = 0.2, seed 4"), "{made:#?}");
+    assert!(made[0].contains("prob = 0.2, seed 4"), "{made:#?}");
     assert_eq!(ended.done(), swept().said.stdout);
     assert_same(
         &result_of(&temp, "out"),
@@ -158,11 +158,8 @@ fn a_directory_of_another_card_program_or_age_is_not_gone_on_with() {
         assert_eq!(files(&temp.join("out")), before);
     };
     let other = "out: is of another sweep: its";
-    let more = ["--only-missing", "--set", "strategy.walk_length=7"];
-    refused(
-        &more,
-        &[other, "walk_length: 40,, not walk_length: 7,", "choose another --out"],
-    );
+    let more = ["--only-missing", "--set", "strategy.model.hidden=7"];
+    refused(&more, &[other, "hidden: 8,, not hidden: 7,", "choose another --out"]);
     refused(&["--shard", "1/2", "--set", "sweep.seeds=[4, 3]"], &[other]);
     refused(&["--only-missing", "--dry-run"], &[other, "dry run is false, not true"]);
     let manifest = temp.join("out/sweep.json");
@@ -178,7 +175,7 @@ fn a_directory_of_another_card_program_or_age_is_not_gone_on_with() {
         &["an older version made it, which did not keep the card"],
     );
     temp.write("mine/thesis.txt", "mine");
-    temp.run(&["sweep", "karate", "--out", "mine", "--only-missing"])
+    temp.run(&["sweep", TINY, "--out", "mine", "--only-missing"])
         .refused(&["mine: already exists"]);
     assert_eq!(TempDir::names_in(&temp.join("mine")), ["thesis.txt"]);
 }
@@ -190,9 +187,9 @@ fn sweeps_of_other_cards_are_not_merged() {
     lay(&swept().files, &temp, "b");
     let card = temp.join("b/scenario.ron");
     let text = std::fs::read_to_string(&card).unwrap();
-    std::fs::write(&card, text.replace("walk_length: 40", "walk_length: 39")).unwrap();
+    std::fs::write(&card, text.replace("hidden: 8", "hidden: 9")).unwrap();
     temp.run(&["merge", "a", "b", "--out", "out"])
-        .refused(&["b: cannot be merged with a: its card says walk_length: 39,, not walk_length: 40,"]);
+        .refused(&["b: cannot be merged with a: its card says hidden: 9,, not hidden: 8,"]);
     temp.run(&["merge", "a", "nowhere", "--out", "out"])
         .refused(&["nowhere: is not a sweep directory: it has no sweep.json"]);
     temp.run(&["merge", "a", "--out", "b"]).refused(&["b: already exists"]);
@@ -204,7 +201,7 @@ fn sweeps_of_other_cards_are_not_merged() {
 fn a_shard_that_there_is_not_is_refused() {
     let temp = TempDir::new();
     let refused = |shard: &str, words: &[&str]| {
-        let args = ["sweep", "karate", "--out", "out", "--shard", shard];
+        let args = ["sweep", TINY, "--out", "out", "--shard", shard];
         let mut command = temp.command(&args);
         for name in ["HQ_TASK_ID", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"] {
             command.env_remove(name);
@@ -215,10 +212,8 @@ fn a_shard_that_there_is_not_is_refused() {
     refused("5/4", &["'5/4'", "there is no shard 5 of 4"]);
     refused("x/y", &["'x/y'", "expected K/N, as 1/4, or auto, or auto/N"]);
     refused("auto", &["--shard: auto finds no scheduler", "SLURM_ARRAY_TASK_ID"]);
-    temp.run(&["sweep", "karate", "--shard", "1/4"])
-        .refused(&["--out <DIR>"]);
-    temp.run(&["sweep", "karate", "--only-missing"])
-        .refused(&["--out <DIR>"]);
+    temp.run(&["sweep", TINY, "--shard", "1/4"]).refused(&["--out <DIR>"]);
+    temp.run(&["sweep", TINY, "--only-missing"]).refused(&["--out <DIR>"]);
     assert_eq!(temp.names(), [""; 0]);
 }
 
@@ -229,9 +224,9 @@ fn an_audit_reads_what_an_unfinished_sweep_has() {
     temp.write(
         "mine.ron",
         r#"(system: "Mine", paper: "A note", claims: [(
-            id: "hops", claim: "Each hop but the last is a message.", at: "page 1", printed: "39", rule: Exact,
-            card: "karate", set: ["strategy.walks_per_node=2", "sweep.seeds=[4, 2]"],
-            arm: { "strategy.predictor_prob": "0.0" }, metric: "peer_messages_per_walk",
+            id: "answers", claim: "Each client answers in each round.", at: "page 1", printed: "30", rule: Exact,
+            card: "fed-avg/tiny", set: ["strategy.protocol.rounds=10", "sweep.seeds=[4, 2]"],
+            arm: { "dropout.prob": "0.0" }, metric: "update_messages",
         )])"#,
     );
     let args = [
@@ -248,11 +243,13 @@ fn shards_of_other_data_are_refused() {
     let temp = TempDir::new();
     temp.write(
         "c.ron",
-        "(dataset: EdgeList(edges: \"edges.txt\"), strategy: FedWalk(walks_per_node: 1, embedding: Off, attacks: false))",
+        "(dataset: EdgeList(edges: \"edges.txt\", labels: \"labels.txt\"), partition: Iid(n_clients: 2), \
+         strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)))",
     );
+    temp.write("data/labels.txt", "0 0\n1 1\n2 0\n3 1\n");
     let shard = |shard: &str| temp.run(&["sweep", "c.ron", "--out", "out", "--shard", shard]);
     shard("1/2").refused(&["edges.txt was not found"]);
-    assert_eq!(temp.names(), ["c.ron"]);
+    assert_eq!(temp.names(), ["c.ron", "data"]);
     temp.write("data/edges.txt", "0 1\n1 2\n2 3\n3 0\n");
     shard("1/2").done();
     temp.write("data/edges.txt", "0 1\n1 2\n2 3\n");
@@ -268,9 +265,9 @@ fn shards_of_other_data_are_refused() {
 /// A sweep of twelve points, one at a time, that takes some seconds.
 const SLOW: &[&str] = &[
     "sweep",
-    "karate",
+    TINY,
     "--set",
-    "strategy.walks_per_node=10",
+    "strategy.protocol.rounds=2000",
     "--set",
     "sweep.seeds=[1, 2, 3, 4]",
     "--threads",
@@ -314,7 +311,7 @@ fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
         };
         assert_eq!(*there, format!("unfinished: {n} of 12 points are there"));
         let command = format!(
-            "folkmoot sweep karate --set strategy.walks_per_node=10 --set 'sweep.seeds=[1, 2, 3, 4]' --out {out} --only-missing"
+            "folkmoot sweep fed-avg/tiny --set strategy.protocol.rounds=2000 --set 'sweep.seeds=[1, 2, 3, 4]' --out {out} --only-missing"
         );
         assert_eq!(*how, format!("  go on with: {command}"));
         let table = std::fs::read_to_string(temp.join(out).join("points.csv")).unwrap();
@@ -407,7 +404,7 @@ fn a_disk_that_fills_up_or_is_read_only_costs_no_finished_point() {
     };
     ended.refused(&[
         "the disk is full",
-        "go on with: folkmoot sweep karate",
+        "go on with: folkmoot sweep fed-avg/tiny",
         "--out disk/out --only-missing",
     ]);
     let kept = SweepDir::open(&temp.join("kept/out")).unwrap();

@@ -219,21 +219,35 @@ pub(crate) fn lay(files: &BTreeMap<String, Vec<u8>>, temp: &TempDir, name: &str)
     temp.join(name)
 }
 
-/// `folkmoot run karate`.
-pub(crate) fn karate() -> &'static Kept {
-    static KARATE: OnceLock<Kept> = OnceLock::new();
-    KARATE.get_or_init(|| Kept::of(&["karate"]))
+/// A card whose run takes a fraction of a second: three clients on a graph of 34 nodes, with latencies, attacks and artifacts.
+pub(crate) const TINY: &str = "fed-avg/tiny";
+
+/// `folkmoot run fed-avg/tiny`.
+pub(crate) fn tiny() -> &'static Kept {
+    static RUN: OnceLock<Kept> = OnceLock::new();
+    RUN.get_or_init(|| Kept::of(&[TINY]))
 }
 
 /// A world with dropout, loss, jitter and a deadline, small enough for a test.
 pub(crate) const ROUGH: &[&str] = &[
-    "fedwalk/walks",
+    "fed-avg/small",
     "--set",
-    "dataset.n_nodes=600",
+    "strategy.protocol.rounds=10",
     "--set",
-    "strategy.walks_per_node=2",
+    "dataset.n_graphs=160",
     "--set",
-    "strategy.walk_length=12",
+    "partition.min_size=2",
+    "--set",
+    "network=Links(uplink: (latency_ms: LogNormal(median: 40, sigma: 0.5, min: 10), loss_prob: 0.1), downlink: (latency_ms: \
+     LogNormal(median: 30, sigma: 0.5, min: 10), loss_prob: 0.1), max_retries: 1, retry_after_ms: 200)",
+    "--set",
+    "devices=LogNormal(median_ops_per_s: 1e7, sigma: 0.7)",
+    "--set",
+    "dropout=(prob: 0.1, after_ms: Uniform(low: 0, high: 200))",
+    "--set",
+    "deadline_ms=400",
+    "--set",
+    "figures=[\"participation\", \"message-fate\", \"score-*\"]",
 ];
 
 /// The run of that world.

@@ -1,15 +1,15 @@
 //! Sweeps: every arm under the same seeds, each point a run of its own.
 
-use crate::support::{Ended, TempDir, assert_same, files, lay, result_of};
+use crate::support::{Ended, TINY, TempDir, assert_same, files, lay, result_of};
 use folkmoot_metrics::{RunDir, SweepDir};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub(crate) const CARD: &[&str] = &[
     "sweep",
-    "karate",
+    TINY,
     "--set",
-    "strategy.walks_per_node=2",
+    "strategy.protocol.rounds=10",
     "--set",
     "sweep.seeds=[4, 2]",
     "--out",
@@ -41,11 +41,8 @@ pub(crate) fn swept() -> &'static Swept {
 fn a_sweep_has_a_row_for_every_value_and_seed_and_the_same_seeds_in_every_arm() {
     let Swept { files, sweep, .. } = swept();
     assert!(sweep.manifest.finished);
-    assert_eq!(sweep.manifest.name, "karate");
-    assert_eq!(
-        sweep.manifest.headline,
-        ["peer_messages_per_walk", "peer_bytes_per_walk"]
-    );
+    assert_eq!(sweep.manifest.name, TINY);
+    assert_eq!(sweep.manifest.headline, ["test_accuracy", "update_messages"]);
     assert_eq!(sweep.manifest.seeds, [4, 2]);
     let rows: Vec<(u32, &str, u64)> = sweep
         .points
@@ -65,16 +62,16 @@ fn a_sweep_has_a_row_for_every_value_and_seed_and_the_same_seeds_in_every_arm() 
     );
     let table = String::from_utf8_lossy(&files["points.csv"]);
     let columns: Vec<&str> = table.lines().next().unwrap().split(',').collect();
-    assert_eq!(columns[..3], ["point", "strategy.predictor_prob", "seed"]);
+    assert_eq!(columns[..3], ["point", "dropout.prob", "seed"]);
     for name in &sweep.manifest.headline {
         assert!(columns.contains(&name.as_str()), "{columns:?}");
     }
     for file in ["sweep.json", "figures/headline.svg", "figures/headline.png"] {
         assert!(files.contains_key(file), "no {file}");
     }
-    // The arm without the predictor sends one message a hop, whatever the seed.
-    assert_eq!(sweep.points[0].summary["peer_messages_per_walk"], 39.0);
-    assert!(sweep.points[2].summary["peer_messages_per_walk"] < 39.0);
+    // Where nobody leaves, three clients answer in each of ten rounds, whatever the seed.
+    assert_eq!(sweep.points[0].summary["update_messages"], 30.0);
+    assert!(sweep.points[2].summary["update_messages"] < 30.0);
 }
 
 #[test]
@@ -84,7 +81,7 @@ fn every_point_can_be_run_alone_and_the_table_repeats_its_summary() {
     lay(&swept().files, &temp, "out");
     let names: Vec<String> = TempDir::names_in(&temp.join("out/points"));
     assert_eq!(names.len(), 6);
-    assert_eq!(names[3], "0003-predictor_prob=0.2-seed=2");
+    assert_eq!(names[3], "0003-prob=0.2-seed=2");
     for (name, row) in names.iter().zip(&sweep.points) {
         let point = RunDir::open(&temp.join("out/points").join(name)).unwrap();
         assert_eq!(point.summary, row.summary, "{name}");
@@ -116,9 +113,9 @@ fn a_sweep_is_the_same_bytes_in_every_way_and_its_json_holds_every_point() {
     let json: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
     let points = json["points"].as_array().unwrap();
     assert_eq!(points.len(), 6);
-    assert_eq!(points[2]["axes"]["strategy.predictor_prob"], "0.2");
+    assert_eq!(points[2]["axes"]["dropout.prob"], "0.2");
     assert_eq!(points[2]["seed"], 4);
-    assert_eq!(points[0]["summary"]["peer_messages_per_walk"], 39.0);
+    assert_eq!(points[0]["summary"]["update_messages"], 30.0);
 
     let tables = |out: &str| {
         let mut files = files(&temp.join(out));
@@ -139,10 +136,10 @@ fn a_sweep_is_the_same_bytes_in_every_way_and_its_json_holds_every_point() {
 #[test]
 fn a_sweep_prints_its_table_on_stdout_and_its_progress_on_stderr() {
     let Ended { stdout, stderr, .. } = &swept().said;
-    assert_eq!(stderr.lines().next(), Some("karate: 3 points, 2 seeds each"));
+    assert_eq!(stderr.lines().next(), Some("fed-avg/tiny: 3 points, 2 seeds each"));
     assert_eq!(stderr.lines().count(), 7, "{stderr}");
     assert!(
-        stdout.starts_with("karate: mean ± half of the 95 % interval (Student's t) over the seeds 4, 2\n"),
+        stdout.starts_with("fed-avg/tiny: mean ± half of the 95 % interval (Student's t) over the seeds 4, 2\n"),
         "{stdout}"
     );
     let temp = TempDir::new();
@@ -151,9 +148,11 @@ fn a_sweep_prints_its_table_on_stdout_and_its_progress_on_stderr() {
     assert_eq!(shown.trim(), stdout.split("\n\nresults").next().unwrap());
 }
 
-/// A card of its own: two values of the walks' length, one walk a member.
+/// A card of its own, of one round.
 fn card(sweep: &str) -> String {
-    format!("(dataset: Karate, strategy: FedWalk(walks_per_node: 1), sweep: ({sweep}))")
+    format!(
+        "(dataset: Karate, partition: Iid(n_clients: 3), strategy: FedAvg(inputs: Degree(), protocol: (rounds: 1)), sweep: ({sweep}))"
+    )
 }
 
 #[test]
@@ -162,7 +161,7 @@ fn an_axis_may_not_vary_the_seed_or_the_sweep_itself() {
     for path in ["seed", "sweep.seeds", "sweep"] {
         temp.write("c.ron", card(&format!("axes: {{ \"{path}\": [5, 6] }}")));
         let said = [
-            "1:8",
+            "1:1",
             " sweep.axes.",
             "no sweep can vary this; put seeds into sweep.seeds",
         ];
@@ -175,7 +174,7 @@ fn an_axis_may_not_vary_the_seed_or_the_sweep_itself() {
 #[test]
 fn a_sweep_says_where_its_seeds_come_from_when_another_one_is_asked() {
     let temp = TempDir::new();
-    let ended = temp.run(&["sweep", "karate", "--set", "seed=7", "--out", "out"]);
+    let ended = temp.run(&["sweep", TINY, "--set", "seed=7", "--out", "out"]);
     ended.refused(&["--set seed", "sweep.seeds=[7]"]);
     assert_eq!(temp.names(), [""; 0]);
 }
@@ -306,52 +305,49 @@ fn a_headline_that_no_run_has_is_said() {
     let temp = TempDir::new();
     temp.write(
         "c.ron",
-        card("seeds: [1], headline: [\"curious_recall\", \"peer_messages\"]"),
+        card("seeds: [1], headline: [\"link_cosine_auc\", \"update_messages\"]"),
     );
-    // There is such a number, but nobody is curious here.
+    // There is such a number, but nobody attacks here.
     let ended = temp.run(&["sweep", "c.ron", "--out", "out"]);
-    let warning = "warning: sweep.headline: no run has a number called `curious_recall`";
+    let warning = "warning: sweep.headline: no run has a number called `link_cosine_auc`";
     assert!(ended.stderr.contains(warning), "{ended:#?}");
     ended.done();
     // One that is not known at all is refused before anything runs.
-    temp.write("c.ron", card("headline: [\"peer_mesages\"]"));
-    let near = "no run of FedWalk has a number `peer_mesages`, did you mean `peer_messages`?";
+    temp.write("c.ron", card("headline: [\"payload_bites\"]"));
+    let near = "no run of FedAvg has a number `payload_bites`, did you mean `payload_bytes`?";
     temp.run(&["sweep", "c.ron", "--out", "none"]).refused(&[near]);
     temp.run(&["check", "c.ron"]).refused(&[near]);
 }
 
-/// PPGM sends no node, so that there is nothing to reconstruct a graph from; SimGNN sends all.
+/// Attackers ask where the card says so, and nowhere else.
 #[test]
 fn a_number_that_one_arm_alone_has_does_not_apply_to_the_others() {
     let temp = TempDir::new();
+    let arms = "arms: {\"asked\": {\"strategy.attacks\": [LinkStealing()]}, \"quiet\": {}}";
     temp.write(
         "c.ron",
-        "(
-            dataset: ControlFlow(n_functions: 16, n_nodes: (4, 6)),
-            strategy: Ppgm(size: (hidden: 4, layers: 1, codes: 1, heads: 1), training: (epochs: 1), attack: (epochs: 1)),
-            sweep: (axes: {\"strategy.model\": [Ppgm, SimGnn]}, seeds: [1], headline: [\"structure_auc\"]),
-        )",
+        card(&format!("{arms}, seeds: [1], headline: [\"link_cosine_auc\"]")),
     );
     let table = temp.run(&["sweep", "c.ron", "--out", "out"]).done();
-    let cells = |model: &str| -> Vec<String> {
-        let line = table.lines().find(|line| line.starts_with(model));
-        line.unwrap().split_whitespace().map(str::to_owned).collect()
+    let cells = |arm: &str| -> Vec<String> {
+        let line = table.lines().find(|line| line.starts_with(arm));
+        // Arms with warnings are marked.
+        let cells = line.unwrap().split_whitespace().filter(|cell| *cell != "!");
+        cells.map(str::to_owned).collect()
     };
-    assert_eq!(cells("Ppgm"), ["Ppgm", "n/a"], "{table}");
-    let found: f64 = cells("SimGnn")[1].parse().unwrap();
+    assert_eq!(cells("quiet"), ["quiet", "n/a"], "{table}");
+    let found: f64 = cells("asked")[1].parse().unwrap();
     assert!(found > 0.5, "{table}");
 }
 
 #[test]
 fn as_many_points_as_are_allowed_are_checked_in_little_memory() {
     let temp = TempDir::new();
-    let card = |sweep: String| {
-        format!("(dataset: Karate, strategy: FedWalk(embedding: Off, attacks: false), sweep: ({sweep}))")
-    };
+    let card = |sweep: String| format!("(dataset: Karate, strategy: FedAvg(), sweep: ({sweep}))");
     let listed = |n: u32| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
     temp.write("seeds.ron", card(format!("seeds: [{}]", listed(100_000))));
     let axes = format!(
-        "\"strategy.epsilon_degree\": [{0}], \"strategy.epsilon_encoder\": [{0}]",
+        "\"strategy.model.hidden\": [{0}], \"strategy.training.epochs\": [{0}]",
         listed(100)
     );
     temp.write("axes.ron", card(format!("axes: {{ {axes} }}, seeds: [1]")));

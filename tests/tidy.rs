@@ -310,7 +310,7 @@ fn level(dir: &str) -> u32 {
 }
 
 /// The crates of algorithms that the program could do without.
-fn leaves() -> Vec<String> {
+pub(crate) fn leaves() -> Vec<String> {
     let crates = crates();
     let leaves = crates.values().filter(|of| level(&of.dir) == 6);
     let name = |of: &Crate| of.dir["sim/algorithms/".len()..].trim_end_matches('/').to_owned();
@@ -362,6 +362,71 @@ fn only_the_program_names_the_leaves() {
             let may_name = path.starts_with(&own) || path == "sim/cli/shipped.rs";
             let names = program(&text).any(|(_, line)| has_word(line, &name));
             assert!(may_name || !names, "{path} names {name}");
+        }
+    }
+}
+
+/// Measurements by hand, which name the cards that they are of.
+const MAY_NAME_LEAVES: [&str; 3] = ["tests/bench/speed.py", "tests/hashes.py", "tests/record.py"];
+
+/// Whether `word` stands in a text and is no part of a longer name.
+fn names(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        !before.ends_with(is_part) && (word.ends_with('/') || !after.starts_with(is_part))
+    })
+}
+
+/// Cards of a folder of scenarios by what a test would call them: `FOLDER/`, or the name of one that lies in none.
+fn cards_of(folder: &str) -> BTreeSet<String> {
+    let dir = root().join("scenarios").join(folder).join("cards");
+    let names = crate::support::TempDir::names_in(&dir).into_iter();
+    let called = |name: String| match name.strip_suffix(".ron") {
+        Some(card) => card.to_owned(),
+        None => name + "/",
+    };
+    names.map(called).collect()
+}
+
+/// Algorithms that a crate registers.
+fn algorithms_of(register: folkmoot::Register) -> (Option<&'static str>, BTreeSet<String>) {
+    let registry = folkmoot::registry(&[register]);
+    let algorithms = registry.strategies().parts().map(|part| part.name.to_owned());
+    (registry.folders().first().copied(), algorithms.collect())
+}
+
+/// A leaf can be deleted, and its tests with it: no other test names its cards or algorithms. Rows of `trials.json` do.
+#[test]
+fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
+    let is_text = |name: &str| {
+        [".rs", ".py", ".sh", ".ron", "/first_hour"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let leaves: BTreeSet<String> = leaves().into_iter().collect();
+    let shared = cards_of("classifiers");
+    let mut words: Vec<(String, String)> = Vec::new();
+    for (folder, algorithms) in folkmoot::CRATES.iter().map(|register| algorithms_of(*register)) {
+        let Some(leaf) = folder.filter(|folder| leaves.contains(*folder)) else {
+            continue;
+        };
+        let cards = cards_of(leaf).into_iter().filter(|card| !shared.contains(card));
+        words.extend(cards.chain(algorithms).map(|word| (leaf.to_owned(), word)));
+    }
+    let with_words: BTreeSet<&String> = words.iter().map(|(leaf, _)| leaf).collect();
+    assert_eq!(
+        with_words,
+        leaves.iter().collect(),
+        "each leaf has cards and algorithms"
+    );
+    for (path, text) in texts(&["tests", "sim/python/tests"], is_text) {
+        if MAY_NAME_LEAVES.iter().any(|may| path.starts_with(may)) {
+            continue;
+        }
+        for (line, number) in text.lines().zip(1..) {
+            let named = words.iter().find(|(_, word)| names(line, word));
+            assert!(named.is_none(), "{path}:{number} names {named:?}: {line}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Traced runs: what the trace tells is what was counted, whatever threads play it, and tracing changes nothing.
 
-use crate::support::{ROUGH, TempDir, assert_same, result_of, run_args};
+use crate::support::{ROUGH, TINY, TempDir, assert_same, result_of, run_args};
+use crate::trials::{Trial, trials};
 use folkmoot_metrics::trace::{Slice, TRACE, TraceReader};
 use folkmoot_metrics::{Party, RunDir};
 use std::collections::BTreeMap;
@@ -20,6 +21,12 @@ const COMING: &[&str] = &[
     "--set",
     "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 1)",
 ];
+
+/// What is traced: these, and what the folders of scenarios name.
+fn traced(rows: &[Trial]) -> Vec<Vec<&str>> {
+    let own = [&[TINY][..], COMING, ROUGH].map(<[&str]>::to_vec);
+    own.into_iter().chain(rows.iter().map(Trial::args)).collect()
+}
 
 /// Messages of a trace by phase, kind, and what became of them.
 fn counted(dir: &Path) -> BTreeMap<(String, String, &'static str), u64> {
@@ -42,7 +49,9 @@ fn counted(dir: &Path) -> BTreeMap<(String, String, &'static str), u64> {
 #[test]
 fn the_messages_of_a_trace_are_those_of_the_ledger() {
     let temp = TempDir::new();
-    for (card, out) in [(&["karate"][..], "karate"), (COMING, "coming"), (ROUGH, "rough")] {
+    let rows = trials(|file| &file.traced);
+    for (card, i) in traced(&rows).iter().zip(0..) {
+        let out = &format!("run-{i}");
         temp.run(&run_args(card, out, &["--trace"])).done();
         let run = RunDir::open(&temp.join(out)).unwrap();
         let mut expected = BTreeMap::new();
@@ -59,7 +68,7 @@ fn the_messages_of_a_trace_are_those_of_the_ledger() {
             add("dropped", row.dropped);
             add("in flight", row.in_flight);
         }
-        assert_eq!(counted(&temp.join(out)), expected, "{out}");
+        assert_eq!(counted(&temp.join(out)), expected, "{card:?}");
     }
 }
 
@@ -94,7 +103,8 @@ fn the_slices_of_a_trace_are_what_clients_did() {
 #[test]
 fn tracing_changes_nothing_and_no_thread_changes_a_trace() {
     let temp = TempDir::new();
-    for (i, card) in [&["karate"][..], COMING, ROUGH].into_iter().enumerate() {
+    let rows = trials(|file| &file.traced);
+    for (card, i) in traced(&rows).iter().zip(0..) {
         let run = |way: &str, more: &[&str]| {
             let out = format!("{i}-{way}");
             temp.run(&run_args(card, &out, more)).done();
@@ -175,9 +185,8 @@ fn what_cannot_be_traced_is_refused_with_a_way() {
         "a run can be traced, and no sweep",
         "folkmoot run fed-avg/small --trace",
     ]);
-    temp.run(&["run", "karate", "--trace-clients", "5"])
-        .refused(&["--trace"]);
-    temp.run(&["run", "karate", "--trace", "--trace-clients", "0"])
+    temp.run(&["run", TINY, "--trace-clients", "5"]).refused(&["--trace"]);
+    temp.run(&["run", TINY, "--trace", "--trace-clients", "0"])
         .refused(&["--trace-clients"]);
 }
 

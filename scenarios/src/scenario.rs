@@ -50,7 +50,9 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     for broken in file.broken() {
         problems.push_at(&broken.path, broken.rule);
     }
-    for (field, example) in [("dataset", "Karate"), ("strategy", "FedWalk()")] {
+    let strategy = registry.strategies().parts().next();
+    let strategy = strategy.map_or("STRATEGY()".to_owned(), |first| format!("{}()", first.name));
+    for (field, example) in [("dataset", "Karate"), ("strategy", &strategy)] {
         if source.within(field).is_none() {
             let rule = format!("must be given, such as {field}: {example} (see folkmoot list)");
             problems.push_at(field, rule);

@@ -82,7 +82,7 @@ pub(crate) struct NewArgs {
 /// What every command that loads a card takes.
 #[derive(Args, Clone)]
 pub(crate) struct CardArgs {
-    /// A card's file, or the name of a shipped card such as fedwalk/predictor
+    /// A card's file, or the name of a shipped card such as fed-avg/small
     #[arg(value_name = "CARD")]
     pub(crate) card: String,
     /// Change a field of the card, as in strategy.walk_length=20; may be repeated
@@ -290,7 +290,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// A field of the card, as strategy.model.hidden, a part by its name, as FedWalk, a number, as test_accuracy, a kind of
+    /// A field of the card, as strategy.model.hidden, a part by its name, as FedAvg, a number, as test_accuracy, a kind of
     /// message, as update, or a table or its column, as rounds.csv
     #[arg(value_name = "PATH|NAME")]
     pub(crate) path: String,
@@ -491,7 +491,7 @@ pub(crate) struct WriteArgs {
 
 #[derive(Args)]
 pub(crate) struct AuditArgs {
-    /// Whose claims: fedwalk, fgcl, gw-ldp, methods, ppgm, subgraphs, users, or a file of claims [default: all of these]
+    /// Whose claims: a folder of scenarios, such as classifiers, its system, or a file of claims [default: all folders]
     #[arg(value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
     /// Judge by finished runs and sweeps, and by tables of records, in these folders alone; without it, by what is recorded, and what is not is run

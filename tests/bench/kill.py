@@ -2,7 +2,7 @@
 
     python tests/bench/kill.py target/release/folkmoot                    100 kills
     python tests/bench/kill.py target/release/folkmoot --kills 1000       as many as that
-    python tests/bench/kill.py target/release/folkmoot --only fedwalk     of cards with that in their names
+    python tests/bench/kill.py target/release/folkmoot --only fed-avg     of cards with that in their names
 
 A run saves its state so often that kills fall into the writing of it, too, and every other run is killed there on purpose: it is halted
 as soon as the file that a state is written to is there, and killed if it is there still. Whatever was killed goes on with another number
@@ -11,7 +11,7 @@ sweep, which goes on by `resume` or by `--only-missing`.
 
 It ends with code 1 at the first fingerprint that differs, at the first refusal that is none of those there may be, a run that was killed
 before its first checkpoint having none to go on with, and if no kill fell into the writing of a state. Nothing outside of a folder of its
-own is touched.
+own is touched. The runs are the rows of the list `kills` in `scenarios/*/trials.json`.
 """
 
 import argparse
@@ -28,49 +28,11 @@ import sys
 import tempfile
 import time
 
-ROUGH = [
-    "cohort=Size(n: 6, over_select: 1.5)",
-    "availability=Bernoulli(online_prob: 0.8)",
-    "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
-]
-GOSSIP = [
-    "strategy.timeout_s=3",
-    "availability=Bernoulli(online_prob: 0.8)",
-    "network=Links(peer: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), max_retries: 0)",
-]
-PARTING = ["strategy.method=Gcfl(mean_norm: 1000, longest_norm: 0, first_rounds: 1, by: Gradients(rounds: 2))"]
-STRUCTURED = [
-    "strategy.method=FedStar()",
-    "strategy.model.encoder=Structured(structure: 4)",
-    "strategy.inputs=Structured(walks: 2, degrees: 2)",
-]
-SWEEP = ["sweep", "fed-avg/small", "strategy.protocol.rounds=5"]
-RUNS = [
-    ["run", "karate"],
-    ["run", "fedwalk/walks", "dataset.n_nodes=2000"],
-    ["run", "fed-avg/small", *ROUGH],
-    ["run", "fed-avg/small", "strategy.protocol.aggregation=Buffered(size: 3)", *ROUGH],
-    ["run", "fed-avg/small", "strategy.protocol.secure=Pairwise()", *ROUGH],
-    ["run", "fed-avg/private", "strategy.protocol.private=Clients(clip: 1)", "strategy.protocol.rounds=20"],
-    ["run", "federated/small", "strategy.method=Ditto", "strategy.protocol.up=TopK(share: 0.1)", *ROUGH],
-    ["run", "federated/small", *PARTING, *ROUGH],
-    ["run", "federated/small", *STRUCTURED, *ROUGH],
-    ["run", "federated/communities", "strategy.method=FedGta()", "strategy.protocol.rounds=10"],
-    ["run", "ada-fgl/small", *ROUGH],
-    ["run", "fed-sage/small", "strategy.generator.steps=5", "cohort=Size(n: 3)", *ROUGH[1:]],
-    ["run", "fed-gcn/small", *ROUGH],
-    ["run", "fed-gcn/small", "strategy.between=Peers", "strategy.upload=Border"],
-    ["run", "users/small", "strategy.features=MultiBitFeatures()", "strategy.edges=Blink(graph: Soft)"],
-    ["run", "walk-sgd/small", "strategy.tokens=3", "strategy.jumps=(prob: 0.2)", "strategy.noise=()"],
-    ["run", "scaffold/small"],
-    ["run", "gossip/small", *GOSSIP],
-    ["run", "gossip/small", "strategy.method=Pairwise()", *GOSSIP],
-    ["run", "gw-ldp/small", "strategy.protocol.rounds=20"],
-    ["run", "fgcl/small"],
-    ["run", "ppgm/small"],
-    ["run", "ppgm/federated", "strategy.protocol.rounds=5"],
-    ["run", "deep-walk/edge-response", "dataset.n_nodes=300"],
-]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import trials
+
+SWEEP = ["sweep", "fed-avg/small", ["strategy.protocol.rounds=5"]]
+RUNS = [["run", card, settings] for card, settings in trials.rows("kills")]
 # A run is killed so often at most before it is let finish.
 LIVES = [1, 1, 2, 5]
 STAGED = pathlib.Path("checkpoint", ".state.tmp")
@@ -90,8 +52,11 @@ def fingerprint(out):
 
 
 def command(program, card, out):
-    settings = [word for setting in card[2:] for word in ("--set", setting)]
-    return [program, *card[:2], *settings, "--out", str(out)]
+    return [program, card[0], *trials.words(*card[1:]), "--out", str(out)]
+
+
+def title(card):
+    return " ".join([*card[:2], *card[2]])
 
 
 def going_on(program, card, out, draw):
@@ -187,7 +152,7 @@ def main():
     wholes = {}
     with tempfile.TemporaryDirectory(prefix="folkmoot-kill-") as name:
         folder = pathlib.Path(name)
-        cards = [card for card in [SWEEP, *draw.sample(RUNS, len(RUNS))] if args.only in " ".join(card)]
+        cards = [card for card in [SWEEP, *draw.sample(RUNS, len(RUNS))] if args.only in title(card)]
         while counts["kills"] < args.kills:
             for place, card in enumerate(cards):
                 if counts["kills"] >= args.kills:
@@ -197,7 +162,7 @@ def main():
                     subprocess.run([*command(program, card, folder / "whole"), "--quiet"], check=True)
                     wholes[place] = (fingerprint(folder / "whole"), time.monotonic() - started)
                     shutil.rmtree(folder / "whole")
-                    print(f"{' '.join(card)}: {wholes[place][0][:16]} in {wholes[place][1]:.2f} s", flush=True)
+                    print(f"{title(card)}: {wholes[place][0][:16]} in {wholes[place][1]:.2f} s", flush=True)
                 tortured(program, card, folder, *wholes[place], draw, counts)
             report(counts)
     if counts["in_writing"] == 0:

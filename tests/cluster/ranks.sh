@@ -4,8 +4,8 @@
 #
 #   tests/cluster/ranks.sh FOLKMOOT mpirun|srun… [-- CARD…]
 #
-# FOLKMOOT is built with the feature mpi. mpirun is Open MPI's; srun needs slurm-wlm, munge and the rights of root. A launcher that is not
-# installed is passed over with a message. A card may have settings after it: "fgcl/small --dry-run".
+# Without CARD, those of the list `ranks` in `scenarios/*/trials.json` are run. FOLKMOOT is built with the feature mpi. mpirun is Open MPI's; srun needs slurm-wlm, munge and the rights of root. A launcher that is not
+# installed is passed over with a message. A card may have settings after it: "scaffold/small --dry-run".
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -23,7 +23,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -gt 0 ] && shift
 cards=("$@")
-[ $# -gt 0 ] || cards=(karate fgcl/small ppgm/small scaffold/small)
+[ $# -gt 0 ] || mapfile -t cards < <(python3 "$here/../trials.py" ranks)
 
 scratch=$(mktemp -d)
 pids=()
@@ -47,7 +47,7 @@ same() {
 
 compare() {
     local launch=$1 card=$2 words by n_compared=0
-    read -ra words <<<"$card"
+    eval "words=($card)"
     read -ra by <<<"${launched_by[$launch]}"
     rm -rf alone
     folkmoot run "${words[@]}" --out alone --quiet --threads 1
@@ -63,7 +63,7 @@ compare() {
 
 # Stopped by SIGTERM with three ranks, gone on with by two.
 stopped() {
-    local launch=$1 by card=(karate --set strategy.walks_per_node=400)
+    local launch=$1 by card=(fed-avg/tiny --set strategy.protocol.rounds=20000)
     read -ra by <<<"${launched_by[$launch]}"
     rm -rf alone
     folkmoot run "${card[@]}" --out alone --quiet --threads 1

@@ -24,7 +24,7 @@ trap clean_up EXIT
 cd "$scratch"
 
 # Twelve points of a second or so each, four a shard, and a value that a shell must not touch. Whoever is killed is at its second point.
-sweep=(folkmoot sweep karate --set "strategy.walks_per_node=${WALKS:-60}" --set 'sweep.seeds=[1, 2, 3, 4]'
+sweep=(folkmoot sweep fed-avg/tiny --set "strategy.protocol.rounds=${ROUNDS:-6000}" --set 'sweep.seeds=[1, 2, 3, 4]'
     --set 'question="whose? it is  mine"')
 n_shards=3
 

@@ -24,8 +24,8 @@ fn who_asks_for_what_is_not_there_is_told_what_is() {
     temp.run(&["data", "list", "--sources", "t.ron"])
         .refused(&["t.ron: ", "about"]);
     // A card without its data says how to get them.
-    temp.run(&["run", "fedwalk/blogcatalog"])
-        .refused(&["folkmoot data fetch BlogCatalog"]);
+    temp.run(&["run", "fed-avg/cuts-cora"])
+        .refused(&["folkmoot data fetch Cora"]);
 }
 
 #[test]

@@ -11,15 +11,15 @@ import networkx as nx
 
 rng = random.Random(7)
 triangles = nx.Graph([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)])
-karate = nx.karate_club_graph()
+zachary = nx.karate_club_graph()
 sparse = nx.gnm_random_graph(40, 60, seed=3)
 blocks = nx.planted_partition_graph(4, 12, 0.6, 0.05, seed=5)
-clubs = [int(karate.nodes[node]["club"] == "Officer") for node in karate]
+clubs = [int(zachary.nodes[node]["club"] == "Officer") for node in zachary]
 CASES = [
     ("two_triangles", triangles, [0, 0, 0, 1, 1, 1]),
     ("two_triangles_cut_across", triangles, [0, 1, 2, 0, 1, 2]),
     ("all_in_one", triangles, [0] * 6),
-    ("karate_clubs", karate, clubs),
+    ("karate_clubs", zachary, clubs),
     ("sparse_by_chance", sparse, [rng.randrange(5) for _ in sparse]),
     ("blocks", blocks, [node // 12 for node in blocks]),
 ]

@@ -1,5 +1,5 @@
-"""Expected values of methods on parts of a graph and on single nodes: writes federated.json beside this script, and users.json
-beside the tests of `sim/algorithms/users`.
+"""Expected values of methods on parts of a graph and on single nodes: writes federated.json beside this script, and the values of
+users of one node where a crate of algorithms has a `users.json` among its tests.
 
     python3 subgraphs.py       # numpy 2.4.6
 
@@ -254,14 +254,15 @@ def write(path, topic, about, cases):
 
 
 here = pathlib.Path(__file__).resolve().parent
-write(
-    here.parent.parent / "sim/algorithms/users/tests/golden",
-    "users",
-    "What users of one node release and a server learns on. kprop: powers of the normalised adjacency without loops. multi_bit: LPGNN's "
-    "encoder, its report as bytes, and the estimate of every coordinate. blink_prior, blink_posterior, blink: beta model of noisy degrees "
-    "over all pairs, Bayes' rule, and both from reports as bytes to weights.",
-    users,
-)
+for there in here.parent.parent.glob("sim/algorithms/*/tests/golden/users.json"):
+    write(
+        there.parent,
+        "users",
+        "What users of one node release and a server learns on. kprop: powers of the normalised adjacency without loops. multi_bit: "
+        "LPGNN's encoder, its report as bytes, and the estimate of every coordinate. blink_prior, blink_posterior, blink: beta model of "
+        "noisy degrees over all pairs, Bayes' rule, and both from reports as bytes to weights.",
+        users,
+    )
 write(
     here,
     "federated",

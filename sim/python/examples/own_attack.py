@@ -14,6 +14,11 @@ import folkmoot
 import numpy as np
 
 
+# Messages are kept of a card that can keep them, and these parts of a match are read.
+CARD = "ppgm/small"
+PARTS = ("g_1", "o_1")
+
+
 def guessed(known: np.ndarray, properties: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """The property whose mean row is nearest, for each row of `asked`."""
     mean, scale = known.mean(axis=0), known.std(axis=0) + 1e-6
@@ -40,8 +45,8 @@ def attack(run: folkmoot.Run, part: str) -> Dict[str, float]:
 
 def main(folder: Path) -> Dict[str, Dict[str, float]]:
     folkmoot.frames("pandas")
-    run = folkmoot.run("ppgm/small", set={"strategy.thorough": folkmoot.part(messages=True)}, seed=1, out=folder / "run")
-    return {part: attack(run, part) for part in ("g_1", "o_1")}
+    run = folkmoot.run(CARD, set={"strategy.thorough": folkmoot.part(messages=True)}, seed=1, out=folder / "run")
+    return {part: attack(run, part) for part in PARTS}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 //! What every algorithm must keep, for tests to call: a client sees its own shard and what it is
-//! sent, under every setting that changes what is sent ([`holds`]); and its numbers are those of
-//! trusted libraries ([`golden`]).
+//! sent, under every setting that changes what is sent ([`holds`]); its numbers are those of
+//! trusted libraries ([`golden`]); and its cards run as they should ([`cards`]).
 //!
 //! Two runs of one seed differ in what the *other* clients hold: their graphs, edges, features and classes, as proptest draws them. How
 //! many clients and items there are, and the declared public facts, are the same. Client 0 and the server are then followed message by
@@ -8,6 +8,7 @@
 //! must be something that reached it, never something it sent: until then what it sends is equal to the bit, at the same instant.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test that called")]
 
+pub mod cards;
 pub mod data;
 pub mod golden;
 #[cfg(test)]
