@@ -11,11 +11,15 @@ import sys
 SCENARIOS = pathlib.Path(__file__).resolve().parent.parent / "scenarios"
 
 
+def files():
+    """Every file by its folder."""
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(SCENARIOS.glob("*/trials.json"))}
+
+
 def rows(name):
     """The card and the settings of each row of the list of this name, folder by folder."""
     found = []
-    for path in sorted(SCENARIOS.glob("*/trials.json")):
-        file = json.loads(path.read_text())
+    for file in files().values():
         for row in file.get(name, []):
             shared = [setting for of in row.get("with", []) for setting in file["shared"][of]]
             found.append((row["card"], shared + row.get("set", [])))

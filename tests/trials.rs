@@ -12,7 +12,8 @@
 
 use crate::support::root;
 use folkmoot_scenarios::cards;
-use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::apply_setting;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,10 @@ pub(crate) struct File {
     ranks: Vec<Row>,
     /// Dry runs whose pages are opened in a browser (`report.sh`).
     pages: Vec<Row>,
+    /// Rows of a table of speeds (`bench/speed.py`).
+    speed: Vec<Speed>,
+    /// Settings that shorten cards whose result hashes are recorded in `hashes.csv` (`hashes.py`).
+    hashes: Hashes,
     /// What `explain` is asked for (`cli.rs`).
     pub(crate) explained: Vec<String>,
     /// The errata of papers by their letter, and how many there are: each has a claim (`audit.rs`).
@@ -81,6 +86,65 @@ pub(crate) struct Row {
     /// Which data of the test it runs on.
     #[serde(default)]
     data: String,
+    /// The name of what a table of speeds measures.
+    #[serde(default)]
+    work: String,
+}
+
+/// A row of a table of speeds. It has one of `training`, `events` and `clients`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Speed {
+    row: String,
+    about: String,
+    /// Whether it needs data sets.
+    #[serde(default)]
+    #[expect(dead_code, reason = "bench/speed.py reads it")]
+    needs_data: bool,
+    training: Option<Training>,
+    /// Events a second of whole runs.
+    #[serde(default)]
+    events: Vec<Row>,
+    clients: Option<Clients>,
+}
+
+/// A training loop, and the same in another program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Training {
+    work: String,
+    unit: String,
+    /// The crate and its bench.
+    bench: [String; 2],
+    /// Benchmarks in it on one thread and on two.
+    names: [String; 2],
+    /// A Python script and its arguments.
+    peer: Vec<String>,
+    /// The modules that it needs.
+    modules: Vec<String>,
+}
+
+/// Events a second and bytes a client of an example that takes numbers of threads and of clients.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clients {
+    /// The name of what is measured, with `{n}` for the number of clients.
+    work: String,
+    /// The crate and its example.
+    example: [String; 2],
+    numbers: Vec<u32>,
+}
+
+/// Settings that shorten cards.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Hashes {
+    /// The length of a run, by algorithm.
+    short: BTreeMap<String, Vec<String>>,
+    /// Inputs on generated graphs without features, by algorithm.
+    graphs: BTreeMap<String, Vec<String>>,
+    /// Settings of cards, by the beginning of their names.
+    more: BTreeMap<String, Vec<String>>,
 }
 
 /// A row with all its settings.
@@ -127,30 +191,33 @@ type List = fn(&File) -> &[Row];
 
 /// The rows of a list, folder by folder.
 pub(crate) fn trials(list: List) -> Vec<Trial> {
-    let mut found = Vec::new();
-    for (folder, file) in folders() {
-        for row in list(&file) {
-            let of = root().join("scenarios").join(&folder).join("cards");
-            assert!(
-                of.join(format!("{}.ron", row.card)).is_file(),
-                "scenarios/{folder}/trials.json: {} is no card of that folder",
-                row.card
-            );
-            let shared = row.with.iter().flat_map(|name| {
-                let settings = file.shared.get(name);
-                settings.unwrap_or_else(|| panic!("scenarios/{folder}/trials.json: nothing shared is called {name:?}"))
-            });
-            found.push(Trial {
-                card: row.card.clone(),
-                settings: shared.chain(&row.set).cloned().collect(),
-                dry_run: row.dry_run,
-                kinds: row.kinds.clone(),
-                counters: row.counters.clone(),
-                data: row.data.clone(),
-            });
-        }
+    let trials = |(folder, file): (String, File)| list(&file).iter().map(|row| trial(&folder, &file, row)).collect();
+    folders()
+        .into_iter()
+        .flat_map(|of| -> Vec<Trial> { trials(of) })
+        .collect()
+}
+
+/// A row of a folder's file with all its settings.
+fn trial(folder: &str, file: &File, row: &Row) -> Trial {
+    let cards = root().join("scenarios").join(folder).join("cards");
+    assert!(
+        cards.join(format!("{}.ron", row.card)).is_file(),
+        "scenarios/{folder}/trials.json: {} is no card of that folder",
+        row.card
+    );
+    let shared = row.with.iter().flat_map(|name| {
+        let settings = file.shared.get(name);
+        settings.unwrap_or_else(|| panic!("scenarios/{folder}/trials.json: nothing shared is called {name:?}"))
+    });
+    Trial {
+        card: row.card.clone(),
+        settings: shared.chain(&row.set).cloned().collect(),
+        dry_run: row.dry_run,
+        kinds: row.kinds.clone(),
+        counters: row.counters.clone(),
+        data: row.data.clone(),
     }
-    found
 }
 
 /// Tries rows on as many threads as the machine has cores; each takes the next row, so that a long one holds up no other.
@@ -166,6 +233,16 @@ pub(crate) fn on_all_cores(rows: &[Trial], tries: impl Fn(&Trial) + Sync) {
             });
         }
     });
+}
+
+/// The card of a row with its settings.
+fn legal(list: &str, trial: &Trial, registry: &Registry) -> Scenario {
+    let (name, mut source) = cards::find(&trial.card, registry.cards()).unwrap();
+    for setting in &trial.settings {
+        source = apply_setting(&source, setting).unwrap_or_else(|why| panic!("{list}: {}: {why}", trial.name()));
+    }
+    let scenario = check(&name, &source, registry);
+    scenario.unwrap_or_else(|problems| panic!("{list}: {}: {problems}", trial.name()))
 }
 
 /// A row is found out here if it is of another card or has a setting that there is not, and an algorithm if it has no row.
@@ -191,13 +268,7 @@ fn every_row_is_legal_and_every_algorithm_has_rows() {
     for (list, rows, has_all) in lists {
         let mut missing = algorithms.clone();
         for trial in trials(rows) {
-            let (name, mut source) = cards::find(&trial.card, registry.cards()).unwrap();
-            for setting in &trial.settings {
-                source =
-                    apply_setting(&source, setting).unwrap_or_else(|why| panic!("{list}: {}: {why}", trial.name()));
-            }
-            let scenario = check(&name, &source, &registry);
-            let scenario = scenario.unwrap_or_else(|problems| panic!("{list}: {}: {problems}", trial.name()));
+            let scenario = legal(list, &trial, &registry);
             let counters = &scenario.strategy().counters;
             assert!(
                 trial.counters.iter().all(|name| counters.contains(&name.as_str())),
@@ -208,5 +279,86 @@ fn every_row_is_legal_and_every_algorithm_has_rows() {
             missing.remove(strategy.unwrap().trim_end_matches(['(', ',']));
         }
         assert!(!has_all || missing.is_empty(), "{list}: no row of {missing:?}");
+    }
+}
+
+/// Rows of speeds name benches, scripts and cards that exist, and each has one name.
+#[test]
+fn every_row_of_speeds_can_be_measured() {
+    let registry = folkmoot::shipped();
+    let mut names = BTreeSet::new();
+    for (folder, file) in folders() {
+        let of_crate = root().join("sim/algorithms").join(&folder);
+        let is_package =
+            |name: &str| name.strip_prefix("folkmoot-").map(|name| name.replace('-', "_")) == Some(folder.clone());
+        for speed in &file.speed {
+            let row = &speed.row;
+            assert!(names.insert(row.clone()), "two rows are called {row}");
+            assert!(speed.about.ends_with('.'), "{row}: {}", speed.about);
+            for event in &speed.events {
+                assert!(!event.work.is_empty(), "{row}");
+                legal(row, &trial(&folder, &file, event), &registry);
+            }
+            if let Some(Training {
+                work,
+                unit,
+                bench: [package, bench],
+                names,
+                peer,
+                modules,
+            }) = &speed.training
+            {
+                let source = fs::read_to_string(of_crate.join("benches").join(format!("{bench}.rs"))).unwrap();
+                let groups = source.split("benchmark_group(\"").skip(1);
+                let groups: Vec<&str> = groups.filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
+                let is_bench = |name: &String| groups.iter().any(|group| name.starts_with(group));
+                assert!(is_package(package) && names.iter().all(is_bench), "{row}");
+                assert!(root().join(&peer[0]).is_file(), "{row}: {}", peer[0]);
+                assert!(!work.is_empty() && unit.ends_with("/s") && !modules.is_empty(), "{row}");
+            }
+            if let Some(Clients {
+                work,
+                example: [package, example],
+                numbers,
+            }) = &speed.clients
+            {
+                let source = of_crate.join("examples").join(format!("{example}.rs"));
+                assert!(is_package(package) && source.is_file(), "{row}");
+                assert!(work.ends_with(" {n} clients") && !numbers.is_empty(), "{row}");
+            }
+            let forms = [
+                speed.training.is_some(),
+                !speed.events.is_empty(),
+                speed.clients.is_some(),
+            ];
+            assert_eq!(forms.iter().filter(|has| **has).count(), 1, "{row}");
+        }
+    }
+    assert!(names.contains("fedavg"), "{names:?}");
+}
+
+/// The record of result hashes has the cards that there are, and what shortens them names some of them.
+#[test]
+fn every_card_has_a_recorded_hash() {
+    for (folder, file) in folders() {
+        let dir = root().join("scenarios").join(&folder);
+        let cards = crate::support::files(&dir.join("cards")).into_keys();
+        let cards: BTreeSet<String> = cards.map(|name| name.trim_end_matches(".ron").to_owned()).collect();
+        let recorded = fs::read_to_string(dir.join("hashes.csv")).unwrap();
+        let recorded = recorded.lines().skip(1).map(|line| line.split_once(',').unwrap());
+        let recorded: BTreeSet<String> = recorded.map(|(card, _)| card.to_owned()).collect();
+        assert_eq!(recorded, cards, "{folder}");
+        for prefix in file.hashes.more.keys() {
+            assert!(cards.iter().any(|card| card.starts_with(prefix)), "{folder}: {prefix}");
+        }
+        let register = folkmoot::CRATES
+            .iter()
+            .find(|register| folkmoot::registry(&[**register]).folders() == [folder.as_str()]);
+        let registry = folkmoot::registry(&[*register.unwrap()]);
+        let algorithms: BTreeSet<&str> = registry.strategies().parts().map(|part| part.name).collect();
+        let named = file.hashes.short.keys().chain(file.hashes.graphs.keys());
+        for name in named {
+            assert!(algorithms.contains(name.as_str()), "{folder}: {name} of {algorithms:?}");
+        }
     }
 }

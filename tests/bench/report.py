@@ -11,14 +11,6 @@ import subprocess
 
 from place import ROOT
 
-CLIENTS = [1_000, 10_000, 100_000, 1_000_000]
-
-
-def walked(n):
-    """What is measured with `n` clients."""
-    return f"walks on a random graph of {n} clients"
-
-
 def machine(at):
     """What the numbers were measured on."""
 
@@ -152,18 +144,21 @@ def figures(at, out):
     if not (at.target / "release/folkmoot").exists():
         at.build("build", "-q", "--release")
 
-    if any(key[0] == "clients" for key in found):
+    # What is measured by the number of clients has it at the end of its name.
+    works = {int(re.search(r"(\d+) clients$", key[1]).group(1)): key[1] for key in found if key[5] == "B/client"}
+    if works:
         units = {"events_per_second": "events/s", "bytes_per_client": "B/client"}
-        axes = {"clients": CLIENTS, "threads": [1, 2]}
+        axes = {"clients": sorted(works), "threads": [1, 2]}
         metrics = {"events_per_second": "count", "bytes_per_client": "bytes"}
 
-        def of_walks(metric, n, threads):
-            return found.get(("clients", walked(n), "ours", "folkmoot", str(threads), units[metric]), "")
+        def by_clients(metric, n, threads):
+            return found.get(("clients", works[n], "ours", "folkmoot", str(threads), units[metric]), "")
 
-        draw(at, out, "clients", "walks by the number of clients", axes, metrics, of_walks)
+        draw(at, out, "clients", "events by the number of clients", axes, metrics, by_clients)
+    # Training is what has a rate, and neither events nor memory.
     rates = {}
-    for (row, work, side, _, threads, _), value in found.items():
-        if row in ("ppgm", "fgcl", "fedavg", "skipgram") and side == "ours":
+    for (_, work, side, _, threads, unit), value in found.items():
+        if side == "ours" and unit.endswith("/s") and unit != "events/s":
             rates.setdefault(work, {})[int(threads)] = value
     works = [work for work, by_threads in rates.items() if {1, 2} <= set(by_threads)]
     if works:

@@ -1,9 +1,11 @@
 """The speed of every part beside its peer, in turns in one run on the machine at hand, as a table, as raw numbers and as figures.
 
     python tests/bench/speed.py                     every row but those that are slow, about an hour on two cores
-    python tests/bench/speed.py ppgm queue          these rows
+    python tests/bench/speed.py fedavg queue        these rows
     python tests/bench/speed.py --list              what rows there are, and what each needs
     python tests/bench/speed.py figures --out DIR   draws again what DIR/speed.csv holds
+
+A row of an algorithm is described in the list `speed` of its `scenarios/*/trials.json`; rows of tools are here.
 
 Peers run in whichever Python `--python` names; a peer that is not installed there is said to be missing, and ours is measured alone. Rows
 on public data need FOLKMOOT_DATA. CARGO_TARGET_DIR is honoured. `speed.md`, `speed.csv` and `speed.json` go to `--out`, written again
@@ -11,7 +13,7 @@ after each row, so that what was measured stays if a later one fails. A cell is 
 
 `--mask-avx512` measures on a CPU with AVX-512 what one without it would do: a copy of the sources whose kernels have AVX2 alone is built
 in the folder that `--masked` names (kept, so that a second run need not build again), and the peers are asked not to use AVX-512. The
-row `bits` builds both and compares the fingerprints of every small card. What the C library does by itself, such as copying memory, is
+row `bits` builds both and compares the fingerprints of small cards. What the C library does by itself, such as copying memory, is
 not masked, nor is the clock of the CPU another one.
 """
 
@@ -28,38 +30,8 @@ import time
 import report
 from place import Failed, Measured, Place, masked_place
 
-
-def trained(at, row, work, peer, bench, unit, benches_by_threads):
-    """A training loop and its peer; `bench` is its crate and name, and `benches_by_threads` has the bench's name and what its environment says."""
-
-    def ours(threads, only, env):
-        rate = at.criterion(*bench, f"^{only}$")
-        return lambda: [((work, "ours", "folkmoot", threads, unit), value) for value in rate(**env).values()]
-
-    at.build("bench", "-q", "--no-run", "-p", bench[0], "--bench", bench[1])
-    mine = [ours(threads, only, env) for threads, (only, env) in benches_by_threads.items()]
-    return at.in_turns(row, at.peer(row, work, *peer) + mine)
-
-
-def ppgm(at):
-    """PPGM's training in pairs a second, beside PyTorch."""
-    peer = ("sim/tools/learning/benches/ppgm_pytorch.py", ["torch", "numpy"], "60")
-    benches = {threads: ("ppgm/ppgm", {"RAYON_NUM_THREADS": str(threads)}) for threads in (1, 2)}
-    return trained(at, "ppgm", "PPGM training", peer, ("folkmoot-ppgm", "ppgm"), "pairs/s", benches)
-
-
-def fgcl(at):
-    """FGCL's training in steps a second, beside PyTorch."""
-    peer = ("sim/algorithms/fgcl/benches/fgcl_torch.py", ["torch"], "400")
-    benches = {1: ("fgcl/gcn/1 thread", {}), 2: ("fgcl/gcn/2 threads", {})}
-    return trained(at, "fgcl", "FGCL training", peer, ("folkmoot-fgcl", "fgcl"), "steps/s", benches)
-
-
-def fedavg(at):
-    """FedAvg in client updates a second, beside PyTorch Geometric."""
-    peer = ("sim/tools/learning/benches/fedavg_pyg.py", ["torch", "torch_geometric"], "1000", "2")
-    benches = {threads: (f"engine/fed_avg/{threads} threads/1000", {}) for threads in (1, 2)}
-    return trained(at, "fedavg", "FedAvg", peer, ("folkmoot-classifiers", "fed_avg"), "updates/s", benches)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import trials
 
 
 def gw(at):
@@ -155,53 +127,6 @@ def queue(at):
     return measured
 
 
-def events(at, row, work, *card):
-    """Events a second of a whole run of a card, ledger on, on one thread and on two."""
-
-    def turn(threads):
-        summary, _, seconds = at.folkmoot(row, *card, "--threads", threads)
-        return [((work, "ours", "folkmoot", threads, "events/s"), summary["handled_events"] / seconds)]
-
-    return [lambda: turn(1), lambda: turn(2)]
-
-
-def walks(at):
-    """The engine end to end in events a second: FedWalk's walks on BlogCatalog, the ledger on, nothing learned."""
-    at.build("build", "-q", "--release")
-    card = ["fedwalk/blogcatalog", "--set", "strategy.pool=Vector", "--dry-run"]
-    work = "engine end to end, BlogCatalog's walks"
-    measured = at.in_turns("walks", events(at, "walks", work, *card))
-    if at.queue_rate:
-        at.remarks["walks", work] = [f"one thread: {statistics.median(measured[0].values) / at.queue_rate:.2g} of the queue's rate"]
-    return measured
-
-
-def rmat(at):
-    """The same on R-MAT graphs of a hundred thousand and a million clients, their tree included."""
-    at.build("build", "-q", "--release")
-    works = [(f"engine end to end, R-MAT graph of {n} clients", f"dataset.n_nodes={n}") for n in (100_000, 1_000_000)]
-    contenders = [events(at, "rmat", work, "fedwalk/million", "--set", n, "--dry-run") for work, n in works]
-    return at.in_turns("rmat", sum(contenders, []))
-
-
-def clients(at):
-    """Events a second and bytes a client by the number of clients: walks on random graphs, messages alone."""
-    at.build("build", "-q", "--release", "-p", "folkmoot-walks", "--example", "walks")
-
-    def turn(threads, n):
-        # A process for each number, or the memory of one would be in the next one's account.
-        printed = at.run(at.target / "release/examples/walks", threads, n)
-        line = next(csv.DictReader(printed.splitlines()))
-        key = (report.walked(n), "ours", "folkmoot", threads)
-        return [((*key, unit), float(line[column])) for unit, column in [("events/s", "events_per_s"), ("B/client", "bytes_per_device")]]
-
-    measured = at.in_turns("clients", [lambda t=t, n=n: turn(t, n) for n in report.CLIENTS for t in (1, 2)])
-    rates = [(thing.work, statistics.median(thing.values)) for thing in measured if (thing.threads, thing.unit) == (1, "events/s")]
-    for work, rate in rates[1:]:
-        at.remarks["clients", work] = [f"one thread: {rate / rates[0][1]:.2g} of a thousand's rate"]
-    return measured
-
-
 def products(at):
     """Products of matrices in operations a second on one thread, beside matrixmultiply and gemm."""
     at.build("bench", "-q", "--no-run", "-p", "folkmoot-learning", "--bench", "products")
@@ -227,19 +152,88 @@ def build(at):
     return [Measured("build", "cold cargo build --release, processor time", "ours", "folkmoot", os.cpu_count(), "s", [spent])]
 
 
-NEEDS_DATA = {"dtw", "gw", "skipgram", "walks"}
-ROWS = {row.__name__: row for row in [ppgm, fgcl, fedavg, gw, dtw, skipgram, queue, walks, clients, rmat, products, build]}
+def of_training(row, training):
+    """A training loop on one thread and on two, and its peer."""
+    work, unit = training["work"], training["unit"]
+    package, bench = training["bench"]
+    script, *words = training["peer"]
+
+    def ours(at, threads, only):
+        rate = at.criterion(package, bench, f"^{only}$")
+        return lambda: [((work, "ours", "folkmoot", threads, unit), value) for value in rate(RAYON_NUM_THREADS=str(threads)).values()]
+
+    def measured(at):
+        at.build("bench", "-q", "--no-run", "-p", package, "--bench", bench)
+        mine = [ours(at, threads, only) for only, threads in zip(training["names"], (1, 2))]
+        return at.in_turns(row, at.peer(row, work, script, training["modules"], *words) + mine)
+
+    return measured
+
+
+def of_events(row, events):
+    """Events a second of whole runs of cards, ledger on, on one thread and on two."""
+
+    def turn(at, event, threads):
+        words = trials.words(event["card"], event.get("set", [])) + ["--dry-run"] * event.get("dry_run", False)
+        summary, _, seconds = at.folkmoot(row, *words, "--threads", threads)
+        return [((event["work"], "ours", "folkmoot", threads, "events/s"), summary["handled_events"] / seconds)]
+
+    def measured(at):
+        at.build("build", "-q", "--release")
+        found = at.in_turns(row, [lambda e=event, t=threads: turn(at, e, t) for event in events for threads in (1, 2)])
+        for thing in found:
+            if at.queue_rate and thing.threads == 1:
+                share = statistics.median(thing.values) / at.queue_rate
+                at.remarks[row, thing.work] = [f"one thread: {share:.2g} of the queue's rate"]
+        return found
+
+    return measured
+
+
+def of_clients(row, clients):
+    """Events a second and bytes a client of an example by its number of clients."""
+    package, example = clients["example"]
+    works = {n: clients["work"].format(n=n) for n in clients["numbers"]}
+
+    def turn(at, threads, n):
+        # A process for each number, or the memory of one would be in the next one's account.
+        printed = at.run(at.target / "release/examples" / example, threads, n)
+        line = next(csv.DictReader(printed.splitlines()))
+        key = (works[n], "ours", "folkmoot", threads)
+        return [((*key, unit), float(line[column])) for unit, column in [("events/s", "events_per_s"), ("B/client", "bytes_per_device")]]
+
+    def measured(at):
+        at.build("build", "-q", "--release", "-p", package, "--example", example)
+        found = at.in_turns(row, [lambda t=threads, n=n: turn(at, t, n) for n in works for threads in (1, 2)])
+        rates = [(thing.work, statistics.median(thing.values)) for thing in found if (thing.threads, thing.unit) == (1, "events/s")]
+        for work, rate in rates[1:]:
+            at.remarks[row, work] = [f"one thread: {rate / rates[0][1]:.2g} of the rate of {clients['numbers'][0]} clients"]
+        return found
+
+    return measured
+
+
+FORMS = {"training": of_training, "events": of_events, "clients": of_clients}
+NEEDS_DATA = {"dtw", "gw", "skipgram"}
+ROWS = {row.__name__: row for row in [gw, dtw, skipgram, queue, products]}
+# Each crate of algorithms has its rows in its folder of scenarios.
+for file in trials.files().values():
+    for described in file.get("speed", []):
+        name = described["row"]
+        form = next(form for form in FORMS if form in described)
+        ROWS[name] = FORMS[form](name, described[form])
+        ROWS[name].__doc__ = described["about"]
+        NEEDS_DATA |= {name} if described.get("needs_data") else set()
+ROWS["build"] = build
 SLOW = {"build"}
 
 
 def bits(args):
-    """Every small card of the masked and of the plain build, at its own length: whether their fingerprints are the same."""
+    """The cards of the list `emulated`, at their own length, by the masked and by the plain build: whether their fingerprints are the same."""
     places = [Place(args), masked_place(args)]
     for at in places:
         at.build("build", "-q", "--release")
-    listed = places[0].run(places[0].target / "release/folkmoot", "list").split("\n\n")[0].splitlines()[2:]
-    names = [line.split()[0] for line in listed]
-    cards = [name for name in names if name.endswith("small") or name in ("karate", "deep-walk/output-layers", "ppgm/federated")]
+    cards = list(dict.fromkeys(card for card, _ in trials.rows("emulated")))
     lines, n_other = ["| card | AVX-512 | AVX2 alone | |", "|---|---|---|---|"], 0
     for card in cards:
         wide, narrow = (at.folkmoot("bits", card)[1]["result_fingerprint"] for at in places)

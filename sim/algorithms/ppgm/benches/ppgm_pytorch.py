@@ -6,7 +6,7 @@ squared error of the cosine, Adam: 223 300 parameters. Each graph is encoded onc
 `tests/bench/speed.py ppgm` runs it in turns with ours.
 
     pip install torch numpy
-    python sim/tools/learning/benches/ppgm_pytorch.py [steps]
+    python sim/algorithms/ppgm/benches/ppgm_pytorch.py [steps]
 """
 
 import random
