@@ -336,11 +336,12 @@ def test_the_notebook_goes_from_a_card_to_a_figure() -> None:
     assert kinds.count("image/png") == 1 and kinds.count("text/html") >= 2
 
 
-def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(tmp_path: Path) -> None:
-    example = Path(__file__).parents[1] / "examples" / "own_attack.py"
+ATTACKERS = sorted((Path(__file__).parents[2] / "algorithms").glob("*/examples/own_attack*.py"))
+
+
+@pytest.mark.parametrize("example", ATTACKERS, ids=lambda path: path.parts[-3])
+def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(example: Path, tmp_path: Path) -> None:
     names = runpy.run_path(str(example))
-    if subprocess.run([folkmoot._program(), "check", names["CARD"]], capture_output=True).returncode:
-        pytest.skip(f"{names['CARD']} does not come with this program")
     found = names["main"](tmp_path)
     first = found[names["PARTS"][0]]
     assert first["found"] > first["by chance"] + 0.05, found
