@@ -172,6 +172,18 @@ fn the_tables_of_a_rough_world_say_the_same() {
     assert!(run.clients.iter().all(|row| row.shard_size == 1));
 }
 
+/// The card `fedwalk/walks` predicts by vectors that devices have already.
+#[test]
+fn a_predictor_that_downloads_nothing_has_nothing_to_earn_back() {
+    let names = ["break_even_walks", "break_even_walks_per_node"];
+    let nothing = run("fedwalk/walks", &ROUGH, "nothing-downloaded").summary;
+    assert_eq!(nothing["download_bytes"], 0.0);
+    assert!(names.iter().all(|name| !nothing.contains_key(*name)), "{nothing:?}");
+    let matrix = run("karate", &[], "downloaded").summary;
+    assert!(matrix["download_bytes"] > 0.0);
+    assert!(names.iter().all(|name| matrix[*name] > 0.0), "{matrix:?}");
+}
+
 #[test]
 fn messages_under_way_at_the_horizon_are_in_flight() {
     let run = run("fedwalk/walks", &[&ROUGH[..], &["horizon_s=2"]].concat(), "horizon");
