@@ -440,3 +440,60 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
         }
     }
 }
+
+/// The table of algorithms in the README, and first commands for them, are those of `readme.md` in each folder of scenarios.
+#[test]
+fn the_readme_lists_the_algorithms_of_each_folder() {
+    let (mut rows, mut commands) = (String::new(), String::new());
+    for folder in folkmoot::shipped().folders() {
+        let text = fs::read_to_string(root().join("scenarios").join(folder).join("readme.md")).unwrap();
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            rows += line;
+            rows.push('\n');
+        }
+        for fence in fences(&text) {
+            parses(&TempDir::new(), folder, &fence.text);
+            commands += &fence.text;
+        }
+    }
+    let registry = folkmoot::shipped();
+    for part in registry.strategies().parts() {
+        assert!(rows.contains(&format!("`{}`", part.name)), "no row of {}", part.name);
+    }
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let head = "## Systems\n\n| strategy | paper | state |\n|---|---|---|\n";
+    let (before, rest) = readme.split_once(head).unwrap();
+    let (_, after) = rest.rsplit_once("```\n").unwrap();
+    let commands = if commands.is_empty() {
+        commands
+    } else {
+        format!("```sh\n{commands}```\n")
+    };
+    assert_generated(
+        &root().join("README.md"),
+        &format!("{before}{head}{rows}\n{commands}{after}"),
+    );
+}
+
+/// Links of the other pages lead to files.
+#[test]
+fn every_link_of_other_pages_leads_to_a_file() {
+    let mut pages = vec![
+        "README.md".to_owned(),
+        "CONTRIBUTING.md".to_owned(),
+        "sim/ARCHITECTURE.md".to_owned(),
+    ];
+    pages.push("sim/python/README.md".to_owned());
+    let scenarios = crate::support::files(&root().join("scenarios")).into_keys();
+    let is_page = |name: &String| name.ends_with(".md") && !name.contains("/book/");
+    pages.extend(scenarios.filter(is_page).map(|name| format!("scenarios/{name}")));
+    for page in pages {
+        let path = root().join(&page);
+        let text = fs::read_to_string(&path).unwrap();
+        for link in links(&text).into_iter().filter(|link| !link.starts_with("https://")) {
+            let file = link.split('#').next().unwrap();
+            let target = path.parent().unwrap().join(file);
+            assert!(file.is_empty() || target.exists(), "{page} links {link}");
+        }
+    }
+}

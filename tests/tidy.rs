@@ -88,14 +88,16 @@ fn nothing_iterates_in_hash_order() {
 #[test]
 fn only_the_command_line_looks_at_the_clock_and_nothing_asks_for_entropy() {
     // These examples measure: the clock goes into what they print, not into what they compute.
-    const MEASURING: [&str; 5] = [
+    const MEASURING: [&str; 4] = [
         "sim/tools/graphs/examples/fuzz_molecules.rs",
         "sim/tools/similarity/examples/all_pairs.rs",
         "sim/tools/similarity/examples/gw_pairs.rs",
         "sim/tools/similarity/examples/hybrid_tree.rs",
-        "sim/algorithms/walks/examples/walks.rs",
     ];
-    let may_look = |path: &str| path.starts_with("sim/cli/") || path.contains("/benches/") || MEASURING.contains(&path);
+    let may_look = |path: &str| {
+        let is_example = path.starts_with("sim/algorithms/") && path.contains("/examples/");
+        path.starts_with("sim/cli/") || path.contains("/benches/") || is_example || MEASURING.contains(&path)
+    };
     for word in ["Instant", "SystemTime"] {
         assert_absent(word, may_look);
     }
@@ -366,9 +368,6 @@ fn only_the_program_names_the_leaves() {
     }
 }
 
-/// Measurements by hand, which name the cards that they are of.
-const MAY_NAME_LEAVES: [&str; 3] = ["tests/bench/speed.py", "tests/hashes.py", "tests/record.py"];
-
 /// Whether `word` stands in a text and is no part of a longer name.
 fn names(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -396,14 +395,8 @@ fn algorithms_of(register: folkmoot::Register) -> (Option<&'static str>, BTreeSe
     (registry.folders().first().copied(), algorithms.collect())
 }
 
-/// A leaf can be deleted, and its tests with it: no other test names its cards or algorithms. Rows of `trials.json` do.
-#[test]
-fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
-    let is_text = |name: &str| {
-        [".rs", ".py", ".sh", ".ron", "/first_hour"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
+/// What a text would call a leaf's cards and algorithms, with the leaf.
+fn words_of_leaves() -> Vec<(String, String)> {
     let leaves: BTreeSet<String> = leaves().into_iter().collect();
     let shared = cards_of("classifiers");
     let mut words: Vec<(String, String)> = Vec::new();
@@ -420,15 +413,76 @@ fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
         leaves.iter().collect(),
         "each leaf has cards and algorithms"
     );
-    for (path, text) in texts(&["tests", "sim/python/tests"], is_text) {
-        if MAY_NAME_LEAVES.iter().any(|may| path.starts_with(may)) {
-            continue;
-        }
+    words
+}
+
+/// Fails with every line of these texts in which one of the words stands.
+#[track_caller]
+fn assert_unnamed(texts: Vec<(String, String)>, words: &[(String, String)]) {
+    let mut found = Vec::new();
+    for (path, text) in texts {
         for (line, number) in text.lines().zip(1..) {
             let named = words.iter().find(|(_, word)| names(line, word));
-            assert!(named.is_none(), "{path}:{number} names {named:?}: {line}");
+            found.extend(named.map(|(leaf, word)| format!("{path}:{number} names {word} of {leaf}: {line}")));
         }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A leaf can be deleted, and its tests with it: no other test names its cards or algorithms. Rows of `trials.json` do.
+#[test]
+fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
+    let is_text = |name: &str| {
+        [".rs", ".py", ".sh", ".ron", "/first_hour"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    assert_unnamed(texts(&["tests", "sim/python/tests"], is_text), &words_of_leaves());
+}
+
+/// No text is left with a card or a path of a leaf that has been deleted: others than a leaf's own, and than generated ones,
+/// name neither. Of the README this is so for all but its first screen and what is generated in it.
+#[test]
+fn no_text_outside_a_leaf_names_its_cards_or_paths() {
+    let mut words = words_of_leaves();
+    words.retain(|(_, word)| word.ends_with('/'));
+    for leaf in leaves() {
+        for path in ["algorithms/", "scenarios/", "folkmoot_"] {
+            words.push((leaf.clone(), format!("{path}{leaf}")));
+        }
+        words.push((leaf.clone(), format!("folkmoot-{}", leaf.replace('_', "-"))));
+    }
+    let is_text = |name: &str| {
+        [".md", ".rs", ".py", ".ipynb", ".sh"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let dirs = [
+        "CONTRIBUTING.md",
+        "README.md",
+        "metrics",
+        "plots/src",
+        "report",
+        "scenarios/src",
+        "sim",
+    ];
+    let is_free = |path: &str| {
+        let leaf = path
+            .strip_prefix("sim/algorithms/")
+            .and_then(|rest| rest.split('/').next());
+        let is_shared = |of: &str| ["checks", "rounds", "classifiers"].contains(&of);
+        let is_generated = ["sim/book/src/systems/", "sim/book/src/reference/"]
+            .iter()
+            .any(|dir| path.starts_with(dir));
+        leaf.is_none_or(is_shared) && !is_generated && path != "sim/cli/shipped.rs"
+    };
+    let mut others = texts(&dirs, is_text);
+    others.retain(|(path, _)| is_free(path));
+    let (_, readme) = others.iter_mut().find(|(path, _)| path == "README.md").unwrap();
+    let (_, below) = readme.split_once("\n## ").unwrap();
+    let (before, systems) = below.split_once("\n## Systems\n").unwrap();
+    *readme = before.to_owned() + systems.rsplit_once("```\n").unwrap().1;
+    assert_unnamed(others, &words);
 }
 
 #[test]

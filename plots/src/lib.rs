@@ -15,8 +15,8 @@
 //! are bands; legends lie off the data. The font comes with the crate, so nothing is asked of the system.
 //!
 //! ```no_run
-//! for file in folkmoot_plots::draw_run("runs/fedwalk".as_ref(), &folkmoot_plots::Drawing::default())? {
-//!     assert!(file.starts_with("runs/fedwalk/figures"));
+//! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &folkmoot_plots::Drawing::default())? {
+//!     assert!(file.starts_with("runs/mine/figures"));
 //! }
 //! # Ok::<(), folkmoot_plots::PlotError>(())
 //! ```

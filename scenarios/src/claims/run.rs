@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A shipped card with settings and one value for each axis of its sweep. Written as
-/// `fedwalk/predictor strategy.predictor_prob=0.1 --set strategy.walk_length=20`.
+/// `fed-avg/tiny dropout.prob=0.2 --set strategy.protocol.rounds=10`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunKey {
     /// The card.

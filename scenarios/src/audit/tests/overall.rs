@@ -8,7 +8,7 @@ const GRID: &str = r#"(
     grids: [(
         id: "g", claim: "{row} {column}", at: "t", metric: "m", rule: Statistical, arm: { "strategy.setting": "federated" },
         rows: [(name: "a", arm: { "strategy.model.encoder": "GCN" }), (name: "b", arm: { "strategy.model.encoder": "k-GNN" })],
-        columns: [(name: "one", card: "fgcl/table-3-bace"), (name: "two", card: "fgcl/table-3-bbbp")],
+        columns: [(name: "one", card: "paper/bace"), (name: "two", card: "paper/bbbp")],
         printed: [["1", "2"], ["3", "4"]],
     )],
     overall: [(id: "all", title: "all", grids: ["g"])],
@@ -46,7 +46,7 @@ fn cells_that_share_splits_count_once_a_seed() {
         ("bbbp", "k-GNN", &[5.0, 4.0, 3.0]),
     ]);
     let cards: Vec<(&str, &Difference)> = overview.sets.iter().map(|(card, one)| (card.as_str(), one)).collect();
-    let [("fgcl/table-3-bace", bace), ("fgcl/table-3-bbbp", bbbp)] = cards[..] else {
+    let [("paper/bace", bace), ("paper/bbbp", bbbp)] = cards[..] else {
         panic!("{overview:?}");
     };
     assert_eq!((bace.n_cells, bace.n_seeds, bace.mean), (2, 3, 0.0));

@@ -31,6 +31,9 @@
 //!
 //! The text trains on the classes of nodes ([`Target::NodeLabels`](classifier::Target)); the default are those of graphs, which its table asks
 //! for. Either way the server is given the classes of graphs for its tasks, and not those of nodes.
+//!
+//! A mechanism for embeddings is a type below [`release`] and one line in [`register`]. It names the
+//! `Mechanism` that a table of rows goes through; this crate releases, charges and sends.
 
 mod changes;
 mod collected;

@@ -7,6 +7,9 @@
 //!
 //! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom. What is exchanged before
 //! training takes codecs by one rule.
+//!
+//! A method is a folder of this crate and one line in [`register`]. `Part` has what a client holds
+//! and its borders with others.
 
 pub mod ada_fgl;
 mod codec;

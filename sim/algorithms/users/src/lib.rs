@@ -5,6 +5,10 @@
 //!
 //! What users release of [`features`], [`labels`] and [`edges`] is a part each, so that another crate can add one; how it leaves a user, only by a mechanism that is charged,
 //! says [`own`]. What the server learns on are [`links`], a graph that noise may have made dense.
+//!
+//! A release of features, classes or neighbours is a type below [`features`], in [`labels`] or below
+//! [`edges`], and one line in [`register`]. Private values come in a wrapper that only a charged
+//! mechanism opens, so that no release can be forgotten.
 
 mod attacks;
 mod bits;

@@ -4,6 +4,8 @@
 //! - [`fedwalk`]: over devices, each of which knows its own neighbours.
 //!
 //! What both share is in [`node_embedding`].
+//!
+//! An encoder of FedWalk is a type in a file of [`fedwalk::encoder`] and one line in [`register`].
 
 pub mod deep_walk;
 pub mod fedwalk;
