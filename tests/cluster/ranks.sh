@@ -4,8 +4,9 @@
 #
 #   tests/cluster/ranks.sh FOLKMOOT mpirun|srun… [-- CARD…]
 #
-# Without CARD, those of the list `ranks` in `scenarios/*/trials.json` are run. FOLKMOOT is built with the feature mpi. mpirun is Open MPI's; srun needs slurm-wlm, munge and the rights of root. A launcher that is not
-# installed is passed over with a message. A card may have settings after it: "scaffold/small --dry-run".
+# Without CARD, those of the list `ranks` in `scenarios/*/trials.json` are run. FOLKMOOT is built with the feature mpi. mpirun is Open MPI's;
+# srun needs slurm-wlm, munge and the rights of root. A launcher that is not installed is passed over with a message.
+# A card may have settings after it: "scaffold/small --dry-run".
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
