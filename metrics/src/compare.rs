@@ -1,8 +1,9 @@
 //! The first difference between two run directories, as `folkmoot compare` tells it.
 
+use crate::records::{ReadingRow, ScoreRow};
 use crate::run_dir::{ReadError, RunDir, SUMMARY, result_files};
 use crate::run_dir::{encode_summary, read_bytes};
-use crate::table::{bare, decode_cells};
+use crate::table::{Cells, Row, bare, decode_cells};
 use std::fmt;
 use std::path::Path;
 
@@ -49,7 +50,12 @@ impl fmt::Display for Difference {
 pub fn compare(a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
     let dirs = [RunDir::open(a)?, RunDir::open(b)?];
     let names = [result_files(a)?, result_files(b)?];
+    let readings = ReadingRow::FILE.to_owned();
     let mut all: Vec<&String> = names[0].iter().collect();
+    all.insert(
+        1 + all.iter().position(|name| *name == ScoreRow::FILE).unwrap_or_default(),
+        &readings,
+    );
     // Artifacts that only the second has come last; the tables are in both lists.
     all.extend(names[1].iter().filter(|name| !names[0].contains(name)));
     for name in all {
@@ -98,13 +104,33 @@ fn compare_tables(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, 
     Ok(None)
 }
 
-/// A table's cells; none where an unfinished run has not written the table yet.
-fn cells(name: &str, dir: &Path) -> Result<crate::table::Cells, ReadError> {
-    let path = dir.join(name);
-    if !path.exists() {
-        return Ok((Vec::new(), Vec::new()));
+/// A table's cells; none where an unfinished run has not written the table yet. Readings that an earlier version wrote
+/// among the scores count as those of `readings.csv`.
+fn cells(name: &str, dir: &Path) -> Result<Cells, ReadError> {
+    let table = |name: &str| match dir.join(name) {
+        path if path.exists() => decode_cells(&read_bytes(&path)?).map_err(|error| ReadError::Table { path, error }),
+        _ => Ok((Vec::new(), Vec::new())),
+    };
+    let (header, mut rows) = table(name)?;
+    let is_reading = |row: &csv::StringRecord| match (row.get(2), row.get(3)) {
+        (Some(split), Some(metric)) => ReadingRow::split(metric) == Some(split),
+        _ => false,
+    };
+    if name == ScoreRow::FILE {
+        rows.retain(|(_, row)| !is_reading(row));
+    } else if name == ReadingRow::FILE && rows.is_empty() {
+        let (_, scores) = table(ScoreRow::FILE)?;
+        let among = scores.into_iter().filter(|(_, row)| is_reading(row));
+        let without_split = |row: csv::StringRecord| {
+            row.iter()
+                .enumerate()
+                .filter(|(at, _)| *at != 2)
+                .map(|(_, cell)| cell)
+                .collect()
+        };
+        rows = among.map(|(line, row)| (line, without_split(row))).collect();
     }
-    decode_cells(&read_bytes(&path)?).map_err(|error| ReadError::Table { path, error })
+    Ok((header, rows))
 }
 
 fn compare_summaries(a: &RunDir, b: &RunDir) -> Option<Difference> {

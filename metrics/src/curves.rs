@@ -5,7 +5,7 @@
 
 use crate::key::score_name;
 use crate::records::{MessageRow, ScoreRow};
-use crate::run_dir::{ReadError, RunDir, read_table};
+use crate::run_dir::{ReadError, RunDir, read_scores, read_table};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ pub fn curves(run: &RunDir) -> Vec<Curve> {
 ///
 /// When they are missing or damaged.
 pub fn read_curves(dir: &Path) -> Result<Vec<Curve>, ReadError> {
-    Ok(curves_of(&read_table(dir, false)?, &read_table(dir, false)?))
+    Ok(curves_of(&read_scores(dir, false)?.0, &read_table(dir, false)?))
 }
 
 /// The same of a run's tables.

@@ -63,7 +63,7 @@ pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
 pub use records::{
     AbsenceRow, CLIENT_MAJORITY, ClientRow, ClientScoreRow, ControlRow, MAJORITY_CLASS, MessageRow, ObservationRow,
-    PrivacyRow, RoundRow, ScoreRow, SplitRow, UNTRAINED, totals,
+    PrivacyRow, ReadingRow, RoundRow, ScoreRow, SplitRow, UNTRAINED, totals,
 };
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_split, read_table};
 pub use sheet::Sheet;

@@ -115,6 +115,41 @@ table! {
 }
 
 table! {
+    "readings.csv"
+    /// A row of `readings.csv`: what the engine itself reads off at the end of a round, whatever the algorithm.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct ReadingRow {
+        /// The round.
+        pub round: u32,
+        /// Virtual seconds since the start, when the round ended.
+        pub virtual_s: f64,
+        /// What is read: `online_share`, or `epsilon_mean_` and a mechanism.
+        pub metric: String,
+        /// Its value.
+        pub value: f64,
+        /// The clients, or the releases so far, that it is over.
+        pub n: u64,
+    }
+}
+
+impl ReadingRow {
+    /// The share of the clients that are online.
+    pub const ONLINE: &str = "online_share";
+    /// Before a mechanism: the mean epsilon that clients have spent on it so far.
+    pub const EPSILON: &str = "epsilon_mean_";
+
+    /// The split that a row of `scores.csv` has where it is a reading of this name, as in runs made before `readings.csv`;
+    /// `None` of a name that is no reading.
+    pub fn split(metric: &str) -> Option<&'static str> {
+        if metric == ReadingRow::ONLINE {
+            Some("clients")
+        } else {
+            metric.starts_with(ReadingRow::EPSILON).then_some("privacy")
+        }
+    }
+}
+
+table! {
     "privacy.csv"
     /// A row of `privacy.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! scenario.ron     resolved, every default explicit
 //! manifest.json    what was run, whether it is finished, the result's fingerprint
 //! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
+//! readings.csv     what the engine reads off after each round, if anything: who is online, privacy spent
 //! summary.json     a flat map from a name to a number
 //! split.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
 //! absences.csv     who was away when, unless all were always there: no part of the result
@@ -47,7 +48,7 @@ pub use writer::{Record, Writer};
 
 pub(crate) use disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
 pub(crate) use manifest::{decode_summary, from_json, to_json};
-pub(crate) use read::{list_files, read_bytes, read_manifest, result_files};
+pub(crate) use read::{list_files, read_bytes, read_manifest, read_scores, result_files};
 
 /// The resolved scenario's file name; of a sweep's card, too.
 pub const SCENARIO: &str = "scenario.ron";

@@ -2,7 +2,7 @@
 
 use crate::ids::Direction;
 use crate::metric::Unit;
-use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
+use crate::records::{ClientRow, MessageRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow};
 use crate::run_dir::{Artifact, Manifest, RunResult};
 use crate::table::TimingRow;
 use crate::term::{Term, meanings};
@@ -85,11 +85,20 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         value: if round == 0 { f64::NAN } else { 1.0 / 3.0 },
         n: 100,
     };
+    let reading = |round| ReadingRow {
+        round,
+        virtual_s: 0.5,
+        metric: ReadingRow::ONLINE.into(),
+        value: 0.75,
+        n: 4,
+    };
     RunResult {
         unhashed: Vec::new(),
         rounds: (0..n_rounds).map(round).collect(),
         messages: (0..n_rounds).map(message).collect(),
         scores: (1..n_rounds).map(score).collect(),
+        readings: (0..n_rounds).map(reading).collect(),
+        readings_after: 1,
         privacy: vec![PrivacyRow {
             mechanism: "none".into(),
             unit: "edge".into(),

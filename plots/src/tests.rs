@@ -55,6 +55,7 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
         rounds: result.rounds,
         messages: result.messages,
         scores: result.scores,
+        readings: result.readings,
         privacy: result.privacy,
         absences: Vec::new(),
         split: Vec::new(),

@@ -303,6 +303,8 @@ pub fn play(
         rounds: finished.outcome.rounds,
         messages: finished.outcome.messages.clone(),
         scores: finished.outcome.scores,
+        readings: finished.outcome.readings,
+        readings_after: finished.outcome.readings_after,
         privacy: finished.outcome.privacy,
         clients: finished.outcome.clients,
         absences: finished.outcome.absences,

@@ -65,11 +65,8 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     };
     for target in targets {
         target.conclude(&curves, &mut sheet);
-        // The engine's own readings are there in a dry run, too.
-        let is_scored = curves
-            .iter()
-            .any(|curve| !["clients", "privacy"].contains(&curve.split.as_str()));
-        if is_scored && !curves.iter().any(|curve| curve.name() == target.score) {
+        // A dry run has no scores at all.
+        if !curves.is_empty() && !curves.iter().any(|curve| curve.name() == target.score) {
             sheet.warn(format!("targets: the run has no score called {}", target.score));
         }
     }
@@ -82,7 +79,8 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     }
     let numbers = sheet.take_summary().into_iter().chain(outcome.summary.iter().cloned());
     let numbers: BTreeMap<String, f64> = numbers.collect();
-    let scores = outcome.scores.iter().map(|row| row.metric.as_str());
+    let readings = outcome.readings.iter().map(|row| row.metric.as_str());
+    let scores = outcome.scores.iter().map(|row| row.metric.as_str()).chain(readings);
     let names = || numbers.keys().map(|name| base(name)).chain(scores.clone());
     // A strategy that has terms says a unit there, and one without where it writes a number down.
     let mut units = outcome.units.clone();

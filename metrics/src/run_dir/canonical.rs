@@ -9,7 +9,7 @@
 use super::SUMMARY;
 use super::manifest::{decode_summary, encode_summary};
 use crate::key::{MetricKey, base, score_name};
-use crate::records::ScoreRow;
+use crate::records::{ReadingRow, ScoreRow};
 use crate::table::Row;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -107,6 +107,39 @@ impl Canonical {
     }
 }
 
+/// `scores.csv` with the rows of `readings.csv` after its first `after` rows, where they stood when the record began. A
+/// file that cannot be read is taken as it is.
+pub(super) fn with_readings(scores: Vec<u8>, readings: &[u8], after: u64) -> Vec<u8> {
+    let merge = || -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        let table = |bytes| {
+            csv::ReaderBuilder::new()
+                .has_headers(false)
+                .flexible(true)
+                .from_reader(bytes)
+        };
+        let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+        let mut scores = table(scores.as_slice()).into_byte_records();
+        for row in scores.by_ref().take(usize::try_from(after)? + 1) {
+            writer.write_byte_record(&row?)?;
+        }
+        for row in table(readings).into_records().skip(1) {
+            let row = row?;
+            let cells: Vec<&str> = row.iter().collect();
+            let [round, virtual_s, metric, value, n] = cells[..] else {
+                return Err("a row of readings.csv has five cells".into());
+            };
+            let split = ReadingRow::split(metric).unwrap_or_default();
+            writer.write_record([round, virtual_s, split, metric, value, n])?;
+        }
+        for row in scores {
+            writer.write_byte_record(&row?)?;
+        }
+        Ok(writer.into_inner()?)
+    };
+    let merged = (!readings.is_empty()).then(|| merge().ok()).flatten();
+    merged.unwrap_or(scores)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +184,22 @@ mod tests {
         changed = new;
         changed[1].1 = b"round,part,metric,value\n0,test,area,0.75\n0,all,loss,1.0\n";
         assert_ne!(hash(&RENAMED, changed), recorded);
+    }
+
+    #[test]
+    fn readings_are_hashed_where_they_stood_among_the_scores() {
+        let scores = b"round,virtual_s,split,metric,value,n\n0,1,test,auc,0.5,9\n1,2,test,auc,0.75,9\n";
+        let readings = b"round,virtual_s,metric,value,n\n0,1,online_share,0.5,4\n0,1,epsilon_mean_noise,2,4\n";
+        let old = "round,virtual_s,split,metric,value,n\n0,1,test,auc,0.5,9\n0,1,clients,online_share,0.5,4\n\
+            0,1,privacy,epsilon_mean_noise,2,4\n1,2,test,auc,0.75,9\n";
+        let merged =
+            |readings: &[u8], after| String::from_utf8(with_readings(scores.to_vec(), readings, after)).unwrap();
+        assert_eq!(merged(readings, 1), old);
+        assert!(merged(readings, u64::MAX / 2).ends_with("epsilon_mean_noise,2,4\n"));
+        // Without any, or where they are no table, the scores are hashed as they are.
+        for nothing in [b"".as_slice(), b"a,b\n1,2\n"] {
+            assert_eq!(merged(nothing, 1).as_bytes(), scores);
+        }
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub struct Manifest {
     /// recorded prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unhashed: Vec<String>,
+    /// After how many rows of `scores.csv` the result hash has those of `readings.csv`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub readings_after: u64,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,
@@ -202,7 +205,7 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 
 /// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names that were in use when the record began.
 ///
-/// The order is `rounds.csv`, `messages.csv`, `scores.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
+/// The order is `rounds.csv`, `messages.csv`, `scores.csv` with the rows of `readings.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
 /// below `artifacts/` except [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size,
 /// and the name by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. In
 /// tables a cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
@@ -230,6 +233,10 @@ pub(super) fn hash<'a>(names: &Canonical, files: impl IntoIterator<Item = (&'a s
         hasher.update(&bytes);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Whether a file of a run directory is one that a card has the run keep, whose result is the same without.

@@ -1,10 +1,11 @@
 //! Reading a run directory back.
 
+use super::canonical::with_readings;
 use super::error::ReadError;
 use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json, hashed_summary};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
 use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow, SplitRow,
 };
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub struct RunDir {
     pub messages: Vec<MessageRow>,
     /// `scores.csv`.
     pub scores: Vec<ScoreRow>,
+    /// `readings.csv`; where an earlier version made the run, what is such of `scores.csv`.
+    pub readings: Vec<ReadingRow>,
     /// `privacy.csv`.
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
@@ -58,11 +61,13 @@ impl RunDir {
         let manifest = read_manifest(path)?;
         let partial = !manifest.finished;
         let summary = path.join(SUMMARY);
+        let (scores, readings) = read_scores(path, partial)?;
         Ok(RunDir {
             scenario: String::from_utf8_lossy(&read_bytes(&path.join(SCENARIO))?).into_owned(),
             rounds: read_table(path, partial)?,
             messages: read_table(path, partial)?,
-            scores: read_table(path, partial)?,
+            scores,
+            readings,
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
             absences: read_table(path, true)?,
@@ -102,6 +107,10 @@ impl RunDir {
                 let bytes = read_bytes(&path)?;
                 match name.as_str() {
                     SUMMARY => Ok((name, hashed_summary(&path, bytes, &self.manifest.unhashed)?)),
+                    ScoreRow::FILE => {
+                        let readings = read_optional(&self.path.join(ReadingRow::FILE), true)?.unwrap_or_default();
+                        Ok((name, with_readings(bytes, &readings, self.manifest.readings_after)))
+                    }
                     _ => Ok((name, bytes)),
                 }
             })
@@ -189,6 +198,26 @@ pub fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadErro
         Some(bytes) => decode(&bytes).map_err(|error| ReadError::Table { path, error }),
         None => Ok(Vec::new()),
     }
+}
+
+/// The scores of the run directory `dir`, and the engine's readings, which earlier versions wrote among them.
+///
+/// # Errors
+///
+/// When a table is damaged, or that of the scores is missing and `may_lack` does not allow that.
+pub(crate) fn read_scores(dir: &Path, may_lack: bool) -> Result<(Vec<ScoreRow>, Vec<ReadingRow>), ReadError> {
+    let (scores, mut readings) = (read_table(dir, may_lack)?, read_table(dir, true)?);
+    let (among, scores): (Vec<ScoreRow>, _) = scores
+        .into_iter()
+        .partition(|row: &ScoreRow| ReadingRow::split(&row.metric) == Some(&row.split));
+    readings.extend(among.into_iter().map(|row| ReadingRow {
+        round: row.round,
+        virtual_s: row.virtual_s,
+        metric: row.metric,
+        value: row.value,
+        n: row.n,
+    }));
+    Ok((scores, readings))
 }
 
 /// The paths below `artifacts/`, sorted bytewise.

@@ -1,5 +1,6 @@
 //! Writing a run directory, from the first check that it can be written to the fingerprint.
 
+use super::canonical::with_readings;
 use super::checkpoint::{STATE, TRACED, encode_checkpoint, program};
 use super::disk::{Disk, Files, commit, create_dirs, lock, remove_empty_dirs, settle};
 use super::error::WriteError;
@@ -9,8 +10,8 @@ use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
 use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, RoundRow, ScoreRow,
-    SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, ReadingRow, RoundRow,
+    ScoreRow, SplitRow,
 };
 use crate::table::{Row, TimingRow, encode};
 use crate::term::Meaning;
@@ -39,6 +40,10 @@ pub struct RunResult {
     pub messages: Vec<MessageRow>,
     /// `scores.csv`.
     pub scores: Vec<ScoreRow>,
+    /// `readings.csv`, written only if there are any.
+    pub readings: Vec<ReadingRow>,
+    /// For the manifest.
+    pub readings_after: u64,
     /// `privacy.csv`.
     pub privacy: Vec<PrivacyRow>,
     /// `clients.csv`.
@@ -336,12 +341,18 @@ impl RunWriter {
         let mut hashed = result.summary.clone();
         hashed.retain(|name, _| !result.unhashed.contains(name));
         let hashed = encode_summary(&hashed);
+        let readings = table(&result.readings).1;
+        let scores = with_readings(table(&result.scores).1, &readings, result.readings_after);
         let print = fingerprint(files.iter().map(|(name, bytes)| match name.as_str() {
             SUMMARY => (SUMMARY, hashed.as_slice()),
+            ScoreRow::FILE => (ScoreRow::FILE, scores.as_slice()),
             name => (name, bytes.as_slice()),
         }));
         let (name, bytes) = table(&result.timing);
         files.push((name.to_owned(), bytes));
+        if !result.readings.is_empty() {
+            files.push((ReadingRow::FILE.to_owned(), readings));
+        }
         if !result.absences.is_empty() {
             let (name, bytes) = table(&result.absences);
             files.push((name.to_owned(), bytes));
@@ -367,6 +378,7 @@ impl RunWriter {
         let mut manifest = self.manifest.clone();
         manifest.public_facts.clone_from(&result.public_facts);
         manifest.unhashed.clone_from(&result.unhashed);
+        manifest.readings_after = result.readings_after;
         manifest.units.clone_from(&result.units);
         manifest.terms.clone_from(&result.terms);
         manifest.trusted.clone_from(&result.trusted);

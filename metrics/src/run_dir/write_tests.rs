@@ -1,6 +1,7 @@
 use super::super::disk::write_whole;
 use super::super::writer::{Record, Writer};
 use super::*;
+use crate::compare::compare;
 use crate::run_dir::{Checkpoint, CheckpointError, ReadError};
 use crate::testing::{TempDir, manifest, result, round};
 use std::io;
@@ -79,12 +80,49 @@ fn a_finished_run_reads_back_as_written() {
     assert_eq!(back.scenario, "Scenario()\n");
     assert_eq!((&back.rounds, &back.messages), (&written.rounds, &written.messages));
     assert_eq!((&back.scores, &back.privacy), (&written.scores, &written.privacy));
+    assert_eq!(back.readings, written.readings);
     assert_eq!(
         (&back.clients, &back.summary, &back.timing),
         (&written.clients, &written.summary, &written.timing)
     );
     assert_eq!(back.artifacts, ["embeddings/last.npy", "tree.json"]);
     assert_eq!(back.artifact("embeddings/last.npy").unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn a_run_whose_readings_stand_among_its_scores_is_the_same_run() {
+    let temp = TempDir::new();
+    let [new, old] = ["new", "old"].map(|name| temp.path().join(name));
+    let (written, mut among) = (result(3), result(3));
+    let score = |row: ReadingRow| ScoreRow {
+        round: row.round,
+        virtual_s: row.virtual_s,
+        split: ReadingRow::split(&row.metric).unwrap().to_owned(),
+        metric: row.metric,
+        value: row.value,
+        n: row.n,
+    };
+    let readings: Vec<ScoreRow> = among.readings.drain(..).map(score).collect();
+    among.scores.splice(1..1, readings);
+    among.readings_after = 0;
+    let finish = |dir: &Path, result: &RunResult| {
+        let run = RunWriter::create(dir, "s", manifest()).unwrap();
+        run.finish(result).unwrap()
+    };
+    assert_eq!(finish(&new, &written), finish(&old, &among));
+    assert!(new.join("readings.csv").exists() && !old.join("readings.csv").exists());
+    let read = RunDir::open(&old).unwrap();
+    assert_eq!(
+        (read.scores, read.readings),
+        (written.scores.clone(), written.readings.clone())
+    );
+    assert_eq!(compare(&new, &old).unwrap(), None);
+    // The test can fail: a reading counts.
+    among.scores[1].value = 0.5;
+    let other = temp.path().join("other");
+    assert_ne!(finish(&other, &among), finish(&temp.path().join("again"), &written));
+    let found = compare(&new, &other).unwrap().unwrap().to_string();
+    assert_eq!(found, "readings.csv: line 2, value: 0.75 against 0.5");
 }
 
 #[test]

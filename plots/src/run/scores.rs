@@ -3,11 +3,8 @@
 use super::shared::{bytes, figure, has_durations};
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::names::{Unit, Units, file_part, words};
-use folkmoot_metrics::{RunDir, ScoreRow};
+use folkmoot_metrics::{ReadingRow, RunDir, ScoreRow};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The engine's own readings among the scores, by split; they have figures of their own.
-const READINGS: [&str; 2] = ["clients", "privacy"];
 
 /// The share of clients online over time.
 pub(super) fn availability(run: &RunDir) -> Option<Figure> {
@@ -15,24 +12,29 @@ pub(super) fn availability(run: &RunDir) -> Option<Figure> {
         log_beyond: None,
         ..Axis::new("Clients online".to_owned(), Unit::Share)
     };
-    let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.split == READINGS[0]).collect();
+    let rows = run.readings.iter().filter(|row| row.metric == ReadingRow::ONLINE);
+    let points: Vec<(f64, f64)> = rows.map(|row| (row.virtual_s, row.value)).collect();
+    let is_curve = points.len() > 1;
     let lines = Lines {
         x: Axis {
             log_beyond: None,
             ..Axis::new("Virtual time", Unit::Seconds)
         },
         y,
-        series: splits(&rows, &|row| row.virtual_s),
+        series: vec![Series::new("clients".to_owned(), Role::Data(0), points)],
     };
-    (rows.len() > 1).then(|| figure("availability", "clients online over time", Panel::Lines(lines)))
+    is_curve.then(|| figure("availability", "clients online over time", Panel::Lines(lines)))
 }
 
 /// The mean epsilon of a client so far, a curve per mechanism.
 pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
-    for row in run.scores.iter().filter(|row| row.split == READINGS[1]) {
+    for row in &run.readings {
+        let Some(mechanism) = row.metric.strip_prefix(ReadingRow::EPSILON) else {
+            continue;
+        };
         let point = (f64::from(row.round), row.value);
-        let label = words(row.metric.trim_start_matches("epsilon_mean_"), Unit::Number);
+        let label = words(mechanism, Unit::Number);
         match series.iter_mut().find(|series| series.label == label) {
             Some(series) => series.points.push(point),
             None => series.push(Series::new(label, Role::Data(series.len()), vec![point])),
@@ -49,9 +51,7 @@ pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
 
 /// The metric that a run scores first.
 pub(super) fn first(run: &RunDir) -> Option<&str> {
-    let mut rows = run.scores.iter();
-    rows.find(|row| !READINGS.contains(&row.split.as_str()))
-        .map(|row| row.metric.as_str())
+    run.scores.first().map(|row| row.metric.as_str())
 }
 
 /// For each metric its values by round, by virtual time and by bytes spent.
@@ -86,7 +86,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     ];
     let mut metrics: Vec<&str> = Vec::new();
     // Points of curves over a parameter are drawn from the summary.
-    let by_round_only = |row: &&ScoreRow| !READINGS.contains(&row.split.as_str()) && !row.split.contains('=');
+    let by_round_only = |row: &&ScoreRow| !row.split.contains('=');
     for row in run.scores.iter().filter(by_round_only) {
         if !metrics.contains(&row.metric.as_str()) {
             metrics.push(&row.metric);
@@ -95,11 +95,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     let units = Units(&run.manifest.units, &run.manifest.terms);
     let mut figures = Vec::new();
     for metric in metrics {
-        let rows: Vec<&ScoreRow> = run
-            .scores
-            .iter()
-            .filter(|row| row.metric == metric && !READINGS.contains(&row.split.as_str()))
-            .collect();
+        let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.metric == metric).collect();
         let (title, unit) = units.words(metric);
         for (suffix, against, x, measure) in &measures {
             // An ideal world has no durations: its clock counts hops.

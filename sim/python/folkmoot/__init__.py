@@ -41,6 +41,7 @@ _TABLES = {
     "messages": "phase:s round:i kind:s direction:s sent:i delivered:i dropped:i in_flight:i retried:i payload_bytes:i header_bytes:i "
     "expected_messages:f carried:b",
     "scores": "round:i virtual_s:f split:s metric:s value:f n:i",
+    "readings": "round:i virtual_s:f metric:s value:f n:i",
     "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_worst_client:f epsilon_mean_client:f "
     "composition:s epsilon_claimed:f delta_total:f epsilon_basic:f epsilon_advanced:f epsilon_renyi:f",
     "clients": "client:i shard_size:i rounds:i uplink_bytes:i downlink_bytes:i peer_bytes:i compute_s:f online_s:f",
@@ -266,7 +267,7 @@ class Run(_Dir):
 
     _manifest = "manifest.json"
     rounds, messages, scores, privacy = _Table("rounds"), _Table("messages"), _Table("scores"), _Table("privacy")
-    clients, observations, timing = _Table("clients"), _Table("observations"), _Table("timing")
+    readings, clients, observations, timing = _Table("readings"), _Table("clients"), _Table("observations"), _Table("timing")
 
     @property
     def seed(self) -> int:

@@ -173,12 +173,12 @@ def test_tables_have_the_columns_that_are_stated(library: Any, sweep: folkmoot.S
             header = (made.path / f"{name}.csv").read_text().splitlines()[0].split(",")
             assert list(frame.columns) == header
             assert len(frame) == len((made.path / f"{name}.csv").read_text().splitlines()) - 1
-    assert len(tiny.observations) == 0
+    assert len(tiny.observations) == 0 and len(tiny.readings) == 0
 
 
 def test_frames_of_two_runs_go_together(library: Any, sweep: folkmoot.Sweep, tiny: folkmoot.Run, dry: folkmoot.Run) -> None:
     # One writes 0 where the other writes 3.6, and one has nothing where the others have numbers.
-    for name in ("rounds", "messages", "scores", "privacy", "clients", "observations", "timing"):
+    for name in ("rounds", "messages", "scores", "readings", "privacy", "clients", "observations", "timing"):
         frames = [getattr(made, name) for made in (tiny, dry, sweep.runs[0])]
         types = [dict(zip(frame.columns, frame.dtypes)) for frame in frames]
         assert types[0] == types[1] == types[2], name

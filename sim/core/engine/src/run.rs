@@ -37,8 +37,8 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
-    AbsenceRow, ClientId, ClientRow, ClientScoreRow, ControlRow, Ledger, MessageRow, Party, PrivacyRow, Round,
-    RoundRow, ScoreRow, SimSpan, SimTime, Unit,
+    AbsenceRow, ClientId, ClientRow, ClientScoreRow, ControlRow, Ledger, MessageRow, Party, PrivacyRow, ReadingRow,
+    Round, RoundRow, ScoreRow, SimSpan, SimTime, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -54,6 +54,10 @@ pub struct Outcome {
     pub rounds: Vec<RoundRow>,
     /// Scores during the run, then the final ones.
     pub scores: Vec<ScoreRow>,
+    /// What the engine reads off at the end of each round.
+    pub readings: Vec<ReadingRow>,
+    /// How many scores are of the time before the run ended: where the result hash has the readings.
+    pub readings_after: u64,
     /// The strategy's summary numbers.
     pub summary: Vec<(String, f64)>,
     /// What these and the scores are measured in, by name, where they are no plain numbers.

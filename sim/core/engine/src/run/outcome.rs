@@ -12,7 +12,7 @@ use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
-use folkmoot_metrics::{AbsenceRow, ByRound, ClientId, ClientRow, Direction, Party, Round, ScoreRow, SimTime};
+use folkmoot_metrics::{AbsenceRow, ByRound, ClientId, ClientRow, Direction, Party, ReadingRow, Round, SimTime};
 use rayon::prelude::*;
 
 /// The absences of so many clients are shown at most, and so many of all of them.
@@ -45,8 +45,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         let mut scores = sheet.take_scores();
         let (ground, numbers) = (self.env.ground, self.numbers());
         let counters = numbers.counters(S::COUNTERS);
-        scores.extend(numbers.presence_scores());
-        scores.extend(numbers.privacy_scores());
+        let readings_after = scores.len() as u64;
+        let readings = [numbers.presence(), numbers.privacy()].concat();
         let parts = self.parts.iter().map(|part| (&part.core.prices, part.spent.as_slice()));
         let privacy = privacy::rows(
             (self.env.mechanisms, &ground.strategy.together()),
@@ -84,6 +84,8 @@ impl<S: Strategy> Run<'_, '_, S> {
             handled: self.cores().map(|core| core.handled).sum(),
             rounds: self.server.record.rounds.clone(),
             scores,
+            readings,
+            readings_after,
             summary: sheet.take_summary(),
             units: sheet.take_units(),
             warnings: sheet.take_warnings(),
@@ -159,7 +161,7 @@ impl Numbers<'_> {
     }
 
     /// The share of clients online at the end of each round, unless all always are.
-    fn presence_scores(&self) -> Vec<ScoreRow> {
+    fn presence(&self) -> Vec<ReadingRow> {
         let availability = &self.world.availability;
         if availability.is_perfect() || self.n_clients == 0 {
             return Vec::new();
@@ -180,20 +182,17 @@ impl Numbers<'_> {
             .reduce(no_one, add);
         let n_clients = u64::from(self.n_clients);
         let share = |n: u64| n as f64 / n_clients as f64;
-        let row = |(&(round, at), n): (&(Round, SimTime), u64)| {
-            score(round, at, "clients", "online_share".to_owned(), share(n), n_clients)
-        };
+        let row =
+            |(&(round, at), n): (&(Round, SimTime), u64)| reading(round, at, ReadingRow::ONLINE, share(n), n_clients);
         self.ends.iter().zip(online).map(row).collect()
     }
 
     /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a finite one.
-    fn privacy_scores(&self) -> Vec<ScoreRow> {
+    fn privacy(&self) -> Vec<ReadingRow> {
         let mut rows = Vec::new();
         for (i, info) in self.mechanisms.iter().enumerate() {
-            let metric = format!(
-                "epsilon_mean_{}",
-                info.mechanism.replace(|c: char| !c.is_alphanumeric(), "_")
-            );
+            let mechanism = info.mechanism.replace(|c: char| !c.is_alphanumeric(), "_");
+            let metric = format!("{}{mechanism}", ReadingRow::EPSILON);
             let (mut n, mut epsilon) = (0, 0);
             for &(round, at) in self.ends {
                 if let Some(releases) = self.releases.get(round) {
@@ -202,7 +201,7 @@ impl Numbers<'_> {
                 }
                 let mean = epsilon as f64 / EPSILON_UNITS / f64::from(self.n_clients.max(1));
                 if epsilon > 0 {
-                    rows.push(score(round, at, "privacy", metric.clone(), mean, n));
+                    rows.push(reading(round, at, &metric, mean, n));
                 }
             }
         }
@@ -271,12 +270,11 @@ impl Numbers<'_> {
     }
 }
 
-fn score(round: Round, at: SimTime, split: &str, metric: String, value: f64, n: u64) -> ScoreRow {
-    ScoreRow {
+fn reading(round: Round, at: SimTime, metric: &str, value: f64, n: u64) -> ReadingRow {
+    ReadingRow {
         round: round.0,
         virtual_s: at.as_secs(),
-        split: split.to_owned(),
-        metric,
+        metric: metric.to_owned(),
         value,
         n,
     }

@@ -224,11 +224,11 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
         .collect();
     // Six clients: in each of three rounds three releases of a handler and one of a job; the kept ones but once.
     assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5), (6 * 3 * 2, 3.0)]);
-    let scores = outcome
-        .scores
+    let readings = outcome
+        .readings
         .iter()
         .map(|row| (row.metric.as_str(), row.round, row.value, row.n));
-    let scores: Vec<(&str, u32, f64, u64)> = scores.collect();
+    let readings: Vec<(&str, u32, f64, u64)> = readings.collect();
     let by_round = |metric, all: [(f64, u64); 3]| [0, 1, 2].map(|at| (metric, at as u32, all[at].0, all[at].1));
     let expected = [
         &by_round("epsilon_mean_anew", [(2.0, 24), (4.0, 48), (6.0, 72)])[..],
@@ -236,7 +236,7 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
         &by_round("epsilon_mean_later", [(0.0, 0), (0.5, 6), (0.5, 6)])[1..],
         &by_round("epsilon_mean_again", [(1.0, 12), (2.0, 24), (3.0, 36)]),
     ];
-    assert_eq!(scores, expected.concat());
+    assert_eq!(readings, expected.concat());
     assert_eq!(outcome.counters, [("told", vec![12, 12, 12, 0])]);
     // The start, and 18 requests, results and answers.
     assert_eq!(outcome.handled, 1 + 3 * 18);
@@ -259,7 +259,7 @@ fn absence_is_told_by_round() {
     };
     let (_, outcome) = notarise_in(&world);
     let (mut some_away, mut before) = (false, 0.0);
-    let shares = outcome.scores.iter().filter(|row| row.metric == "online_share");
+    let shares = outcome.readings.iter().filter(|row| row.metric == "online_share");
     for (row, ended) in shares.clone().zip(&outcome.rounds) {
         let at = SimTime::ZERO + SimSpan::from_secs(ended.virtual_s);
         let is_online = |client: &u32| {
