@@ -57,7 +57,7 @@ fn arms_are_points_with_the_settings_that_they_name() {
         );
     }
     assert!(
-        told.contains("to test_accuracy 0.9\narm ") && told.contains(" of 2"),
+        told.contains("Cost to reach test_accuracy 0.9\narm ") && told.contains("/2 "),
         "{told}"
     );
     for figure in ["curves-test-accuracy.svg", "target-test-accuracy-0-9.svg"] {

@@ -185,7 +185,7 @@ fn a_run_says_everything_when_asked() {
     let run = |more: &[&str]| temp.run(&[card.as_slice(), more].concat()).done();
     let (brief, all) = (run(&[]), run(&["--all"]));
     assert!(brief.lines().count() <= 25 && all.lines().count() > 60, "{brief}");
-    let question = "What do clients that leave a round early cost, where only three learn together?";
+    let question = "What do dropouts cost in accuracy and messages if only three clients train?";
     assert!(
         brief.contains(question) && brief.contains("Higher is better."),
         "{brief}"
@@ -269,7 +269,7 @@ fn runs_without_an_output_are_numbered() {
         temp.run(&sweep)
             .done()
             .trim_end()
-            .ends_with(" in runs/fed-avg-tiny-sweep")
+            .ends_with("\nas a page: folkmoot report runs/fed-avg-tiny-sweep")
     );
     // A card of one's own has no slash in its name.
     temp.write("own.ron", temp.run(&["show", TINY]).done());

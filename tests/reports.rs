@@ -16,7 +16,7 @@ fn a_run_has_a_page_that_is_no_part_of_its_result() {
     assert_eq!(temp.run(&["report", "out"]).done(), "out/report.html\n");
     let page = page(&temp, "out/report.html");
     for text in [
-        "What do clients that leave a round early cost",
+        "What do dropouts cost in accuracy and messages",
         "3 clients on ContextualSbm",
         "How the data are shared out",
         "81 (22.5 %)",

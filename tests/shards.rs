@@ -68,7 +68,7 @@ fn shards_merge_into_the_sweep_byte_for_byte() {
     assert!(
         ended
             .stderr
-            .starts_with("fed-avg/tiny: 3 points, 2 seeds each; shard 2/3 has 2 of them\n"),
+            .starts_with("fed-avg/tiny: 3 configurations × 2 seeds = 6 runs; shard 2/3 has 2 of them\n"),
         "{ended:#?}"
     );
     let json: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
@@ -100,8 +100,10 @@ fn what_is_missing_is_made_and_what_is_finished_stays() {
     assert_eq!(files(&temp.join("out")), before);
     let ended = temp.run(&with(&["--only-missing", "--threads", "1"]));
     let made: Vec<&str> = ended.stderr.lines().skip(1).collect();
-    assert_eq!(made.len(), 2, "{made:#?}");
-    assert!(made[0].contains("prob = 0.2, seed 4"), "{made:#?}");
+    assert_eq!(
+        made,
+        ["note: 2 of 6 runs made; the others were finished, or another process makes them"]
+    );
     assert_eq!(ended.done(), swept().said.stdout);
     assert_same(
         &result_of(&temp, "out"),
@@ -114,7 +116,7 @@ fn what_is_missing_is_made_and_what_is_finished_stays() {
     }
     // Nothing is missing any more.
     let ended = temp.run(&with(&["--only-missing"]));
-    assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
+    assert!(ended.stderr.contains("note: 0 of 6 runs made;"), "{ended:#?}");
     assert_same(&after, &files(&temp.join("out")), "nothing to do");
 }
 
@@ -276,13 +278,23 @@ const SLOW: &[&str] = &[
     "out",
 ];
 
-/// Starts a sweep and waits for `n` lines that it says; the reader has the rest.
-fn started(temp: &TempDir, args: &[&str], n: usize) -> (Child, impl Iterator<Item = String>) {
+/// Starts a sweep into the directory `out` and waits for its first line and for `n` finished runs;
+/// the reader has the other lines.
+fn started(temp: &TempDir, (args, out): (&[&str], &str), n: usize) -> (Child, impl Iterator<Item = String>) {
     let mut command = temp.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    for _ in 0..n {
-        lines.next().unwrap();
+    lines.next().unwrap();
+    let is_finished = |run: std::io::Result<std::fs::DirEntry>| {
+        let manifest = std::fs::read_to_string(run.unwrap().path().join("manifest.json"));
+        manifest.is_ok_and(|manifest| manifest.contains("\"finished\": true"))
+    };
+    let n_finished = || {
+        let runs = std::fs::read_dir(temp.join(out).join("points"));
+        runs.map_or(0, |runs| runs.map(is_finished).filter(|finished| *finished).count())
+    };
+    while n_finished() < n {
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     (child, lines)
 }
@@ -299,7 +311,7 @@ fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
     let temp = TempDir::new();
     for (name, out) in [("INT", "int"), ("TERM", "term")] {
         let args = [&SLOW[..SLOW.len() - 1], &[out]].concat();
-        let (child, lines) = started(&temp, &args, 3);
+        let (child, lines) = started(&temp, (&args, out), 2);
         signal(&child, name);
         let said: Vec<String> = lines.collect();
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1), "{said:#?}");
@@ -329,7 +341,7 @@ fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
 #[test]
 fn a_second_signal_ends_a_sweep_at_once() {
     let temp = TempDir::new();
-    let (mut child, _lines) = started(&temp, SLOW, 2);
+    let (mut child, _lines) = started(&temp, (SLOW, "out"), 1);
     // Asked once, it waits for whoever else writes the tables.
     let tables = std::fs::File::open(temp.join("out/scenario.ron")).unwrap();
     tables.lock().unwrap();
@@ -350,18 +362,19 @@ fn a_second_signal_ends_a_sweep_at_once() {
 #[test]
 fn two_processes_in_one_directory_make_each_point_once() {
     let temp = TempDir::new();
-    let (first, first_lines) = started(&temp, SLOW, 1);
+    let (first, first_lines) = started(&temp, (SLOW, "out"), 0);
     while !temp.join("out/sweep.json").exists() {
         std::thread::yield_now();
     }
     let second = temp.run(&[SLOW, &["--only-missing"]].concat());
     let first_said: Vec<String> = first_lines.collect();
     let first_code = first.wait_with_output().unwrap().status.code();
-    let n_made = |lines: &mut dyn Iterator<Item = &str>| lines.filter(|line| line.contains(" of 12: ")).count();
-    let (by_first, by_second) = (
-        n_made(&mut first_said.iter().map(String::as_str)),
-        n_made(&mut second.stderr.lines()),
-    );
+    let n_made = |said: &str| -> usize {
+        let mut lines = said.lines();
+        let made = lines.find_map(|line| line.strip_prefix("note: ")?.split_once(" of 12 runs made"));
+        made.map_or(12, |(n, _)| n.parse().unwrap())
+    };
+    let (by_first, by_second) = (n_made(&first_said.join("\n")), n_made(&second.stderr));
     assert_eq!(by_first + by_second, 12, "{first_said:#?} {second:#?}");
     assert!(by_first > 0 && by_second > 0, "{first_said:#?} {second:#?}");
     // Whoever was done first may have left the last point to the other.

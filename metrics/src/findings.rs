@@ -1,15 +1,21 @@
 //! What a sweep has come to: its headline by arm, what targets took, and what there is to warn of.
 
-mod apart;
+mod contrast;
+#[cfg(test)]
+mod tests;
 
-pub use apart::{Apart, apart};
+pub use contrast::{Decision, Difference, Finding, LEVEL, best, contrasts, sentences, small};
 
-use crate::key::reference_label;
+use crate::curves::has_durations;
+use crate::estimate::Estimate;
+use crate::key::{base, reference_label};
+use crate::metric::Unit;
 use crate::run_dir::ReadError;
 use crate::spread::Spread;
 use crate::sweep_dir::{PointRow, SweepDir, WARNINGS};
 use crate::target::{self, Target};
-use crate::words::{counted, mean_and_interval};
+use crate::term::Better;
+use crate::words::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The points of a sweep that differ in their seed alone.
@@ -21,23 +27,29 @@ pub struct Arm<'a> {
     pub rows: Vec<&'a PointRow>,
 }
 
-/// A number of every arm.
+/// A metric of every arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The number, or the reference.
+    /// The metric, or the reference.
     pub name: String,
-    /// The number that it is a reference of, and what it is called.
+    /// The metric that it is a reference of, and the reference's label.
     pub reference: Option<(String, String)>,
-    /// What each arm says; means of no numbers where it says nothing.
+    /// Its unit.
+    pub unit: Unit,
+    /// Which values are better; of a reference, none.
+    pub better: Option<Better>,
+    /// The number of each arm.
     pub cells: Vec<Cell>,
+    /// The arms that are not significantly worse than the best, if others are.
+    pub best: Vec<usize>,
 }
 
-/// What an arm says of a number.
+/// A metric of an arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// The mean over its seeds, with the interval.
-    pub text: String,
-    /// That mean.
+    /// As it is written; blank where the arm has no such number.
+    pub estimate: Estimate,
+    /// The mean over its seeds; NaN where there is none.
     pub mean: f64,
 }
 
@@ -48,8 +60,9 @@ pub struct Reached {
     pub score: String,
     /// What it was to be.
     pub value: f64,
-    /// For each arm in how many of its runs it was reached; then the rounds, virtual seconds and bytes that it took there.
-    pub arms: Vec<(String, [Cell; 3])>,
+    /// For each arm in how many of its runs it was reached, of how many; then the virtual time,
+    /// bytes and rounds that it took there.
+    pub arms: Vec<([usize; 2], [Cell; 3])>,
 }
 
 /// The last part of each axis' path: what stands above the values of arms.
@@ -72,15 +85,45 @@ impl Arm<'_> {
             .collect()
     }
 
-    fn cell(&self, name: &str, if_none: &str, with_interval: bool) -> Cell {
+    /// The mean of a reference over its seeds.
+    fn mean(&self, name: &str, unit: Unit) -> Cell {
         let numbers = self.numbers(name);
-        let text = match numbers.is_empty() {
-            true => if_none.to_owned(),
-            false => mean_and_interval(&numbers, with_interval),
-        };
-        let mean = Spread::of(&numbers).mean;
-        Cell { text, mean }
+        Cell {
+            estimate: Estimate::of_mean(&numbers, unit),
+            mean: Spread::of(&numbers).mean,
+        }
     }
+
+    /// A metric of it, of this unit.
+    pub fn cell(&self, name: &str, unit: Unit, sweep: &SweepDir) -> Cell {
+        let numbers = self.numbers(name);
+        let range = match unit {
+            Unit::Number => sweep
+                .manifest
+                .terms
+                .get(base(name))
+                .map_or((None, None), |term| term.range),
+            _ => (Some(0.0), None),
+        };
+        let estimate = match is_timeless(name, &numbers) {
+            true => Estimate {
+                mean: "no time".to_owned(),
+                half: None,
+                unit: "",
+            },
+            false => Estimate::of(&numbers, unit, range),
+        };
+        Cell {
+            estimate,
+            mean: Spread::of(&numbers).mean,
+        }
+    }
+}
+
+/// Whether these are times on an ideal network, where nothing takes any: its clock counts hops.
+fn is_timeless(name: &str, numbers: &[f64]) -> bool {
+    let all = || numbers.iter().all(|x| *x > 0.0 && !has_durations(*x));
+    base(name).starts_with("virtual_s") && !numbers.is_empty() && all()
 }
 
 /// The arms of a sweep, in the order of the points.
@@ -117,16 +160,24 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
         let references: BTreeMap<&String, &str> = all
             .filter_map(|other| Some((other, reference_label(other, &name)?)))
             .collect();
-        // What an arm has not, while others do, does not apply to it; a reference may be one arm's alone.
+        let unit = sweep.manifest.units.get(base(&name)).copied().unwrap_or_default();
+        let better = sweep.manifest.terms.get(base(&name)).and_then(|term| term.better);
+        let cells = |name: &String| arms.iter().map(|arm| arm.cell(name, unit, sweep)).collect();
         columns.push(Column {
-            cells: arms.iter().map(|arm| arm.cell(&name, "n/a", true)).collect(),
+            cells: cells(&name),
             name: name.clone(),
             reference: None,
+            unit,
+            better,
+            best: best(arms, &name, better),
         });
         columns.extend(references.into_iter().map(|(reference, label)| Column {
             name: reference.clone(),
             reference: Some((name.clone(), label.to_owned())),
-            cells: arms.iter().map(|arm| arm.cell(reference, "", false)).collect(),
+            unit,
+            better: None,
+            cells: arms.iter().map(|arm| arm.mean(reference, unit)).collect(),
+            best: Vec::new(),
         }));
     }
     columns
@@ -139,9 +190,13 @@ pub fn targets(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Reached> {
         let target = Target::of_name(name, target::REACHED)?;
         let of_arm = |arm: &Arm<'_>| {
             let n: f64 = arm.numbers(name).iter().sum();
-            let took = [target::ROUNDS, target::TIME, target::BYTES]
-                .map(|number| arm.cell(&target.name_of(number), "not reached", true));
-            (format!("{n} of {}", arm.rows.len()), took)
+            let numbers = [
+                (target::TIME, Unit::Seconds),
+                (target::BYTES, Unit::Bytes),
+                (target::ROUNDS, Unit::Count),
+            ];
+            let took = numbers.map(|(number, unit)| arm.cell(&target.name_of(number), unit, sweep));
+            ([n as usize, arm.rows.len()], took)
         };
         Some(Reached {
             arms: arms.iter().map(of_arm).collect(),

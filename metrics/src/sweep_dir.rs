@@ -62,6 +62,18 @@ pub struct Axis {
     pub with: Option<String>,
 }
 
+/// Two values of an axis whose runs are compared, the other axes having the same values on both
+/// sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The path of the axis.
+    pub axis: String,
+    /// The value of interest.
+    pub value: String,
+    /// The value that it is compared with.
+    pub baseline: String,
+}
+
 /// What `sweep.json` says of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepManifest {
@@ -80,6 +92,9 @@ pub struct SweepManifest {
     /// primary metrics of the strategies that its arms run.
     #[serde(default)]
     pub headline: Vec<String>,
+    /// The comparisons that the card's question asks for, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<Contrast>,
     /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.
     #[serde(default)]
     pub units: BTreeMap<String, Unit>,

@@ -3,6 +3,7 @@
 use crate::curves::{Curve, CurvePoint};
 use crate::key::{MetricKey, base};
 use crate::sheet::Sheet;
+use std::collections::BTreeMap;
 
 /// Whether the target was reached, 1 or 0.
 pub const REACHED: &str = "target_reached";
@@ -12,6 +13,41 @@ pub const ROUNDS: &str = "rounds_to_target";
 pub const TIME: &str = "virtual_s_to_target";
 /// Bytes on the wire until it was, headers and retries included.
 pub const BYTES: &str = "bytes_to_target";
+
+/// The numbers whose sum a run had come to when it ended, where `metric` is what a target took;
+/// none of any other metric.
+pub fn totals(metric: &str) -> &'static [&'static str] {
+    match base(metric) {
+        TIME => &["virtual_s"],
+        ROUNDS => &["rounds"],
+        BYTES => &["payload_bytes", "header_bytes"],
+        _ => &[],
+    }
+}
+
+/// The least total of the runs that have a target and did not reach it, by their summaries.
+///
+/// Compared over the runs that arrive, an arm is favoured by leaving out its worst ones. Cut off at
+/// this horizon, what a target took is known of every run (restricted mean survival time; Royston
+/// and Parmar 2013).
+pub fn horizon<'a>(metric: &str, runs: impl Iterator<Item = &'a BTreeMap<String, f64>>) -> Option<f64> {
+    let missed = runs.filter(|run| has_target(metric, run) && !run.contains_key(metric));
+    let total = |run: &BTreeMap<String, f64>| totals(metric).iter().map(|total| run.get(*total)).sum::<Option<f64>>();
+    missed.filter_map(total).min_by(f64::total_cmp)
+}
+
+/// What a target took a run, cut off at the horizon if there is one.
+pub fn restricted(metric: &str, horizon: Option<f64>, run: &BTreeMap<String, f64>) -> Option<f64> {
+    let own = run.get(metric).copied();
+    match horizon {
+        Some(horizon) if has_target(metric, run) => Some(own.map_or(horizon, |own| own.min(horizon))),
+        _ => own,
+    }
+}
+
+fn has_target(metric: &str, run: &BTreeMap<String, f64>) -> bool {
+    Target::of_name(metric, base(metric)).is_some_and(|target| run.contains_key(&target.name_of(REACHED)))
+}
 
 /// A score that is to be reached.
 #[derive(Clone, Debug, PartialEq)]

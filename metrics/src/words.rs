@@ -2,7 +2,6 @@
 
 use crate::curves::has_durations;
 use crate::metric::Unit;
-use crate::spread::Spread;
 
 /// A whole number with thin groups: 1234567 as `1 234 567`.
 pub fn count(n: u64) -> String {
@@ -50,14 +49,37 @@ pub fn number(x: f64) -> String {
     format!("{x:.*}", 7usize.saturating_sub(whole_digits).min(6))
 }
 
-/// What the figures of a sweep show as a point and its band.
-pub fn mean_and_interval(numbers: &[f64], with_interval: bool) -> String {
-    let spread = Spread::of(numbers);
-    match spread.interval_95() {
-        _ if numbers.is_empty() => String::new(),
-        Some((_, hi)) if with_interval => format!("{} ± {}", number(spread.mean), number(hi - spread.mean)),
-        _ => number(spread.mean),
+/// A whole number with thin groups, negative ones with a minus sign.
+pub(crate) fn grouped(x: f64) -> String {
+    let sign = if x < 0.0 { "−" } else { "" };
+    format!("{sign}{}", count(x.abs() as u64))
+}
+
+/// A number with four significant digits, whole ones in groups.
+pub fn digits(x: f64) -> String {
+    if x.is_infinite() {
+        return if x > 0.0 { "∞" } else { "−∞" }.to_owned();
     }
+    if x.is_nan() {
+        return "n/a".to_owned();
+    }
+    let sign = if x < 0.0 { "−" } else { "" };
+    let size = x.abs();
+    let text = match size {
+        0.0 => return "0".to_owned(),
+        _ if !(1e-4..1e15).contains(&size) => {
+            let text = format!("{size:.3e}");
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+            format!("{mantissa}e{exponent}").replace('-', "−")
+        }
+        _ if size >= 1000.0 || size.fract() == 0.0 => count(size.round() as u64),
+        _ if size >= 100.0 => format!("{size:.1}"),
+        _ if size >= 10.0 => format!("{size:.2}"),
+        _ if size >= 1.0 => format!("{size:.3}"),
+        _ => format!("{size:.4}"),
+    };
+    format!("{sign}{text}")
 }
 
 /// The name of a field at the end of its path.

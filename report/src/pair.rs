@@ -3,7 +3,7 @@
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{Difference, ReportError, parts, run, sweep};
 use folkmoot_metrics::key::is_reference;
-use folkmoot_metrics::words::{bytes, count};
+use folkmoot_metrics::words::{bytes, count, digits};
 use folkmoot_metrics::{Direction, MessageRow, RunDir, Spread, SweepDir, findings, totals};
 use folkmoot_plots::{Drawing, Picture, pictures_of_sweep};
 use std::collections::BTreeSet;
@@ -139,8 +139,8 @@ fn values(both: [Option<f64>; 2], written: &dyn Fn(f64) -> String) -> Vec<Cell> 
         .filter(|share| share.is_finite());
     let signed = |difference: f64| match difference {
         0.0 => "0".to_owned(),
-        more if more > 0.0 => format!("+{}", parts::digits(more)),
-        less => parts::digits(less),
+        more if more > 0.0 => format!("+{}", digits(more)),
+        less => digits(less),
     };
     vec![
         cell(a),

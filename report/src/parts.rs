@@ -3,9 +3,9 @@
 use crate::page::{Answered, Block, Cell, Column, Table};
 use folkmoot_metrics::key::{MetricKey, base, is_reference};
 use folkmoot_metrics::sweep_dir::WARNINGS;
-use folkmoot_metrics::words::{bytes, count};
+use folkmoot_metrics::words::{bytes, count, digits};
 use folkmoot_metrics::{
-    Answer, Better, ClientRow, Division, Meaning, MessageRow, PrivacyRow, RunDir, Spread, Unit, has_durations, totals,
+    Answer, Better, ClientRow, Division, Meaning, MessageRow, PrivacyRow, RunDir, Unit, has_durations, totals,
 };
 use folkmoot_plots::{Drawing, Picture, PlotError, pictures_of_run};
 use std::collections::BTreeMap;
@@ -29,54 +29,6 @@ pub(crate) fn written(unit: Unit, x: f64) -> String {
         Unit::BytesPerSecond => scaled(x, " B/s"),
         _ => digits(x),
     }
-}
-
-/// A number with four significant digits, whole ones in groups.
-pub(crate) fn digits(x: f64) -> String {
-    if x.is_infinite() {
-        return if x > 0.0 { "∞" } else { "−∞" }.to_owned();
-    }
-    if x.is_nan() {
-        return "n/a".to_owned();
-    }
-    let sign = if x < 0.0 { "−" } else { "" };
-    let size = x.abs();
-    let text = match size {
-        0.0 => "0".to_owned(),
-        _ if !(1e-4..1e15).contains(&size) => {
-            let text = format!("{size:.3e}");
-            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-            format!("{mantissa}e{exponent}").replace('-', "−")
-        }
-        _ if size >= 1000.0 || size.fract() == 0.0 => count(size.round() as u64),
-        _ if size >= 100.0 => format!("{size:.1}"),
-        _ if size >= 10.0 => format!("{size:.2}"),
-        _ if size >= 1.0 => format!("{size:.3}"),
-        _ => format!("{size:.4}"),
-    };
-    format!("{sign}{text}")
-}
-
-/// The mean and half of the interval around it, which says to how many digits the mean is known; blank where there is none, or nothing varies.
-pub(crate) fn with_interval(unit: Unit, numbers: &[f64]) -> (String, String) {
-    let spread = Spread::of(numbers);
-    let half = spread.interval_95().map_or(0.0, |(_, high)| high - spread.mean);
-    let (factor, sign) = match unit {
-        Unit::Share => (100.0, " %"),
-        Unit::Seconds => (1.0, " s"),
-        Unit::Number => (1.0, ""),
-        _ if half > 0.0 => return (written(unit, spread.mean), format!("± {}", written(unit, half))),
-        _ => (1.0, ""),
-    };
-    let (mean, half) = (spread.mean * factor, half * factor);
-    if !half.is_finite() || half <= 0.0 || !(1e-4..1e6).contains(&mean.abs()) {
-        return (written(unit, spread.mean), String::new());
-    }
-    // Two digits of the interval.
-    let places = (0..6).find(|places| half * 10_f64.powi(*places) >= 9.5).unwrap_or(6) as usize;
-    let mean = format!("{mean:.places$}{sign}").replace('-', "−");
-    (mean, format!("± {half:.places$}"))
 }
 
 /// What stands beside a number: whose, and what they say.

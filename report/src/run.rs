@@ -3,7 +3,7 @@
 use crate::ReportError;
 use crate::page::{Block, Cell, Page, Table};
 use crate::parts;
-use folkmoot_metrics::words::count;
+use folkmoot_metrics::words::{count, digits};
 use folkmoot_metrics::{RunDir, answers, has_durations};
 
 /// What is said of a run of a card without a headline.
@@ -59,7 +59,7 @@ pub(crate) fn about(run: &RunDir) -> String {
         .get("virtual_s")
         .or(run.rounds.last().map(|row| &row.virtual_s));
     let time = match virtual_s {
-        Some(seconds) if has_durations(*seconds) => format!(" in {} s of virtual time", parts::digits(*seconds)),
+        Some(seconds) if has_durations(*seconds) => format!(" in {} s of virtual time", digits(*seconds)),
         _ => String::new(),
     };
     format!(

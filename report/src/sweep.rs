@@ -7,7 +7,7 @@ use folkmoot_metrics::findings::{self, Arm};
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::words::{count, counted};
-use folkmoot_metrics::{Better, Meaning, MetricKey, Numbers, ReadError, RunDir, Spread, SweepDir, Unit};
+use folkmoot_metrics::{Estimate, Meaning, Numbers, ReadError, RunDir, Spread, SweepDir, Unit};
 use folkmoot_plots::{Drawing, pictures_of_sweep};
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
     let mut page = Page::new(&manifest.name, &manifest.question, about(sweep, arms.len()));
     page.badges = badges(sweep);
     let mut blocks = Vec::new();
-    let found: Vec<String> = findings::apart(sweep).iter().map(findings::Apart::sentence).collect();
+    let found = findings::contrasts(sweep, &arms);
     if !found.is_empty() {
-        blocks.push(Block::List(found));
+        blocks.push(Block::List(found.iter().map(findings::Finding::sentence).collect()));
     }
-    blocks.push(Block::Table(headline(sweep, &arms, &axes)));
+    blocks.push(Block::Table(headline(sweep, &arms, &axes, &found)));
     blocks.extend(targets(sweep, &arms, &axes).into_iter().map(Block::Table));
     page.add("answer", "Answer", blocks);
     page.add("warnings", "Warnings", run::warnings(&findings::warnings(sweep)?));
@@ -115,15 +115,15 @@ pub(crate) fn known(sweep: &SweepDir, name: &str) -> Known {
     }
 }
 
-/// The mean of what runs say, and half of its interval below it.
-pub(crate) fn cell(numbers: &[f64], unit: Unit, if_none: &str) -> Cell {
-    if numbers.is_empty() {
+/// A mean with half of its interval below it.
+pub(crate) fn cell(cell: &findings::Cell, if_none: &str) -> Cell {
+    let Estimate { mean, half, unit } = &cell.estimate;
+    if mean.is_empty() {
         return Cell::number(if_none, f64::NAN);
     }
-    let (text, detail) = parts::with_interval(unit, numbers);
     Cell {
-        detail,
-        ..Cell::number(text, Spread::of(numbers).mean)
+        detail: half.as_ref().map_or(String::new(), |half| format!("± {half}")),
+        ..Cell::number(format!("{mean}{unit}"), cell.mean)
     }
 }
 
@@ -150,21 +150,8 @@ fn of_arm(arm: &Arm<'_>) -> Vec<Cell> {
     cells
 }
 
-/// With a small first letter, unless it begins with an abbreviation.
-fn small(words: &str) -> String {
-    match words.chars().nth(1).is_some_and(char::is_lowercase) {
-        true => words
-            .chars()
-            .take(1)
-            .flat_map(char::to_lowercase)
-            .chain(words.chars().skip(1))
-            .collect(),
-        false => words.to_owned(),
-    }
-}
-
 /// The headline by arm, each number with its references below.
-fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Table {
+fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], found: &[findings::Finding]) -> Table {
     let columns = findings::columns(sweep, arms);
     let mut heads: Vec<Column> = axes.iter().map(|axis| Column::text(axis)).collect();
     let mut rows: Vec<Vec<Cell>> = arms.iter().map(of_arm).collect();
@@ -178,65 +165,60 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Table {
             about: known.meaning.as_ref().map_or(String::new(), Meaning::sentences),
             ..Column::number(&text)
         });
-        let means: Vec<f64> = column
-            .cells
-            .iter()
-            .map(|cell| cell.mean)
-            .filter(|mean| mean.is_finite())
-            .collect();
-        let better = known
-            .meaning
-            .as_ref()
-            .and_then(|meaning| meaning.better)
-            .filter(|_| column.reference.is_none());
-        let best = match better {
-            Some(Better::Higher) => means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            Some(Better::Lower) => means.iter().copied().fold(f64::INFINITY, f64::min),
-            None => f64::NAN,
-        };
-        // Where all are alike none is best.
-        let differ = means.iter().any(|mean| *mean != best);
-        for (arm, row) in arms.iter().zip(&mut rows) {
+        for (i, row) in rows.iter_mut().enumerate() {
             let if_none = if column.reference.is_some() { "–" } else { "n/a" };
-            let mut cell = cell(&arm.numbers(&column.name), known.unit, if_none);
+            let mut cell = cell(&column.cells[i], if_none);
             if column.reference.is_some() {
                 cell.detail.clear();
             }
-            cell.is_best = differ && Spread::of(&arm.numbers(&column.name)).mean == best;
+            cell.is_best = column.best.contains(&i);
             row.push(cell);
+        }
+        if let Some(finding) = found.iter().find(|finding| finding.metric == column.name) {
+            heads.push(Column::number("Difference"));
+            for (i, row) in rows.iter_mut().enumerate() {
+                let own = finding.differences.iter().find(|one| one.arms[0] == i);
+                row.push(own.map_or(Cell::number("–", f64::NAN), |one| {
+                    Cell::number(finding.cell(one), one.paired.mean)
+                }));
+            }
         }
     }
     let mut table = Table::new("The answer by arm", heads, rows, "points.csv");
     table.notes.push(
-        "Means over seeds, with half of the 95 % interval (Student's t) below; in bold the best mean, whatever the interval.".to_owned(),
+        "Means over seeds, with the half-width of the 95 % confidence interval (Student's t) below. Bold: the best, and what is not \
+         significantly worse."
+            .to_owned(),
     );
+    if !found.is_empty() {
+        table.notes.push(
+            "Differences are from the baseline that the card names, paired by seed. *: p < 0.05 after Holm's correction for the arms that are compared; intervals are not corrected."
+                .to_owned(),
+        );
+    }
     table
 }
 
 /// What each target took.
 fn targets(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Vec<Table> {
-    use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
     let table = |reached: findings::Reached| {
-        let value = reached.value.to_string();
-        let heads = ["Rounds", "Virtual time", "Bytes on the wire"].map(Column::number);
+        let heads = ["Virtual time", "Bytes on the wire", "Rounds"].map(Column::number);
         let heads = axes
             .iter()
             .map(|axis| Column::text(axis))
             .chain([Column::text("Reached")])
             .chain(heads);
-        let row = |(arm, (n, _)): (&Arm<'_>, &(String, _))| {
-            let took = [(ROUNDS, Unit::Count), (TIME, Unit::Seconds), (BYTES, Unit::Bytes)];
-            let name = |number| MetricKey::of(number).at(&reached.score, &value).to_string();
-            let took = took.map(|(number, unit)| cell(&arm.numbers(&name(number)), unit, "not reached"));
+        let row = |(arm, ([n, of], took)): (&Arm<'_>, &([usize; 2], [findings::Cell; 3]))| {
+            let took = took.iter().map(|took| cell(took, "not reached"));
             let cells = of_arm(arm)
                 .into_iter()
-                .chain([Cell::text(format!("{n} seeds"))])
+                .chain([Cell::text(format!("{n} of {of} seeds"))])
                 .chain(took);
             cells.collect()
         };
         let rows = arms.iter().zip(&reached.arms).map(row).collect();
-        let words = known(sweep, &reached.score).words;
-        let caption = format!("To {} {}", small(&words), reached.value);
+        let term = sweep.manifest.terms.get(base(&reached.score));
+        let caption = format!("To {} {}", findings::small(term, &reached.score), reached.value);
         let mut table = Table::new(&caption, heads.collect(), rows, "points.csv");
         table.notes.push("Means over the seeds that reached it.".to_owned());
         table
@@ -305,7 +287,7 @@ fn privacy(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String]
                 Some((label, Spread::of(&arm.numbers(other)).mean))
             });
             let references: Vec<(String, f64)> = references.collect();
-            let mut reached = cell(&numbers, known.unit, "");
+            let mut reached = cell(&arm.cell(name, known.unit, sweep), "");
             let details = [reached.detail, parts::list(known.unit, &references)];
             reached.detail = details
                 .into_iter()

@@ -6,7 +6,7 @@ mod synthetic;
 
 use crate::{ReportError, report, side_by_side};
 use folkmoot_metrics::run_dir::Manifest;
-use folkmoot_metrics::sweep_dir::{Axis, SweepManifest};
+use folkmoot_metrics::sweep_dir::{Axis, Contrast, SweepManifest};
 use folkmoot_metrics::{ClientRow, Division, RunResult, RunWriter, SplitRow, SweepWriter, Term, Unit, term};
 use std::collections::BTreeSet;
 use std::fs;
@@ -105,6 +105,11 @@ fn write_sweep(dir: &Path, text: &str) {
             with: None,
         }],
         seeds: vec![1, 2],
+        contrasts: vec![Contrast {
+            axis: "strategy.arm".to_owned(),
+            value: "second".to_owned(),
+            baseline: text.to_owned(),
+        }],
         headline: vec!["accuracy".to_owned()],
         command: text.to_owned(),
         ..SweepManifest::default()
@@ -217,8 +222,9 @@ fn a_run_has_its_answer_its_messages_its_privacy_and_its_data() {
     for id in ["answer", "warnings", "messages", "privacy", "data", "repeat"] {
         assert!(pages[1].contains(&format!("<section id=\"{id}\"")), "{id}");
     }
-    let said = "Accuracy: highest with second (0.910";
-    assert!(pages[1].contains(said), "{}", pages[1]);
+    for said in ["is higher than", "by 0.0100 (2 seeds).", "+0.0100 *"] {
+        assert!(pages[1].contains(said), "{said} in {}", pages[1]);
+    }
     assert!(pages[1].contains("To accuracy 0.5") && pages[1].contains("2 of 2 seeds"));
 }
 

@@ -97,6 +97,11 @@ pub struct SweepFile {
     /// The seeds of every arm.
     #[part(default = vec![1, 2, 3])]
     pub seeds: Vec<u64>,
+    /// The name of an arm, or of a value of an axis, with which all others are compared: paired by
+    /// seed, with 95 % confidence intervals. `AXIS=VALUE` where several axes have such a value.
+    pub baseline: String,
+    /// Pairs of arms, or of values of an axis, to compare: the second is the baseline of the first.
+    pub contrasts: Vec<Vec<String>>,
     /// Summary numbers that answer the question, drawn first.
     pub headline: Vec<String>,
 }

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod axis;
 pub mod cards;
 pub mod claims;
+pub mod contrasts;
 pub mod explain;
 pub mod file;
 pub mod glossary;

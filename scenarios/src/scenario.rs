@@ -3,6 +3,7 @@
 use crate::algorithm::Keep;
 use crate::algorithm::Runnable;
 use crate::axis::{Axis, Picked};
+use crate::contrasts;
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::glossary;
 use crate::registry::Registry;
@@ -14,7 +15,7 @@ use folkmoot_engine::world::{Availability, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
 use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
-use folkmoot_metrics::{Better, Target};
+use folkmoot_metrics::{Better, Contrast, Target};
 use folkmoot_parts::{Rules, Value};
 use folkmoot_traces::{Model, Shelf, TraceError};
 use ron::extensions::Extensions;
@@ -33,6 +34,7 @@ pub struct Scenario {
     devices: Picked<dyn Model<dyn Devices>>,
     availability: Picked<dyn Model<dyn Availability>>,
     axes: Vec<Swept>,
+    contrasts: Vec<Contrast>,
     targets: Vec<Target>,
     /// What the numbers of its strategy and of the attacks on it mean.
     terms: Vec<Term>,
@@ -97,6 +99,10 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let swept = swept::read(source, &file.sweep, &mut problems);
+    let compared = match &swept {
+        Some(axes) => contrasts::read(source, &file.sweep, axes, &mut problems),
+        None => Vec::new(),
+    };
     let terms = terms_of(source, registry);
     let targets = targets(&file, &terms, &mut problems);
     if let Some(strategy) = &strategy {
@@ -159,6 +165,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         devices,
         availability,
         axes,
+        contrasts: compared,
         targets,
         terms,
     })
@@ -320,6 +327,11 @@ impl Scenario {
     /// The axes of its sweep, first the slowest.
     pub fn axes(&self) -> &[Swept] {
         &self.axes
+    }
+
+    /// The comparisons that its question asks for.
+    pub fn contrasts(&self) -> &[Contrast] {
+        &self.contrasts
     }
 
     /// The seeds of its sweep.

@@ -11,7 +11,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
 use folkmoot_metrics::sweep_dir::Claim;
-use folkmoot_metrics::{Axis, Point, Shard, SweepManifest, SweepWriter, Unit};
+use folkmoot_metrics::{Point, Shard, SweepManifest, SweepWriter, Unit};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,9 +61,10 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         name: scenario.name().to_owned(),
         version: version.to_owned(),
         question: scenario.question().to_owned(),
-        axes: scenario.axes().iter().map(named).collect(),
+        axes: scenario.axes().iter().map(Swept::named).collect(),
         seeds: scenario.seeds().to_vec(),
         headline: scenario.headline().to_vec(),
+        contrasts: scenario.contrasts().to_vec(),
         figures: scenario.figures().to_vec(),
         units: scenario
             .axes()
@@ -142,15 +143,6 @@ fn unit_of(axis: &Swept, registry: &Registry) -> Option<(String, Unit)> {
         _ => None,
     });
     Some((axis.path.clone(), Unit::of_setting(unit?)?))
-}
-
-/// An axis with the names of its values.
-fn named(axis: &Swept) -> Axis {
-    Axis {
-        path: axis.path.clone(),
-        values: axis.names.clone(),
-        with: axis.with.clone(),
-    }
 }
 
 /// One finished point.

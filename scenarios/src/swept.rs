@@ -8,6 +8,7 @@ use crate::text::{
     Entry, MAX_AXES, Problems, Source, apply, apply_arm, apply_axis, axes_of, check_axes, check_points, check_setting,
     is_part, maps_of, quoted_part, suggest,
 };
+use folkmoot_metrics::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What tables and `sweep.json` call the arms, in the place of a path.
@@ -66,6 +67,15 @@ impl Swept {
             };
         }
         Ok((card, taken))
+    }
+
+    /// The axis with the names of its values, as `sweep.json` has it.
+    pub fn named(&self) -> Axis {
+        Axis {
+            path: self.path.clone(),
+            values: self.names.clone(),
+            with: self.with.clone(),
+        }
     }
 
     /// What a value is called in messages.

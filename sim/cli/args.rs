@@ -284,6 +284,9 @@ pub(crate) struct ShowArgs {
     /// Write out every default of a card, and what its data come to as comments
     #[arg(long)]
     pub(crate) resolved: bool,
+    /// Compare the arms of a sweep directory with this one, or with this value of an axis
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
 }

@@ -116,7 +116,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Resume(args) => resume::resume(&program, args),
         Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
-        Command::Merge(args) => merge::merge(&args),
+        Command::Merge(args) => merge::merge(&program, &args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),
         Command::List => list::list(&program),

@@ -1,13 +1,13 @@
 //! `folkmoot merge`: one sweep of what its shards have made.
 
 use crate::args::MergeArgs;
-use crate::context::{self, quoted};
+use crate::context::{self, Program, quoted};
 use crate::exit::Exit;
 use crate::sweep::conclude;
 use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::sweep_dir::{self, MergeError};
 
-pub(crate) fn merge(args: &MergeArgs) -> Result<(), Exit> {
+pub(crate) fn merge(program: &Program, args: &MergeArgs) -> Result<(), Exit> {
     let [first, others @ ..] = args.dirs.as_slice() else {
         return Err(Exit::usage("error: give the sweep directories to be merged"));
     };
@@ -22,5 +22,5 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<(), Exit> {
         )),
         _ => Exit::usage(format!("error: {error}")),
     })?;
-    conclude(&merged, None, args.say)
+    conclude(program, &merged, None, args.say)
 }

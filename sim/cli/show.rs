@@ -8,6 +8,7 @@ use crate::{sweep_table, text};
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
+use folkmoot_scenarios::contrasts;
 use folkmoot_scenarios::explain::explain;
 use folkmoot_scenarios::glossary::look_up;
 use folkmoot_scenarios::run::{Cache, Failure, load};
@@ -17,7 +18,7 @@ use std::path::Path;
 pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let path = Path::new(&args.what);
     if path.is_dir() {
-        return print(&show_dir(path)?);
+        return print(&show_dir(program, path, args.baseline.as_deref())?);
     }
     if path.is_file() || program.registry.cards().iter().any(|(name, _)| *name == args.what) {
         return show_card(program, args);
@@ -25,9 +26,14 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     show_dataset(program, args)
 }
 
-fn show_dir(dir: &Path) -> Result<String, Exit> {
+fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) -> Result<String, Exit> {
     if dir.join(SWEEP).is_file() {
-        return Ok(sweep_table::describe(&SweepDir::open(dir)?));
+        let mut sweep = SweepDir::open(dir)?;
+        if let Some(baseline) = baseline {
+            let named = contrasts::against(baseline, &sweep.manifest.axes);
+            sweep.manifest.contrasts = named.map_err(|why| Exit::usage(format!("error: --baseline: {why}")))?;
+        }
+        return Ok(sweep_table::describe(&program.name, &sweep));
     }
     if !dir.join(MANIFEST).is_file() {
         return Err(Exit::usage(format!(

@@ -106,6 +106,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     let total = Stopwatch::start(None, "", true);
     // Many points share a partition.
     let noted: Mutex<BTreeSet<String>> = Mutex::default();
+    let progress: Mutex<Progress> = Mutex::default();
     let done = |done: &Done<'_>| {
         for note in done.notes.iter().filter(|_| !quiet) {
             if noted
@@ -117,9 +118,11 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
             }
         }
         bar.set_position(done.n_done as u64);
-        if !quiet && bar.is_hidden() {
-            warn(&progress_line(&plan, n_points, done, total.seconds()));
-        }
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = progress.line(done.n_done, n_points, total.seconds());
+        line.iter()
+            .filter(|_| !quiet && bar.is_hidden())
+            .for_each(|line| warn(line));
     };
     let goes_on = goes_on(&command, &dir, shard);
     let stopped = |sweep: &SweepWriter| {
@@ -147,9 +150,15 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     );
     bar.finish_and_clear();
     let sweep = swept.map_err(|error| failed(&error, &command, &dir, &goes_on))?;
+    let n_made = progress.into_inner().unwrap_or_else(PoisonError::into_inner).n_made;
+    if !quiet && n_made < n_points {
+        warn(&format!(
+            "note: {n_made} of {n_points} runs made; the others were finished, or another process makes them"
+        ));
+    }
     settle(&sweep, shard, n_points, &goes_on)?;
     let Some(shard) = shard else {
-        return conclude(&sweep, args.engine.threads, args.out.say);
+        return conclude(program, &sweep, args.engine.threads, args.out.say);
     };
     let (shard, place) = (name_of(shard), dir.to_string_lossy());
     match args.out.say.format {
@@ -176,10 +185,11 @@ fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points
         .for_each(|warning| warn(&format!("warning: {warning}")));
     let (points, seeds) = (plan.points.len(), plan.manifest.seeds.len());
     warn(&format!(
-        "{}: {}, {} each{}",
+        "{}: {} × {} = {}{}",
         plan.manifest.name,
-        text::counted(points / seeds.max(1), "point"),
+        text::counted(points / seeds.max(1), "configuration"),
         text::counted(seeds, "seed"),
+        text::counted(points, "run"),
         shard.map_or(String::new(), |shard| format!(
             "; shard {} has {n_points} of them",
             name_of(shard)
@@ -253,7 +263,7 @@ fn failed(error: &PointFailure, command: &str, dir: &Path, goes_on: &str) -> Exi
 }
 
 /// Draws a sweep whose tables are written, and prints its table.
-pub(crate) fn conclude(sweep: &SweepWriter, threads: Option<u16>, say: SayArgs) -> Result<(), Exit> {
+pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u16>, say: SayArgs) -> Result<(), Exit> {
     let SayArgs { format, quiet } = say;
     let dir = sweep.dir();
     let lock = sweep.lock_tables();
@@ -268,9 +278,11 @@ pub(crate) fn conclude(sweep: &SweepWriter, threads: Option<u16>, say: SayArgs) 
         Format::Json => print(&json(dir, &result)),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&format!(
-            "{}\n\nresults and {n_figures} figure files in {}",
-            describe(&result),
-            dir.display()
+            "{}\n\nresults and {n_figures} figure files in {}\nas a page: {} report {}",
+            describe(&program.name, &result),
+            dir.display(),
+            context::quoted(&program.name),
+            context::quoted(&dir.to_string_lossy())
         )),
     }
 }
@@ -343,9 +355,33 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
     }
 }
 
-fn progress_line(plan: &Plan<'_>, n_points: usize, done: &Done<'_>, seconds: f64) -> String {
-    let what = configuration(plan, done);
-    format!("{:>4} of {n_points}: {what}  ({seconds:.1} s)", done.n_done)
+/// Progress where there is no terminal to draw a bar on.
+#[derive(Default)]
+struct Progress {
+    /// Runs that this process has made.
+    n_made: usize,
+    /// When a line was last printed, in seconds since the start.
+    said: f64,
+}
+
+impl Progress {
+    /// A line every ten seconds at most: how many runs are finished, and how long the others may
+    /// take.
+    fn line(&mut self, n_done: usize, n_points: usize, seconds: f64) -> Option<String> {
+        const EVERY_S: f64 = 10.0;
+        self.n_made += 1;
+        if seconds - self.said < EVERY_S || n_done >= n_points {
+            return None;
+        }
+        self.said = seconds;
+        let left = seconds / self.n_made as f64 * (n_points - n_done) as f64;
+        let left = match left {
+            ..90.0 => format!("{left:.0} s"),
+            90.0..5400.0 => format!("{:.0} min", left / 60.0),
+            _ => format!("{:.1} h", left / 3600.0),
+        };
+        Some(format!("{n_done}/{n_points} runs, about {left} left"))
+    }
 }
 
 /// The values of a point and its seed.

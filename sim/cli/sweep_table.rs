@@ -1,18 +1,26 @@
-//! The table of a sweep: its headline numbers by arm, each with its references, in blocks that fit a terminal.
+//! The answer of a sweep: the differences that its card asks for in sentences, then a table of what
+//! its targets took and one of its primary metrics, in blocks that fit a terminal.
 
+use crate::context;
 use crate::text::{self, WIDTH};
-use folkmoot_metrics::SweepDir;
-use folkmoot_metrics::findings::{self, Arm, Reached};
+use folkmoot_metrics::findings::{self, Arm, Finding, Reached};
+use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
+use folkmoot_metrics::words::counted;
+use folkmoot_metrics::{Better, MetricKey, SweepDir};
 
 /// The names of arms are cut here.
 const ARM: usize = 40;
 /// Between two columns.
 const GAP: usize = 2;
+/// So many findings are printed.
+const MOST_FINDINGS: usize = 3;
+/// Before the number of an arm that is among the best.
+const BEST: &str = "• ";
 
-/// A column: a headline number, or what is a reference of one.
+/// A column: a primary metric, its difference from the baseline, or a reference of it.
 struct Column {
     name: String,
-    /// What stands above it beside its number.
+    /// What stands above it beside its metric.
     head: String,
     is_measured: bool,
     cells: Vec<String>,
@@ -25,32 +33,45 @@ impl Column {
     }
 }
 
-/// The headline numbers by arm: mean and interval over seeds, with references beside them.
-pub(crate) fn describe(sweep: &SweepDir) -> String {
-    let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
-    let head = format!(
-        "{}: mean ± half of the 95 % interval (Student's t) over the seeds {}{}",
-        sweep.manifest.name,
-        seeds.join(", "),
-        sweep
-            .unfinished()
-            .map_or(String::new(), |there| format!("\nunfinished: {there}")),
-    );
+/// The answer of a sweep, printed by the program of this name.
+pub(crate) fn describe(program: &str, sweep: &SweepDir) -> String {
     let arms = findings::arms(sweep);
     let axes = findings::axes(sweep);
-    let mut blocks = vec![head, table(sweep, &axes, &arms)];
-    let found = findings::apart(sweep);
-    if !found.is_empty() {
-        let sentences = found.iter().map(|apart| text::wrapped(&apart.sentence(), "", "  "));
-        blocks.push(sentences.collect::<Vec<_>>().join("\n"));
-    }
-    blocks.extend(
-        findings::targets(sweep, &arms)
-            .iter()
-            .map(|target| of_target(target, &axes, &arms)),
+    let found = findings::contrasts(sweep, &arms);
+    let seeds = sweep.manifest.seeds.len();
+    let mut head = format!(
+        "{}   {} × {} = {}",
+        sweep.manifest.name,
+        counted(arms.len(), "configuration"),
+        counted(seeds, "seed"),
+        counted(sweep.points.len(), "run"),
     );
+    if let Some(there) = sweep.unfinished() {
+        head += &format!("\nunfinished: {there}");
+    }
+    let mut blocks = vec![head];
+    if !sweep.manifest.question.is_empty() {
+        blocks.push(text::wrapped(&sweep.manifest.question, "", ""));
+    }
+    blocks.extend(answer(program, sweep, &found));
+    let baseline = only_baseline(sweep);
+    let targets = findings::targets(sweep, &arms);
+    let compared = (&found[..], baseline);
+    blocks.extend(targets.iter().map(|target| of_target(target, &axes, &arms, compared)));
+    let title = match targets.is_empty() {
+        true => "",
+        false => "At the end of the runs\n",
+    };
+    blocks.push(format!(
+        "{title}{}",
+        table(&axes, &arms, columns(sweep, &arms, compared))
+    ));
+    if baseline.is_none() && !found.is_empty() {
+        blocks.push(differences(&found));
+    }
+    blocks.push(legend(sweep, &blocks));
     let warnings =
-        findings::warnings(sweep).unwrap_or_else(|error| vec![format!("what runs warn of cannot be read: {error}")]);
+        findings::warnings(sweep).unwrap_or_else(|error| vec![format!("the warnings of runs cannot be read: {error}")]);
     if !warnings.is_empty() {
         let warnings: Vec<String> = warnings
             .iter()
@@ -61,28 +82,155 @@ pub(crate) fn describe(sweep: &SweepDir) -> String {
     blocks.join("\n\n")
 }
 
-/// Rounds, virtual time and bytes of each arm to a target, in how many of its runs.
-fn of_target(target: &Reached, axes: &[&str], arms: &[Arm<'_>]) -> String {
-    let header = [axes, &["reached", "rounds", "virtual s", "bytes on the wire"]].concat();
-    let lines = arms.iter().zip(&target.arms).map(|(arm, (reached, took))| {
-        let took = took.iter().map(|cell| cell.text.clone());
-        arm.values
-            .iter()
-            .cloned()
-            .chain([reached.clone()])
-            .chain(took)
-            .collect()
-    });
-    let lines: Vec<Vec<String>> = lines.collect();
+/// The comparisons in sentences, the first ones of them; without any, how to ask for them.
+fn answer(program: &str, sweep: &SweepDir, found: &[Finding]) -> Option<String> {
+    let first = sweep.manifest.axes.iter().find(|axis| axis.values.len() > 1);
+    if let Some(axis) = first.filter(|_| sweep.manifest.contrasts.is_empty()) {
+        return Some(format!(
+            "The card names no baseline, so nothing is compared.\n  help: {} show {} --baseline {}",
+            context::quoted(program),
+            context::quoted(&sweep.path.to_string_lossy()),
+            context::quoted(&axis.values[0])
+        ));
+    }
+    let sentences = findings::sentences(found, MOST_FINDINGS);
+    let lines: Vec<String> = sentences.iter().map(|one| text::wrapped(one, "", "  ")).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The baseline of every contrast, if they have one.
+fn only_baseline(sweep: &SweepDir) -> Option<&str> {
+    let contrasts = &sweep.manifest.contrasts;
+    let first = contrasts.first()?;
+    let is_same = |other: &folkmoot_metrics::Contrast| other.axis == first.axis && other.baseline == first.baseline;
+    contrasts.iter().all(is_same).then_some(first.baseline.as_str())
+}
+
+/// What an arm's cell says of its difference from the baseline.
+fn versus(found: &[Finding], metric: &str, n_arms: usize) -> Option<Vec<String>> {
+    let finding = found.iter().find(|finding| finding.metric == metric)?;
+    if finding.is_identical() {
+        return None;
+    }
+    let cell = |arm: usize| {
+        let own = finding.differences.iter().find(|one| one.arms[0] == arm);
+        match own {
+            Some(one) => finding.cell(one),
+            None if finding.differences.iter().any(|one| one.arms[1] == arm) => "baseline".to_owned(),
+            None => String::new(),
+        }
+    };
+    Some((0..n_arms).map(cell).collect())
+}
+
+/// The contrasts of a card that names several baselines, a row each.
+fn differences(found: &[Finding]) -> String {
+    let mut rows: Vec<([usize; 2], Vec<String>)> = Vec::new();
+    for one in found.iter().flat_map(|finding| &finding.differences) {
+        if rows.iter().all(|(arms, _)| *arms != one.arms) {
+            let label = format!("{} − {}", one.names[0], one.names[1]);
+            let cell = |finding: &Finding| {
+                let own = finding.differences.iter().find(|other| other.arms == one.arms);
+                own.map_or(String::new(), |own| finding.cell(own))
+            };
+            rows.push((one.arms, [label].into_iter().chain(found.iter().map(cell)).collect()));
+        }
+    }
+    let header: Vec<&str> = ["difference"]
+        .into_iter()
+        .chain(found.iter().map(|finding| finding.metric.as_str()))
+        .collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(_, row)| row).collect();
+    text::table(&header, &rows, 1)
+}
+
+/// What marks and intervals mean.
+fn legend(sweep: &SweepDir, said: &[String]) -> String {
+    let says = |mark: &str| said.iter().skip(2).any(|block| block.contains(mark));
+    let seeds: Vec<String> = sweep.manifest.seeds.iter().map(u64::to_string).collect();
+    let seeds = match seeds.len() {
+        0..=10 => seeds.join(", "),
+        n => format!("{} to {}, {n} of them", seeds[0], seeds[n - 1]),
+    };
+    let mut lines = vec![format!("Seeds: {seeds}.")];
+    if says(" ± ") {
+        lines.push("±: half-width of the 95 % confidence interval of the mean (Student's t over seeds).".to_owned());
+    }
+    if says(" *") {
+        lines.push(
+            "*: significant: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms.\n   \
+             Intervals are not corrected."
+                .to_owned(),
+        );
+    }
+    if says(BEST) {
+        lines.push("•: best, or not significantly worse than the best.".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn arrow(better: Option<Better>) -> &'static str {
+    match better {
+        Some(Better::Higher) => " ↑",
+        Some(Better::Lower) => " ↓",
+        None => "",
+    }
+}
+
+/// Virtual time, bytes and rounds of each arm to a target, in how many of its runs.
+fn of_target(
+    target: &Reached,
+    axes: &[&str],
+    arms: &[Arm<'_>],
+    (found, baseline): (&[Finding], Option<&str>),
+) -> String {
+    let value = target.value.to_string();
+    let column = |head: &str, cells: Vec<String>| Column {
+        name: head.to_owned(),
+        head: head.to_owned(),
+        is_measured: true,
+        cells,
+    };
+    let reached = target.arms.iter().map(|([reached, of], _)| format!("{reached}/{of}"));
+    let mut columns = vec![column("reached", reached.collect())];
+    for (i, (number, head)) in [(TIME, "virtual time ↓"), (BYTES, "bytes ↓"), (ROUNDS, "rounds ↓")]
+        .into_iter()
+        .enumerate()
+    {
+        let cell = |took: &findings::Cell| match took.estimate.to_string() {
+            none if none.is_empty() => "–".to_owned(),
+            text => text,
+        };
+        columns.push(column(
+            head,
+            target.arms.iter().map(|(_, took)| cell(&took[i])).collect(),
+        ));
+        let name = MetricKey::of(number).at(&target.score, &value).to_string();
+        if let Some((baseline, cells)) = baseline.zip(versus(found, &name, arms.len())) {
+            let head = format!("vs {}", cut(baseline));
+            columns.push(Column {
+                is_measured: false,
+                ..column(&head, cells)
+            });
+        }
+    }
+    let censored = found
+        .iter()
+        .any(|one| one.censored_at.is_some() && one.metric.contains(&target.score));
+    let note = match censored {
+        true => "\nDifferences count a run that did not arrive as if it had at the least horizon of such runs.",
+        false => "",
+    };
     format!(
-        "to {} {}\n{}",
+        "Cost to reach {} {}\n{}{note}",
         target.score,
         target.value,
-        text::table(&header, &lines, axes.len())
+        table(axes, arms, columns)
     )
 }
 
-fn table(sweep: &SweepDir, axes: &[&str], arms: &[Arm<'_>]) -> String {
+/// A row for each arm: the values of its axes, then these columns.
+fn table(axes: &[&str], arms: &[Arm<'_>], columns: Vec<Column>) -> String {
     let names: Vec<Vec<String>> = arms
         .iter()
         .map(|arm| {
@@ -101,7 +249,7 @@ fn table(sweep: &SweepDir, axes: &[&str], arms: &[Arm<'_>]) -> String {
             widest.max(axes[i].chars().count()) + GAP
         })
         .sum();
-    let blocks = blocks(columns(sweep, arms), WIDTH.saturating_sub(left));
+    let blocks = blocks(columns, WIDTH.saturating_sub(left));
     let block = |columns: &Vec<Column>| {
         let header: Vec<&str> = axes
             .iter()
@@ -121,18 +269,43 @@ fn table(sweep: &SweepDir, axes: &[&str], arms: &[Arm<'_>]) -> String {
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Every headline number and what it is compared with, in this order.
-fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
-    let column = |column: findings::Column| Column {
-        head: match &column.reference {
-            None => column.name.clone(),
-            Some((_, label)) => format!("… {label}"),
-        },
-        is_measured: column.reference.is_none(),
-        name: column.name,
-        cells: column.cells.into_iter().map(|cell| cell.text).collect(),
-    };
-    findings::columns(sweep, arms).into_iter().map(column).collect()
+/// Every primary metric, its difference from the baseline and its references, in this order.
+fn columns(sweep: &SweepDir, arms: &[Arm<'_>], (found, baseline): (&[Finding], Option<&str>)) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for column in findings::columns(sweep, arms) {
+        let cell = |(i, cell): (usize, &findings::Cell)| {
+            let mark = if column.best.contains(&i) { BEST } else { "" };
+            let text = cell.estimate.to_string();
+            match (text.is_empty(), column.reference.is_some()) {
+                (true, true) => String::new(),
+                // What an arm has not, while others do, does not apply to it.
+                (true, false) => "n/a".to_owned(),
+                (false, _) => format!("{mark}{text}"),
+            }
+        };
+        columns.push(Column {
+            head: match &column.reference {
+                None => column.name.clone() + arrow(column.better),
+                Some((_, label)) => format!("… {label}"),
+            },
+            is_measured: column.reference.is_none(),
+            cells: column.cells.iter().enumerate().map(cell).collect(),
+            name: column.name.clone(),
+        });
+        let is_measured = column.reference.is_none();
+        let against = baseline
+            .filter(|_| is_measured)
+            .zip(versus(found, &column.name, arms.len()));
+        if let Some((baseline, cells)) = against {
+            columns.push(Column {
+                name: column.name,
+                head: format!("vs {}", cut(baseline)),
+                is_measured: false,
+                cells,
+            });
+        }
+    }
+    columns
 }
 
 /// The columns in blocks of at most `width`. A number keeps its references beside it if they fit into one block; where they do not,
@@ -176,7 +349,7 @@ fn cut(name: &str) -> String {
 mod tests {
     use super::*;
     use folkmoot_metrics::sweep_dir::PointRow;
-    use folkmoot_metrics::{Axis, SweepManifest};
+    use folkmoot_metrics::{Axis, Contrast, SweepManifest};
     use std::path::PathBuf;
 
     /// Two arms under two seeds, with so many references of a number.
@@ -216,24 +389,57 @@ mod tests {
 
     #[test]
     fn references_stand_beside_their_number_and_no_line_is_too_wide() {
-        let said = describe(&sweep(1));
+        let said = describe("folkmoot", &sweep(1));
         assert!(said.contains("rate  "), "{said}");
         assert!(said.contains("test_accuracy  … a_reference_0"), "{said}");
         for n in [0, 1, 2, 3, 5, 9] {
-            let said = describe(&sweep(n));
+            let said = describe("folkmoot", &sweep(n));
             let widest = said.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= WIDTH, "{widest}: {said}");
             for i in 0..n {
                 let label = format!("a_reference_{i}");
                 assert_eq!(said.matches(&label).count(), 1, "{said}");
             }
-            // Once above its column, once in the sentence below.
-            let above = said
-                .split_once("payload_bytes: the same")
-                .map_or("", |(above, _)| above);
-            assert_eq!(above.matches("payload_bytes").count(), 1, "{said}");
+            assert_eq!(said.matches("payload_bytes").count(), 1, "{said}");
         }
         // What begins a block of its own says whose reference it is.
-        assert!(describe(&sweep(9)).contains("test_accuracy@a_reference_"));
+        assert!(describe("folkmoot", &sweep(9)).contains("test_accuracy@a_reference_"));
+    }
+
+    #[test]
+    fn differences_from_the_baseline_stand_beside_their_metric() {
+        let without = describe("program", &sweep(0));
+        let help = "nothing is compared.\n  help: program show '' --baseline short";
+        assert!(without.contains(help), "{without}");
+        let mut sweep = sweep(0);
+        sweep.manifest.contrasts = vec![Contrast {
+            axis: "strategy.rate".to_owned(),
+            value: "x".repeat(60),
+            baseline: "short".to_owned(),
+        }];
+        let said = describe("program", &sweep);
+        let sentence = "test_accuracy: \"xxx";
+        assert!(
+            said.starts_with("card   2 configurations × 2 seeds = 4 runs\n\n"),
+            "{said}"
+        );
+        assert!(
+            said.lines().nth(2).is_some_and(|line| line.starts_with(sentence)),
+            "{said}"
+        );
+        assert!(said.contains("test_accuracy   vs short"), "{said}");
+        let row = said.lines().find(|line| line.starts_with("short ")).unwrap();
+        assert!(row.contains("baseline"), "{said}");
+        // Of several baselines each difference has a row of its own.
+        sweep.manifest.contrasts.push(Contrast {
+            axis: "strategy.rate".to_owned(),
+            value: "short".to_owned(),
+            baseline: "x".repeat(60),
+        });
+        let said = describe("program", &sweep);
+        assert!(
+            said.contains("\"short\" − \"xxx") && !said.contains("vs short"),
+            "{said}"
+        );
     }
 }

@@ -7,19 +7,8 @@
 
 use super::Evidence;
 use crate::claims::{Measure, Test};
-use folkmoot_metrics::key::base;
-use folkmoot_metrics::target::{BYTES, ROUNDS, TIME};
+use folkmoot_metrics::target::totals;
 use std::collections::BTreeMap;
-
-/// The numbers whose sum a run had come to when it ended, where a metric is what a target took.
-fn totals(metric: &str) -> &'static [&'static str] {
-    match base(metric) {
-        TIME => &["virtual_s"],
-        ROUNDS => &["rounds"],
-        BYTES => &["payload_bytes", "header_bytes"],
-        _ => &[],
-    }
-}
 
 /// The totals that a test needs where a run does not reach its target.
 pub(super) fn needed(test: &Test) -> Vec<Measure> {

@@ -217,6 +217,19 @@ impl Source {
             .with_recursion_limit(RON_RECURSION_LIMIT)
     }
 
+    /// Whether the value at `path`, or a part of it, comes from a setting.
+    pub(crate) fn is_set(&self, path: &str) -> bool {
+        let span = self.node(path).and_then(|id| Some(self.tree().ok()?.nodes[id].value));
+        let ends = |i: usize| self.pieces.get(i + 1).map_or(self.text.len(), |next| next.start);
+        let mut pieces = self.pieces.iter().enumerate();
+        span.is_some_and(|span| {
+            pieces.any(|(i, piece)| {
+                let is_within = piece.start < span.end && ends(i) > span.start;
+                is_within && matches!(piece.origin, Origin::Setting(_))
+            })
+        })
+    }
+
     /// Where a span of [`Source::text`] comes from.
     pub(super) fn place(&self, span: Span) -> Place {
         let idx = self.pieces.partition_point(|piece| piece.start <= span.start).max(1) - 1;

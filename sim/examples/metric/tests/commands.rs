@@ -76,7 +76,7 @@ fn it_is_headline_target_and_curve_and_verified() {
     assert!(sweep.join("figures/curves-test-balanced-accuracy.svg").is_file());
     let said = metric(&["show", sweep.to_str().unwrap()]).unwrap();
     assert!(
-        said.contains("test_balanced_accuracy") && said.contains("to test_balanced_accuracy 0.1"),
+        said.contains("test_balanced_accuracy") && said.contains("Cost to reach test_balanced_accuracy 0.1"),
         "{said}"
     );
 }
