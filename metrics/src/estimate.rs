@@ -1,7 +1,7 @@
 //! Numbers over seeds as people read them: the mean with the half-width of its 95 % confidence
 //! interval (Student's t), in one unit, to the digits that the interval allows.
 //!
-//! Console, tables, report and figures write every such number here.
+//! The tables of a sweep, in the console and in the report, write every such number here.
 
 use crate::metric::Unit;
 use crate::spread::Spread;

@@ -61,9 +61,9 @@ pub struct Finding {
 pub enum Decision {
     /// The same number under every seed.
     Identical,
-    /// Larger than the baseline, significantly.
+    /// Larger than the baseline: significantly, or by the same under every seed.
     Higher,
-    /// Smaller than the baseline, significantly.
+    /// Smaller than the baseline: significantly, or by the same under every seed.
     Lower,
     /// Neither.
     NotSignificant,
@@ -115,7 +115,7 @@ pub fn contrasts(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Finding> {
     found.filter(|finding| !finding.differences.is_empty()).collect()
 }
 
-/// An arm and its baseline: their numbers, and their names in the contrast.
+/// An arm and its baseline, by their places among the arms, and the contrast that compares them.
 type Pair<'a> = ([usize; 2], &'a Contrast);
 
 /// Every arm that a contrast compares, with the arm that differs from it in the contrast's axis
