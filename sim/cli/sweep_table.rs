@@ -165,8 +165,8 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
     }
     if says(" *") {
         lines.push(
-            "*: significant: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms.\n   \
-             Intervals are not corrected."
+            "*: significant: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms,\n   \
+             or the same difference under every seed. Intervals are not corrected."
                 .to_owned(),
         );
     }
