@@ -72,6 +72,11 @@ impl Scale {
         Scale { factor, suffix }
     }
 
+    /// A number in this unit.
+    pub fn apply(self, x: f64) -> f64 {
+        x * self.factor
+    }
+
     /// That of a difference of two numbers in this one: of percentages, percentage points.
     fn of_difference(self) -> Scale {
         match self.suffix {
@@ -136,6 +141,12 @@ impl Estimate {
             half: None,
             unit: if values.is_empty() { "" } else { scale.suffix },
         }
+    }
+
+    /// A mean of which the values are not kept, with its interval.
+    pub fn of_spread(spread: &Spread, unit: Unit) -> Estimate {
+        let half = spread.interval_95().map_or(0.0, |(_, high)| high - spread.mean);
+        Self::written(spread, Scale::of(unit, spread.mean.abs().max(half)), false)
     }
 
     /// The mean of paired differences of a metric with this unit, with its sign; in the unit in

@@ -34,8 +34,6 @@ pub struct Column {
     pub name: String,
     /// The metric that it is a reference of, and the reference's label.
     pub reference: Option<(String, String)>,
-    /// Its unit.
-    pub unit: Unit,
     /// Which values are better; of a reference, none.
     pub better: Option<Better>,
     /// The number of each arm.
@@ -167,14 +165,12 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
             cells: cells(&name),
             name: name.clone(),
             reference: None,
-            unit,
             better,
             best: best(arms, &name, better),
         });
         columns.extend(references.into_iter().map(|(reference, label)| Column {
             name: reference.clone(),
             reference: Some((name.clone(), label.to_owned())),
-            unit,
             better: None,
             cells: arms.iter().map(|arm| arm.mean(reference, unit)).collect(),
             best: Vec::new(),

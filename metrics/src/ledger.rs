@@ -134,6 +134,11 @@ impl Ledger {
         &self.rounds
     }
 
+    /// The counters alone, by round, and no ledger any more.
+    pub fn into_cells(self) -> ByRound<Vec<Cell>> {
+        self.rounds
+    }
+
     /// A ledger of these kinds with counters as [`Ledger::cells`] gives them; `None` where they are those of other kinds.
     pub fn with_cells(kinds: impl Into<Vec<Kind>>, rounds: ByRound<Vec<Cell>>) -> Option<Self> {
         let kinds = kinds.into();

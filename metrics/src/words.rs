@@ -1,6 +1,7 @@
 //! Numbers as people read them: the same in a terminal and on a page.
 
 use crate::curves::has_durations;
+use crate::estimate::Scale;
 use crate::metric::Unit;
 
 /// A whole number with thin groups: 1234567 as `1 234 567`.
@@ -22,17 +23,10 @@ pub fn counted(n: usize, what: &str) -> String {
 
 /// Bytes with a decimal unit.
 pub fn bytes(n: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 999.95 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{n} B")
-    } else {
-        format!("{value:.1} {}", units[unit])
+    let scale = Scale::of(Unit::Bytes, n as f64);
+    match scale.suffix {
+        " B" => format!("{n} B"),
+        suffix => format!("{:.1}{suffix}", scale.apply(n as f64)),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what it took them to reach a target.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::interval::{FEW_SEEDS, bounded};
+use crate::interval::bounded;
 use crate::names::{Unit, Units, file_part, point, short};
 use crate::scene::MAX_CURVES;
+use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::key::base;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
@@ -123,7 +124,7 @@ fn series_of(
             |value: fn(&CurvePoint) -> f64| Spread::of(&points.iter().map(|point| value(point)).collect::<Vec<_>>());
         let (x, y) = (of(place).mean, of(|point| point.value));
         mean.points.push((x, y.mean));
-        if runs.len() >= FEW_SEEDS
+        if runs.len() >= FEW
             && let Some((lo, hi)) = bounded(y.interval_95(), range)
         {
             mean.band.push((x, lo, hi));
@@ -140,7 +141,7 @@ fn series_of(
     if mean.points.is_empty() {
         return Vec::new(); // Nor has it a place in the legend.
     }
-    let is_few = (2..FEW_SEEDS).contains(&runs.len());
+    let is_few = (2..FEW).contains(&runs.len());
     let each = runs.iter().filter(|_| is_few).map(thin);
     each.chain([mean]).collect()
 }
@@ -167,7 +168,7 @@ fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Fi
                 .filter_map(|summary| summary.get(&name).copied())
                 .collect();
             let (mean, n_runs) = (Spread::of(&values), arm.summaries.len());
-            let is_few = values.len() < FEW_SEEDS;
+            let is_few = values.len() < FEW;
             let mut label = arm.label.clone();
             if values.len() < n_runs {
                 label += &format!(" ({} of {n_runs} runs)", values.len());

@@ -1,9 +1,10 @@
 //! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point of a curve over the parameter.
 
 use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
-use crate::interval::{FEW_SEEDS, bounded};
+use crate::interval::bounded;
 use crate::names::{Point, Units, file_part, point};
 use crate::scene::MAX_CURVES;
+use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::key::STD;
 use folkmoot_metrics::{MetricKey, Spread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +92,7 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
             path: Path::Thin,
             ..Series::new("", Role::Data(index), Vec::new())
         };
-        let is_few = (2..FEW_SEEDS).contains(&arm.runs.len());
+        let is_few = (2..FEW).contains(&arm.runs.len());
         let mut each = vec![thin; if is_few { arm.runs.len() } else { 0 }];
         for &at in &places {
             let find = |metric: &str, summary: &BTreeMap<String, f64>| {
@@ -104,7 +105,7 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
             curve.points.push((at, mean.mean));
             let spread = match arm.runs.as_slice() {
                 [run] => find(&std, run).map(|std| (mean.mean - std, mean.mean + std)),
-                runs => mean.interval_95().filter(|_| runs.len() >= FEW_SEEDS),
+                runs => mean.interval_95().filter(|_| runs.len() >= FEW),
             };
             for (each, run) in each.iter_mut().zip(&arm.runs) {
                 each.points.extend(find(metric, run).map(|value| (at, value)));

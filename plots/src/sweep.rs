@@ -10,10 +10,11 @@ use view::{MAX_POINTS, View};
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::interval::{FEW_SEEDS, bounded};
+use crate::interval::bounded;
 use crate::names::{Unit, file_part, heading, minus, point};
 use crate::profile;
 use crate::scene::MAX_CURVES;
+use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
@@ -100,8 +101,8 @@ fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
     let is_bars = matches!(figure.panels.as_slice(), [Panel::Bars(_), ..]);
     match (seeds.len(), is_bars) {
         (0 | 1, _) => {}
-        (n, true) if n < FEW_SEEDS => notes.push(format!("Mean over {n} seeds; dots: the seeds.")),
-        (n, false) if n < FEW_SEEDS => notes.push(format!("Mean over {n} seeds; dots and thin lines: the seeds.")),
+        (n, true) if n < FEW => notes.push(format!("Mean over {n} seeds; dots: the seeds.")),
+        (n, false) if n < FEW => notes.push(format!("Mean over {n} seeds; dots and thin lines: the seeds.")),
         (n, true) => notes.push(format!("Mean over {n} seeds; whiskers: 95 % interval (Student's t).")),
         (n, false) => notes.push(format!("Mean over {n} seeds; band: 95 % interval (Student's t).")),
     }
@@ -257,14 +258,14 @@ impl<'a> View<'a> {
     /// The interval of a mean, as far as the metric can be there; none of few seeds, which are drawn themselves.
     fn interval(&self, metric: &str, mean: &Spread) -> Option<(f64, f64)> {
         bounded(
-            mean.interval_95().filter(|_| mean.n() >= FEW_SEEDS),
+            mean.interval_95().filter(|_| mean.n() >= FEW),
             self.units().range(metric),
         )
     }
 
     /// What few seeds say of a metric at a value of the main axis.
     fn dots(&self, points: &[&PointRow], metric: &str, value: &str, mean: &Spread) -> Vec<f64> {
-        if !(2..FEW_SEEDS).contains(&mean.n()) {
+        if !(2..FEW).contains(&mean.n()) {
             return Vec::new();
         }
         let at = points.iter().filter(|point| point.values[self.main] == value);

@@ -1,9 +1,9 @@
 //! What an audit of papers found: verdicts counted, what is printed beside what was measured, and tables as curves.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::interval::FEW_SEEDS;
 use crate::names::Unit;
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
 
 /// What was found of one paper.
@@ -79,7 +79,7 @@ pub(crate) fn of_table(table: &TableFigure) -> Figure {
             let band = spreads.iter().map(|(x, spread)| {
                 let (low, high) = spread
                     .interval_95()
-                    .filter(|_| spread.n() >= FEW_SEEDS)
+                    .filter(|_| spread.n() >= FEW)
                     .unwrap_or((f64::NAN, f64::NAN));
                 (*x, low, high)
             });
@@ -92,9 +92,7 @@ pub(crate) fn of_table(table: &TableFigure) -> Figure {
                     spreads.iter().map(|(x, spread)| (*x, spread.mean)).collect(),
                 )
             });
-            let few = curve
-                .iter()
-                .filter(|(_, values)| (2..FEW_SEEDS).contains(&values.len()));
+            let few = curve.iter().filter(|(_, values)| (2..FEW).contains(&values.len()));
             let dots: Vec<(f64, f64)> = few.flat_map(|(x, values)| values.iter().map(|y| (*x, *y))).collect();
             if !dots.is_empty() {
                 series.push(Series {
@@ -114,7 +112,7 @@ pub(crate) fn of_table(table: &TableFigure) -> Figure {
         name: table.name.clone(),
         title: table.title.clone(),
         notes: vec![format!(
-            "Means over seeds; band: 95 % interval (Student's t), dots: the seeds where there are fewer than {FEW_SEEDS}."
+            "Means over seeds; band: 95 % interval (Student's t), dots: the seeds where there are fewer than {FEW}."
         )],
         panels: table.panels.iter().map(panel).collect(),
     }

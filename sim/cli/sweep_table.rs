@@ -166,7 +166,7 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
     if says(" *") {
         lines.push(
             "*: significant: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms,\n   \
-             or the same difference under every seed. Intervals are not corrected."
+             or the same difference under each of three seeds or more. Intervals are not corrected."
                 .to_owned(),
         );
     }
@@ -439,7 +439,7 @@ mod tests {
             said.lines().nth(2).is_some_and(|line| line.starts_with(sentence)),
             "{said}"
         );
-        assert!(said.contains("test_accuracy   vs short"), "{said}");
+        assert!(said.contains("test_accuracy  vs short"), "{said}");
         let row = said.lines().find(|line| line.starts_with("short ")).unwrap();
         assert!(row.contains("baseline"), "{said}");
         // Of several baselines each difference has a row of its own.

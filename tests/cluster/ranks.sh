@@ -35,9 +35,10 @@ cd "$scratch"
 # Ranks of threads that yield, so that more of them than cores do not wait for each other by spinning.
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+# Each takes seconds: what takes minutes waits for something that does not come.
 declare -A launched_by=(
-    [mpirun]="mpirun"
-    [srun]="srun --quiet --mpi=pmix --overcommit --oversubscribe"
+    [mpirun]="timeout 300 mpirun"
+    [srun]="timeout 300 srun --quiet --mpi=pmix --overcommit --oversubscribe"
 )
 
 # The same command is in every manifest, and no other name.
@@ -64,12 +65,12 @@ compare() {
 
 # Stopped by SIGTERM with three ranks, gone on with by two.
 stopped() {
-    local launch=$1 by card=(fed-avg/tiny --set strategy.protocol.rounds=20000)
+    local launch=$1 by card=(fed-avg/tiny --set strategy.protocol.rounds=4000)
     read -ra by <<<"${launched_by[$launch]}"
     rm -rf alone
     folkmoot run "${card[@]}" --out alone --quiet --threads 1
     # In the background itself, so that it is the launcher that is told.
-    "${by[@]}" -n 3 folkmoot run "${card[@]}" --out ranks --quiet --threads 1 --checkpoint-every 0.2s 2>stopped.txt &
+    "${by[@]}" -n 3 folkmoot run "${card[@]}" --out ranks --quiet --threads 1 --checkpoint-every 0.1s 2>stopped.txt &
     local job=$!
     await ranks/checkpoint/state
     kill -TERM $job

@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Differences whose adjusted p is below this are significant.
 pub const LEVEL: f64 = 0.05;
+/// Under fewer seeds a difference that is the same under each may be so by chance.
+const CONSTANT: usize = 3;
 /// So many arms are named in a sentence; the others are counted.
 const NAMED: usize = 2;
 
@@ -47,8 +49,6 @@ pub struct Finding {
     pub words: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which values are better.
-    pub better: Option<Better>,
     /// The differences, in the order of the contrasts and arms.
     pub differences: Vec<Difference>,
     /// What runs took that did not reach the target, where some did not: the horizon at which
@@ -61,13 +61,13 @@ pub struct Finding {
 pub enum Decision {
     /// The same number under every seed.
     Identical,
-    /// Larger than the baseline: significantly, or by the same under every seed.
+    /// Larger than the baseline: significantly, or by the same under each of three seeds or more.
     Higher,
-    /// Smaller than the baseline: significantly, or by the same under every seed.
+    /// Smaller than the baseline: significantly, or by the same under each of three seeds or more.
     Lower,
     /// Neither.
     NotSignificant,
-    /// One seed, or none in common.
+    /// Too few seeds in common: none, one, or two that have the same difference.
     Unknown,
 }
 
@@ -80,9 +80,10 @@ impl Difference {
     pub fn decision(&self) -> Decision {
         let mean = self.paired.mean;
         match (self.paired.n(), self.p) {
-            (0 | 1, _) => Decision::Unknown,
+            (0, _) => Decision::Unknown,
             _ if !mean.is_finite() => Decision::Unknown,
             (_, None) if mean == 0.0 => Decision::Identical,
+            (n, None) if n < CONSTANT => Decision::Unknown,
             (_, Some(p)) if p >= LEVEL => Decision::NotSignificant,
             _ if mean > 0.0 => Decision::Higher,
             _ => Decision::Lower,
@@ -157,11 +158,10 @@ fn pairs<'a>(sweep: &'a SweepDir, arms: &[Arm<'_>]) -> Vec<Pair<'a>> {
 fn finding(sweep: &SweepDir, arms: &[Arm<'_>], pairs: &[Pair<'_>], metric: String) -> Finding {
     let term = sweep.manifest.terms.get(base(&metric));
     let took = target::totals(&metric);
-    let (words, unit, better) = match took.is_empty() {
+    let (words, unit) = match took.is_empty() {
         true => (
             term.map_or(base(&metric), |term| &term.words).to_owned() + &in_words(&metric),
             sweep.manifest.units.get(base(&metric)).copied().unwrap_or_default(),
-            term.and_then(|term| term.better),
         ),
         false => of_target(sweep, &metric),
     };
@@ -213,14 +213,13 @@ fn finding(sweep: &SweepDir, arms: &[Arm<'_>], pairs: &[Pair<'_>], metric: Strin
         metric,
         words,
         unit,
-        better,
         differences,
         censored_at: horizon,
     }
 }
 
-/// What a target took: the words for it, its unit and which values are better.
-fn of_target(sweep: &SweepDir, metric: &str) -> (String, Unit, Option<Better>) {
+/// What a target took: the words for it and its unit.
+fn of_target(sweep: &SweepDir, metric: &str) -> (String, Unit) {
     let (words, unit) = match base(metric) {
         target::TIME => ("Time", Unit::Seconds),
         target::BYTES => ("Bytes", Unit::Bytes),
@@ -231,22 +230,26 @@ fn of_target(sweep: &SweepDir, metric: &str) -> (String, Unit, Option<Better>) {
         let term = sweep.manifest.terms.get(base(&target.score));
         format!(" to {} {}", small(term, &target.score), target.value)
     });
-    (format!("{words}{to}"), unit, Some(Better::Lower))
+    (format!("{words}{to}"), unit)
 }
 
 /// The words for a metric within a sentence.
 pub fn small(term: Option<&Meaning>, name: &str) -> String {
-    let words = match term {
-        Some(term) => term.words.clone() + &in_words(name),
-        None => return name.to_owned(),
-    };
+    term.map_or_else(
+        || name.to_owned(),
+        |term| within(&(term.words.clone() + &in_words(name))),
+    )
+}
+
+/// Words that began a sentence, within one: abbreviations keep their capitals.
+fn within(words: &str) -> String {
     let is_word = words.chars().nth(1).is_some_and(|c| c.is_lowercase() || c == ' ');
     match is_word {
         true => {
             let first = words.chars().take(1).flat_map(char::to_lowercase);
             first.chain(words.chars().skip(1)).collect()
         }
-        false => words,
+        false => words.to_owned(),
     }
 }
 
@@ -326,6 +329,14 @@ impl Finding {
         }
     }
 
+    /// Under which seeds numbers are identical.
+    fn in_seeds(&self) -> String {
+        match self.seeds().as_str() {
+            "1 seed" => "under the one seed".to_owned(),
+            seeds => format!("in all {seeds}"),
+        }
+    }
+
     /// What the differences are from: a name, where all have the same.
     fn against(&self) -> String {
         let first = self.differences.first().map_or("", |one| one.names[1].as_str());
@@ -351,7 +362,7 @@ impl Finding {
         let size = written.trim_start_matches(['+', '−']);
         let order = if one.paired.mean > 0.0 { "higher" } else { "lower" };
         match one.decision() {
-            Decision::Identical => format!("{words}: {arm} and {baseline} are identical in all {seeds}."),
+            Decision::Identical => format!("{words}: {arm} and {baseline} are identical {}.", self.in_seeds()),
             Decision::Higher | Decision::Lower => {
                 format!("{words}: {arm} is {order} than {baseline} by {size} ({seeds}).")
             }
@@ -377,7 +388,7 @@ impl Finding {
         };
         let [higher, lower, unknown] = [Decision::Higher, Decision::Lower, Decision::Unknown].map(of);
         if self.is_identical() {
-            return format!("{words}: identical to {against} in all {seeds}.");
+            return format!("{words}: identical to {against} {}.", self.in_seeds());
         }
         if higher.is_empty() && lower.is_empty() && unknown.is_empty() {
             return format!("{words}: no significant difference from {against} ({seeds}).");
@@ -430,8 +441,8 @@ fn along<'a>(found: &[&'a Difference]) -> Vec<&'a Difference> {
     }
 }
 
-/// The findings in at most `most` sentences: those with significant differences first, then one for
-/// all metrics that have none.
+/// The findings in at most `most` sentences: those with significant differences, and one for all
+/// metrics that have none, which comes first where it answers the first question.
 pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
     let (news, others): (Vec<&Finding>, Vec<&Finding>) = found.iter().partition(|finding| finding.is_news());
     let room = if others.is_empty() {
@@ -440,18 +451,21 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
         most.saturating_sub(1)
     };
     let mut said: Vec<String> = news.iter().take(room).map(|finding| finding.sentence()).collect();
-    match others.as_slice() {
-        [] => {}
-        [one] => said.push(one.sentence()),
+    let without = match others.as_slice() {
+        [] => return said,
+        [one] => one.sentence(),
         [first, ..] => {
-            let words: Vec<&str> = others.iter().map(|finding| finding.words.as_str()).collect();
-            said.push(format!(
-                "No significant difference from {} ({}): {}.",
-                first.against(),
-                first.seeds(),
+            let words: Vec<String> = others.iter().map(|finding| within(&finding.words)).collect();
+            let (against, seeds) = (first.against(), first.seeds());
+            format!(
+                "No significant difference from {against} ({seeds}): {}.",
                 words.join("; ")
-            ));
+            )
         }
+    };
+    match found.first().is_some_and(Finding::is_news) {
+        true => said.push(without),
+        false => said.insert(0, without),
     }
     said
 }

@@ -141,6 +141,14 @@ fn doses_are_told_in_their_order_and_metrics_without_a_difference_together() {
         ["No significant difference from epsilon 0 (4 seeds): bytes; rounds."]
     );
     assert_eq!(sentences(&found, 1).len(), 1);
+    // Where the first question has no answer, that is said first.
+    sweep.manifest.headline = ["rounds", "test_loss", "bytes"].map(str::to_owned).to_vec();
+    let said = sentences(&contrasts(&sweep, &arms(&sweep)), 3);
+    assert_eq!(
+        said[0],
+        "No significant difference from epsilon 0 (4 seeds): rounds; bytes."
+    );
+    assert!(said[1].starts_with("Test loss compared with epsilon 0"), "{said:?}");
 }
 
 #[test]
@@ -159,13 +167,21 @@ fn one_seed_equal_numbers_and_no_common_seed_have_sentences_of_their_own() {
         ["Test loss: rate 0.2 minus rate 0.1 is −0.2500 (1 seed: no interval)."]
     );
     assert_eq!(
+        two(&[Some(1.0)], &[Some(1.0)]),
+        ["Test loss: rate 0.2 and rate 0.1 are identical under the one seed."]
+    );
+    assert_eq!(
         two(&[Some(1.0), None], &[None, Some(2.0)]),
         ["Test loss: rate 0.2 and rate 0.1 have no seed in common."]
     );
-    // The same difference under every seed needs no interval.
+    // The same difference under every seed needs no interval; under two it may be so by chance.
+    assert_eq!(
+        two(&some([1.0, 2.0, 4.0]), &some([1.5, 2.5, 4.5])),
+        ["Test loss: rate 0.2 is higher than rate 0.1 by 0.5000 (3 seeds)."]
+    );
     assert_eq!(
         two(&some([1.0, 2.0]), &some([1.5, 2.5])),
-        ["Test loss: rate 0.2 is higher than rate 0.1 by 0.5000 (2 seeds)."]
+        ["Test loss: rate 0.2 minus rate 0.1 is +0.5000 (2 seeds: no interval)."]
     );
     assert!(two(&[None, None], &[None, None]).is_empty());
     assert!(two(&some([f64::NAN, 1.0]), &some([1.0, 1.0]))[0].contains("n/a"));

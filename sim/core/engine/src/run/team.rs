@@ -357,17 +357,19 @@ impl<S: Strategy> Run<'_, '_, S> {
         }
     }
 
-    /// Gives the first rank's server what the others have counted.
+    /// Gives the first rank's server what the others have counted. What the first has itself stays where it is: it is of all rounds so far.
     pub(super) fn gather_ranks_counts(&mut self) -> Result<(), RunError> {
         let core = &mut self.server.core;
         let kinds = core.ledger.kinds().to_vec();
-        let ledger = std::mem::replace(&mut core.ledger, Ledger::new(kinds.clone()));
-        let counted: Counted = (
-            ledger.cells().clone(),
-            std::mem::take(&mut core.counters),
-            std::mem::take(&mut core.releases),
-            std::mem::take(&mut core.handled),
-        );
+        let counted = match self.team.is_first() {
+            true => Counted::default(),
+            false => (
+                std::mem::replace(&mut core.ledger, Ledger::new(kinds.clone())).into_cells(),
+                std::mem::take(&mut core.counters),
+                std::mem::take(&mut core.releases),
+                std::mem::take(&mut core.handled),
+            ),
+        };
         for (from, counted) in self.gather(Ok(counted))?.into_iter().enumerate() {
             let (cells, mut counters, mut releases, handled) = counted;
             let core = &mut self.server.core;
