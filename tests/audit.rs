@@ -119,13 +119,13 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
-        line("all-answer").contains("exact") && line("no-loss").contains("refuted"),
+        line("all-answer").contains("reproduced exactly") && line("no-loss").contains("contradicted"),
         "{text}"
     );
     assert!(
         line("more").contains("nobody has said it")
-            && line("Mine")
-                .ends_with("1            0      0        1                 0             0        0              1"),
+            && line("Mine").split_whitespace().collect::<Vec<_>>()
+                == ["Mine", "3", "1", "0", "0", "1", "0", "0", "0", "1"],
         "{text}"
     );
     let again = temp.run(&["audit", "mine.ron"]);
@@ -175,7 +175,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let quick = temp.run(&["audit", "mine.ron", "--quick", "--format", "json"]).done();
     let rows: Vec<serde_json::Value> = serde_json::from_str(&quick).unwrap();
     let verdicts: Vec<&str> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["exact", "not run", "not decidable"]);
+    assert_eq!(verdicts, ["reproduced exactly", "not run", "not testable"]);
     assert!(temp.join("other/figures/verdicts.svg").is_file() && !temp.join("other/figures/printed.svg").exists());
     let table = std::fs::read_to_string(temp.join("other/audit.csv")).unwrap();
     assert!(
@@ -214,14 +214,14 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
-        line("cost/more/l").contains("shape") && line("cost/less/l").contains("refuted"),
+        line("cost/more/l").contains("as a trend") && line("cost/less/l").contains("contradicted"),
         "{text}"
     );
     let said = line("cost/more/l");
-    assert!(said.contains("here 15.") && said.contains("elsewhere 4."), "{said}");
+    assert!(said.contains("here 15 ") && said.contains("elsewhere 4."), "{said}");
     let table = std::fs::read_to_string(temp.join("made/audit.csv")).unwrap();
     assert!(
-        table.contains(",,0,shape,\"here 15.") && table.contains(",,0,refuted,"),
+        table.contains(",,0,reproduced as a trend,\"here 15 ") && table.contains(",,0,contradicted,"),
         "{table}"
     );
     let kept = std::fs::read_to_string(temp.join("kept/mine/measured.csv")).unwrap();
@@ -232,7 +232,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     let rows = json(&["audit", "mine.ron", "--from", "made/runs", "--out", "again"]);
     assert_eq!(
         (&rows[0]["verdict"], &rows[1]["verdict"]),
-        (&"shape".into(), &"refuted".into())
+        (&"reproduced as a trend".into(), &"contradicted".into())
     );
     assert!(
         rows[0]["measured"].as_f64().unwrap() > 4.0 && rows[0]["seeds"] == 3,
@@ -371,9 +371,9 @@ fn a_number_that_is_not_on_record_is_made() {
     temp.write("kept.ron", claim("rounds_to_target[test_accuracy=0.8]"));
     let kept = temp.run(&["audit", "kept.ron", "--out", "kept"]);
     assert!(!kept.stderr.contains("to make"), "{kept:#?}");
-    assert!(kept.done().contains("refuted"));
+    assert!(kept.done().contains("contradicted"));
     temp.write("other.ron", claim("update_messages"));
     let other = temp.run(&["audit", "other.ron", "--out", "other"]);
     assert!(other.stderr.contains("3 runs to make"), "{other:#?}");
-    assert!(other.done().contains("refuted"));
+    assert!(other.done().contains("contradicted"));
 }

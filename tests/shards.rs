@@ -237,7 +237,10 @@ fn an_audit_reads_what_an_unfinished_sweep_has() {
     let ended = temp.run(&args);
     assert_eq!(ended.stderr, "");
     let rows: serde_json::Value = serde_json::from_str(&ended.done()).unwrap();
-    assert_eq!((&rows[0]["verdict"], &rows[0]["seeds"]), (&"exact".into(), &2.into()));
+    assert_eq!(
+        (&rows[0]["verdict"], &rows[0]["seeds"]),
+        (&"reproduced exactly".into(), &2.into())
+    );
 }
 
 #[test]

@@ -43,8 +43,12 @@ pub struct Claims {
     pub system: String,
     /// The paper.
     pub paper: String,
-    /// What was found, in Markdown; `{ID}` stands for what was measured of the claim ID.
+    /// All findings, in Markdown; `{ID}` stands for the measured number of the claim ID.
     pub found: String,
+    /// The main finding, a paragraph of the summary.
+    pub finding: String,
+    /// The main result in a line of the summary's table.
+    pub result: String,
     /// The claims, in the file's order, grids last.
     pub claims: Vec<Claim>,
     /// Tables of measured numbers beside the claims.
@@ -79,6 +83,24 @@ pub struct Claim {
     pub erratum: String,
     /// What the reader should know.
     pub note: String,
+    /// What it is: summaries count each kind by itself.
+    pub kind: Kind,
+}
+
+/// The kinds of claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A statement of the paper.
+    Statement,
+    /// A number in a printed table or figure.
+    Cell,
+    /// A control that the paper lacks.
+    Control,
+}
+
+impl Kind {
+    /// All of them, in the order of tables.
+    pub const ALL: [Kind; 3] = [Kind::Statement, Kind::Cell, Kind::Control];
 }
 
 /// A printed number, with its deviation if one is printed.

@@ -2,105 +2,142 @@
 
 use super::baseline::NO_VERDICT;
 use super::overall::Difference;
-use super::{Audited, Evidence, Finding, Verdict, counts};
-use crate::claims::{Cells, Claim, Figure, Measure, Panel, Table, Test};
+use super::{Audited, Evidence, Finding, Verdict, counts, spread_text};
+use crate::claims::{Against, Cells, Change, Claim, Figure, Kind, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
-use folkmoot_metrics::Spread;
 use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The short page: what was found, system by system, and the verdicts counted. The page of each
-/// system lies in its folder.
+/// The summary: the main finding of each paper and how many of its claims hold. The page of each
+/// paper lies in its folder.
 pub fn summary(audited: &[Audited]) -> String {
-    let mut page = String::from(
-        "# Results\n\n\
-         Published claims and what the shipped cards measure. The program writes this page, and `results.md` in each folder\n\
-         beside it, from `claims.ron`, the claims and the rule that decides each, and `measured.csv`, the recorded runs with seeds and\n\
-         result hashes.\n\
-         `folkmoot audit` compares them again, `folkmoot audit --quick` in minutes without a data file, and\n\
-         `folkmoot audit --from DIR` with runs of your own.\n\n\
-         In a table, `±` is one standard error over seeds.\n\n\
-         - **exact**: counts, closed forms and bounds to the printed digit, or decided by reading;\n\
-         - **statistical**: agreement. The whole 95 % interval of the difference from the printed number lies within the margin\n  \
-         that is stated for the metric. A printed number of a single run counts with the noise of one run;\n\
-         - **shape**: a printed order or trend, each step outside of a 95 % interval paired by seed; or an interaction, by the\n  \
-         same interval over the four numbers of each seed;\n\
-         - **refuted**: the opposite was found by the same rule; a printed number lies more than four standard errors away;\n\
-         - **not contradicted**: a printed number lies within four standard errors, but the interval exceeds the margin. With\n  \
-         few seeds this agrees with nearly anything;\n\
-         - **inconclusive**: the runs do not decide it;\n\
-         - **not run**: runs or data are missing, or fewer than three seeds were run;\n\
-         - **not decidable**: the paper does not define it, has another set-up or was not read again, or the baseline does not\n  \
-         beat the constant answer (the majority class), so that the comparison supports nothing.\n\n",
+    let all = || audited.iter().flat_map(Audited::rows);
+    let n = |is: &dyn Fn(Verdict) -> bool| all().filter(|(_, finding)| is(finding.verdict)).count();
+    let [reproduced, contradicted] = [&Verdict::is_reproduced as &dyn Fn(Verdict) -> bool, &|verdict| {
+        verdict == Verdict::Refuted
+    }]
+    .map(n);
+    let undecided = n(&|verdict| !verdict.is_decided());
+    let of = |verdict: Verdict| n(&|other| other == verdict);
+    let mut page = format!(
+        "# Results: what reproduces, and what does not\n\n\
+         We repeated {} papers and groups of papers on federated graph learning, and compared {} claims.\n\
+         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.**\n\n\
+         ![Verdicts by paper](figures/verdicts.svg)\n\n\
+         ## Main findings\n\n",
+        audited.len(),
+        all().count(),
     );
-    let header = Verdict::ALL.map(|verdict| verdict.to_string()).join(" | ");
-    let _ = writeln!(
-        page,
-        "| system | claims | {header} | decisions by a test | survive |\n|---|--:|{}--:|--:|",
-        "--:|".repeat(Verdict::ALL.len())
-    );
-    let mut sums = [0; Verdict::ALL.len()];
-    let mut tested = [0; 2];
-    let (mut missing, mut stale, mut looked) = (0, 0, 0);
+    for (one, i) in audited.iter().filter(|one| !one.claims.finding.is_empty()).zip(1..) {
+        let finding = filled(one, &one.claims.finding);
+        let link = format!("→ [{}]({}/results.md)", one.claims.system, one.claims.name);
+        let _ = writeln!(page, "{}", wrapped(&format!("{i}. {finding} {link}"), "   "));
+    }
+    page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t). It is\n\
+         paired where two runs are compared.\n\n\
+         ## By paper\n\n\
+         Each cell counts *reproduced / contradicted / undecided*.\n\n\
+         | paper | statements | table cells | own controls | main result |\n|---|--:|--:|--:|---|\n";
     for one in audited {
-        let counts = counts(&one.findings);
-        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-        let survive: Vec<bool> = one.findings.iter().filter_map(Finding::survives).collect();
-        let survivors = survive.iter().filter(|survives| **survives).count();
-        tested[0] += survive.len();
-        tested[1] += survivors;
-        missing += one
-            .findings
-            .iter()
-            .filter(|finding| !finding.missing.is_empty())
-            .count();
-        stale += one.findings.iter().filter(|finding| finding.is_stale).count();
-        looked += one
-            .findings
-            .iter()
-            .filter(|finding| finding.looks > 1 && finding.verdict.is_decided())
-            .count();
-        let name = format!("[{}]({}/results.md)", one.claims.system, one.claims.name);
+        let cells = Kind::ALL.map(|kind| {
+            let rows: Vec<_> = one.rows().filter(|(claim, _)| claim.kind == kind).collect();
+            let count = |is: fn(Verdict) -> bool| rows.iter().filter(|(_, finding)| is(finding.verdict)).count();
+            match rows.is_empty() {
+                true => "–".to_owned(),
+                false => format!(
+                    "{} / {} / {}",
+                    count(Verdict::is_reproduced),
+                    count(|verdict| verdict == Verdict::Refuted),
+                    count(|verdict| !verdict.is_decided())
+                ),
+            }
+        });
         let _ = writeln!(
             page,
-            "| {name} | {} | {} | {} | {survivors} |",
-            one.findings.len(),
-            joined(&counts),
-            survive.len()
+            "| [{}]({}/results.md) | {} | {} |",
+            one.claims.system,
+            one.claims.name,
+            cells.join(" | "),
+            one.claims.result
         );
     }
-    let [n_tested, n_survive] = tested;
-    let _ = writeln!(
-        page,
-        "| all | {} | {} | {n_tested} | {n_survive} |\n",
-        sums.iter().sum::<usize>(),
-        joined(&sums)
-    );
-    let _ = write!(
-        page,
-        "Of {n_tested} decisions by a test, {n_survive} survive a false discovery rate of 5 % within their paper (Benjamini and\n\
-         Hochberg 1995). {looked} decisions rest on seeds that were added after an earlier look; their p values ignore that.\n\
-         {missing} claims lack a seed that their card states, and {stale} rest on rows of an older version of the results;\n\
-         both are marked on the pages and in `audit.csv`.\n"
-    );
-    page += "\n![What became of the claims](figures/verdicts.svg)\n\n![Printed numbers and what was measured](figures/printed.svg)\n";
-    for one in audited.iter().filter(|one| !one.claims.found.trim().is_empty()) {
-        let _ = write!(page, "\n## {}\n\n{}\n", one.claims.system, filled(one).trim());
-    }
-    page += "\n## Besides\n\n[Speed](speed.md), beside other programs.\n";
+    let tested: Vec<bool> = audited
+        .iter()
+        .flat_map(|one| &one.findings)
+        .filter_map(Finding::survives)
+        .collect();
+    let survive = tested.iter().filter(|survives| **survives).count();
+    let finding = |is: fn(&Finding) -> bool| {
+        audited
+            .iter()
+            .flat_map(|one| &one.findings)
+            .filter(|one| is(one))
+            .count()
+    };
+    let items = [
+        format!(
+            "- **Reproduced**: exactly, to the published digits ({}). Within error: the whole interval of the difference lies inside \
+             the stated margin ({}). As a trend: every step is significant ({}).",
+            of(Verdict::Exact),
+            of(Verdict::Statistical),
+            of(Verdict::Shape)
+        ),
+        "- **Contradicted**: the opposite is significant, or the published number lies more than four standard errors away.".to_owned(),
+        format!(
+            "- **Undecided**: not contradicted, with an interval wider than the margin ({}); inconclusive ({}); not run ({}). Not \
+             testable ({}): the paper leaves it undefined, or the baseline does not beat the majority class.",
+            of(Verdict::NotContradicted),
+            of(Verdict::Inconclusive),
+            of(Verdict::NotRun),
+            of(Verdict::NotDecidable)
+        ),
+        "- **Own controls** are comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
+        format!(
+            "- **Multiplicity**: of {} decisions by a test, {survive} survive a false discovery rate of 5 % within their paper \
+             (Benjamini and Hochberg). {} decisions use seeds that were added after an earlier look.",
+            tested.len(),
+            finding(|one| one.looks > 1 && one.verdict.is_decided())
+        ),
+        format!(
+            "- **Incomplete records**: {} claims lack a seed of their card, and {} use runs of an older version. Both are marked.",
+            finding(|one| !one.missing.is_empty()),
+            finding(|one| one.is_stale)
+        ),
+        "- Settings that a paper leaves open are chosen by validation or are defaults. Each page lists them with its commands.".to_owned(),
+    ];
+    let items = items.map(|item| wrapped(&item, "  ")).join("\n");
+    let _ = write!(page, "\n## How to read this\n\n{items}\n{END}");
     page
 }
 
-fn joined(counts: &[usize]) -> String {
-    let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-    counts.join(" | ")
+const END: &str = "
+`folkmoot audit` compares the claims again. `folkmoot audit --quick` uses generated data and takes
+minutes. `folkmoot audit --from DIR` uses your own runs. `measured.csv` in each folder has the
+recorded runs with seeds and hashes. See also the [log of moved results](results-log.md) and
+[speed compared with other programs](speed.md).
+
+![Published numbers and measurements](figures/printed.svg)
+";
+
+/// The words of a paragraph in lines of at most 100 columns, all but the first indented.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        match line.chars().count() + 1 + word.chars().count() > 100 {
+            true => lines.push(format!("{indent}{word}")),
+            false if line.is_empty() => line.push_str(word),
+            false => *line += &format!(" {word}"),
+        }
+    }
+    lines.join("\n")
 }
 
-/// What was found, with `{ID}` replaced by what was measured of that claim.
-fn filled(one: &Audited) -> String {
-    let mut text = one.claims.found.clone();
+/// A text with `{ID}` replaced by the measured number of that claim.
+fn filled(one: &Audited, text: &str) -> String {
+    let mut text = text.to_owned();
     for (claim, finding) in one.rows() {
         let measured = match finding.text() {
             text if text.is_empty() => format!("({})", finding.verdict),
@@ -154,25 +191,44 @@ fn overall(one: &Audited) -> String {
     text
 }
 
-/// The page of one system: every claim, and the tables.
+/// The page of one paper: findings, every claim, and the tables.
 ///
 /// # Errors
 ///
 /// When a table's card has no such axis.
 pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result<String, Problems> {
     let claims = &one.claims;
-    let mut page = format!("# {}: claims and tables\n\n{}.\n\n", claims.system, claims.paper);
-    let said = Verdict::ALL.iter().zip(counts(&one.findings));
+    let said = Verdict::ALL
+        .iter()
+        .zip(counts(&one.findings))
+        .filter(|(_, count)| *count > 0);
     let said: Vec<String> = said.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let _ = write!(
-        page,
-        "{} claims: {}. Written by the program; `folkmoot audit {}` makes it again.\n\n\
-         `±` is one standard error over seeds; q is the false discovery rate at which a test is a discovery within this paper.\n\n\
-         | claim | where | printed | measured | seeds | q | verdict | |\n|---|---|--:|--:|--:|--:|---|---|\n",
+    let mut page = format!(
+        "# {}: published claims and measurements\n\n{}.\n\n\
+         {} claims: {}.\n`folkmoot audit {}` writes this page again. [How to read it](../RESULTS.md#how-to-read-this)\n\n\
+         `±` is the half-width of the 95 % confidence interval over seeds (Student's t; paired where two runs are compared).\n\
+         Only in the column *published* it is as the paper prints it.\n",
+        claims.system,
+        claims.paper,
         claims.claims.len(),
         said.join(", "),
         claims.name
     );
+    if !claims.found.trim().is_empty() {
+        let _ = write!(page, "\n## Findings\n\n{}\n", filled(one, &claims.found).trim());
+    }
+    page += "\n## Claims\n\n\
+         *Here* is the metric of the run itself, or its difference from the run that the claim compares it with: positive where the\n\
+         first is larger. *n* is the number of seeds. *q* is the false discovery rate at which a test is a discovery within this paper.\n\n\
+         | claim | where | published | here | metric | n | q | verdict | notes |\n|---|---|--:|--:|---|--:|--:|---|---|\n";
+    // Notes that several claims have stand once, below the table.
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    for (claim, finding) in one.rows() {
+        for note in [finding.why.as_str(), claim.note.as_str()] {
+            *times.entry(note).or_default() += 1;
+        }
+    }
+    let mut footnotes: Vec<&str> = Vec::new();
     for (claim, finding) in one.rows() {
         let seeds = finding
             .measured
@@ -183,20 +239,31 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
         } else {
             format!(" ({})", claim.erratum)
         };
-        let marks = marks(finding);
-        let why: Vec<&str> = [finding.why.as_str(), &marks, &claim.note]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect();
+        let mut note = |text: &'_ str| -> String {
+            let Some((&text, _)) = times
+                .get_key_value(text)
+                .filter(|(text, n)| **n > 1 && !text.is_empty())
+            else {
+                return text.to_owned();
+            };
+            let place = footnotes.iter().position(|one| *one == text).unwrap_or_else(|| {
+                footnotes.push(text);
+                footnotes.len() - 1
+            });
+            format!("note {}", place + 1)
+        };
+        let notes = [note(&finding.why), marks(finding), note(&claim.note)];
+        let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
         let cells = [
             format!("{}{erratum}", claim.claim),
             claim.at.clone(),
             claim.printed.clone(),
             finding.text(),
+            finding.measured.map_or_else(String::new, |_| of_metric(&claim.test)),
             seeds,
             finding.q.map_or_else(String::new, p_text),
             finding.verdict.to_string(),
-            why.join("; "),
+            notes.join("; "),
         ];
         let _ = writeln!(
             page,
@@ -205,6 +272,9 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
                 .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
                 .join(" | ")
         );
+    }
+    for (text, i) in footnotes.iter().zip(1..) {
+        let _ = writeln!(page, "{}note {i}: {text}", if i == 1 { "\n" } else { "  \n" });
     }
     page += &overall(one);
     page += &runs(one, evidence);
@@ -216,6 +286,30 @@ pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result
         page += &self::table(table, evidence, registry)?;
     }
     Ok(page)
+}
+
+/// The metric that a test measures, with its unit and sign in words.
+fn of_metric(test: &Test) -> String {
+    let Some(measure) = test.measure.as_ref().filter(|_| test.pool.is_empty()) else {
+        return "difference".to_owned();
+    };
+    let metric = format!("`{}`", measure.metric);
+    let metric = match test.scale {
+        1.0 => metric,
+        100.0 => format!("{metric}, in %"),
+        scale => format!("{metric} × {scale}"),
+    };
+    match &test.against {
+        None => metric,
+        Some(Against { elsewhere: Some(_), .. }) => format!("{metric}, difference of differences"),
+        Some(Against {
+            change: Change::Points, ..
+        }) => format!("{metric}, difference"),
+        Some(Against {
+            change: Change::Percent,
+            ..
+        }) => format!("{metric}, change in %"),
+    }
 }
 
 /// What marks a finding whose record is not whole.
@@ -294,23 +388,19 @@ pub fn figures(one: &Audited, evidence: &Evidence, registry: &Registry) -> Resul
     Ok(figures)
 }
 
-/// Which runs were made, with their fingerprints.
+/// The commands of the recorded runs.
 fn runs(one: &Audited, evidence: &Evidence) -> String {
     let tests = one.claims.claims.iter().map(|claim| &claim.test);
-    let mut lines: Vec<String> = tests
+    let cards: BTreeSet<String> = tests
         .flat_map(Test::measures)
-        .filter_map(|measure| {
-            let prints = evidence.fingerprints(&measure);
-            (!prints.is_empty()).then(|| format!("- `{}`: {}", measure.run, prints.join(", ")))
-        })
+        .filter(|measure| !evidence.fingerprints(measure).is_empty())
+        .map(|measure| format!("`{}`", measure.run.card))
         .collect();
-    lines.sort();
-    lines.dedup();
-    match lines.is_empty() {
+    match cards.is_empty() {
         true => String::new(),
         false => format!(
-            "\n## Runs\n\nCard, arm and settings; then seed and fingerprint.\n\n{}\n",
-            lines.join("\n")
+            "\n## Runs\n\n`folkmoot sweep CARD` repeats them: {}. Settings, seeds and hashes of each run: `measured.csv`.\n",
+            cards.into_iter().collect::<Vec<_>>().join(", ")
         ),
     }
 }
@@ -327,7 +417,7 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
     let named = several.chain(Some(&table.metric)).filter(|metric| !metric.is_empty());
     let metrics = named.map(|metric| format!("`{metric}`")).collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "\n## {}\n\nMean ± standard error of {metrics} over seeds, in brackets how many; `folkmoot sweep {}`{}{missing}.\n\n| {} | {} |\n|---|{}\n",
+        "\n## {}\n\n{metrics}: mean ± 95 % confidence interval (seeds); `folkmoot sweep {}`{}{missing}.\n\n| {} | {} |\n|---|{}\n",
         table.title,
         table.card,
         table
@@ -347,20 +437,13 @@ fn table(table: &Table, evidence: &Evidence, registry: &Registry) -> Result<Stri
     }
     for (row, cells) in rows.iter().zip(&numbers) {
         let cell = |measure| match evidence.spread(measure, table.scale) {
-            Some(spread) => fixed(&spread, table.decimals),
+            Some(spread) => format!("{} ({})", spread_text(&spread), spread.n()),
             None => "–".to_owned(),
         };
         let cells: Vec<String> = cells.iter().map(cell).collect();
         let _ = writeln!(text, "| {row} | {} |", cells.join(" | "));
     }
     Ok(text)
-}
-
-fn fixed(spread: &Spread, decimals: usize) -> String {
-    match spread.standard_error() {
-        Some(error) => format!("{:.decimals$} ± {error:.decimals$} ({})", spread.mean, spread.n()),
-        None => format!("{:.decimals$} (1)", spread.mean),
-    }
 }
 
 /// The columns of `audit.csv`.

@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::baseline;
 use crate::claims::{Change, Claim, Measure, Pooled, Printed, Rule, Shape, Test};
-use folkmoot_metrics::Spread;
+use folkmoot_metrics::{Estimate, Spread, Unit};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -51,19 +51,24 @@ impl Verdict {
     pub fn is_decided(self) -> bool {
         self <= Verdict::Refuted
     }
+
+    /// Whether it says that a claim holds: exactly, within error, or as a trend.
+    pub fn is_reproduced(self) -> bool {
+        self < Verdict::Refuted
+    }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Verdict::Exact => "exact",
-            Verdict::Statistical => "statistical",
-            Verdict::Shape => "shape",
-            Verdict::Refuted => "refuted",
+            Verdict::Exact => "reproduced exactly",
+            Verdict::Statistical => "reproduced within error",
+            Verdict::Shape => "reproduced as a trend",
+            Verdict::Refuted => "contradicted",
             Verdict::NotContradicted => "not contradicted",
             Verdict::Inconclusive => "inconclusive",
             Verdict::NotRun => "not run",
-            Verdict::NotDecidable => "not decidable",
+            Verdict::NotDecidable => "not testable",
         })
     }
 }
@@ -112,26 +117,15 @@ impl Finding {
         self.q.filter(|_| self.verdict.is_decided()).map(|q| q <= 0.05)
     }
 
-    /// The measured mean and its standard error, as tables have it.
+    /// The measured mean with its interval, as tables have it.
     pub fn text(&self) -> String {
         self.measured.as_ref().map_or_else(String::new, spread_text)
     }
 }
 
-/// `32.638 ± 0.001`: with two digits of the standard error, or six digits of a number without one.
+/// The mean with the half-width of its 95 % confidence interval over seeds.
 pub fn spread_text(spread: &Spread) -> String {
-    match spread.standard_error() {
-        Some(error) if error > 0.0 && error.is_finite() => {
-            let two_digits = |&decimals: &usize| error * 10f64.powi(decimals as i32) >= 9.95;
-            let decimals = (0..9).find(two_digits).unwrap_or(9);
-            format!("{:.decimals$} ± {error:.decimals$}", spread.mean)
-        }
-        _ if spread.mean.abs() >= 1e7 => format!("{:.4e}", spread.mean),
-        _ => {
-            let text = format!("{:.5}", spread.mean);
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-    }
+    Estimate::of_spread(spread, Unit::Number).to_string()
 }
 
 /// Gives a claim its verdict by the test that is asked for; without a quick twin there is none that is quick.

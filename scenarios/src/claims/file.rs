@@ -1,7 +1,7 @@
 //! The files of claims: their shape, and how a claim is made of what is said in several places.
 
 use super::{
-    Against, Change, Claim, Claims, Figure, Measure, Overall, Pooled, Printed, Rule, RunKey, Shape, Table, Test,
+    Against, Change, Claim, Claims, Figure, Kind, Measure, Overall, Pooled, Printed, Rule, RunKey, Shape, Table, Test,
 };
 use crate::text::{Problems, Source, parse};
 use folkmoot_metrics::key::base;
@@ -15,6 +15,10 @@ struct File {
     paper: String,
     #[serde(default)]
     found: String,
+    #[serde(default)]
+    finding: String,
+    #[serde(default)]
+    result: String,
     /// The margin of each metric within which a printed number counts as reproduced, in printed units.
     #[serde(default)]
     margins: BTreeMap<String, f64>,
@@ -57,6 +61,10 @@ struct Said {
     may_fail: Option<String>,
     erratum: Option<String>,
     note: Option<String>,
+    /// Whether it is a control of this project's own, that the paper does not have.
+    control: bool,
+    #[serde(skip)]
+    is_cell: bool,
     quick: Option<Box<Said>>,
 }
 
@@ -89,6 +97,7 @@ struct Grid {
     may_fail: Option<String>,
     erratum: Option<String>,
     note: Option<String>,
+    control: bool,
     rows: Vec<Said>,
     columns: Vec<Said>,
     printed: Vec<Vec<String>>,
@@ -121,6 +130,8 @@ impl Said {
             may_fail: own.may_fail.or(base.may_fail),
             erratum: own.erratum.or(base.erratum),
             note: own.note.or(base.note),
+            control: own.control || base.control,
+            is_cell: own.is_cell || base.is_cell,
             quick: own.quick.or(base.quick),
         }
     }
@@ -166,6 +177,7 @@ impl Said {
             ("may_fail", self.may_fail.is_some()),
             ("erratum", self.erratum.is_some()),
             ("note", self.note.is_some()),
+            ("control", self.control),
             ("quick", self.quick.is_some()),
         ];
         match (beyond.iter().find(|(_, is_said)| *is_said), &self.against) {
@@ -323,6 +335,11 @@ impl Said {
             quick,
             erratum: self.erratum.unwrap_or_default(),
             note: self.note.unwrap_or_default(),
+            kind: match (self.control, self.is_cell) {
+                (true, _) => Kind::Control,
+                (false, true) => Kind::Cell,
+                (false, false) => Kind::Statement,
+            },
         })
     }
 }
@@ -420,6 +437,8 @@ impl Grid {
             may_fail: self.may_fail,
             erratum: self.erratum,
             note: self.note,
+            control: self.control,
+            is_cell: true,
             ..Said::default()
         };
         let mut unused: BTreeSet<&String> = self.exceptions.keys().collect();
@@ -516,9 +535,11 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             );
         }
     }
-    for id in file.found.split('{').skip(1).filter_map(|text| text.split_once('}')) {
-        if !ids.contains(id.0) && problems.is_empty() {
-            problems.push_at("found", format!("nothing has the id {:?}", id.0));
+    for (field, text) in [("found", &file.found), ("finding", &file.finding)] {
+        for id in text.split('{').skip(1).filter_map(|text| text.split_once('}')) {
+            if !ids.contains(id.0) && problems.is_empty() {
+                problems.push_at(field, format!("nothing has the id {:?}", id.0));
+            }
         }
     }
     for (i, figure) in file.figures.iter().enumerate() {
@@ -541,6 +562,8 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         system: file.system,
         paper: file.paper,
         found: file.found,
+        finding: file.finding,
+        result: file.result,
         claims,
         tables: file.tables,
         overall: file.overall,

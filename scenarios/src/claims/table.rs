@@ -56,9 +56,6 @@ pub struct Table {
     /// What they are multiplied by.
     #[serde(default = "one")]
     pub scale: f64,
-    /// The digits behind the point.
-    #[serde(default = "three")]
-    pub decimals: usize,
     /// The axis of the rows.
     pub rows: String,
     /// The axis of the columns; without it there is one column.
@@ -96,10 +93,6 @@ pub struct Cells {
 
 fn one() -> f64 {
     1.0
-}
-
-fn three() -> usize {
-    3
 }
 
 impl Table {
