@@ -58,13 +58,13 @@ fn a_missing_data_set_is_met_with_the_places_looked_in_and_where_to_get_it() {
         &[
             "planetoid/cora.npz was not found",
             "(./data)",
-            "folkmoot data fetch Cora",
+            "help: folkmoot data fetch cora\n",
         ],
     );
     refuses(
         "TuDataset(name: \"MUTAG\")",
         &[],
-        &["tudataset/MUTAG was not found", "folkmoot data fetch NAME"],
+        &["tudataset/MUTAG was not found", "help: folkmoot data fetch MUTAG\n"],
     );
     refuses(
         "EdgeList(edges: \"nope.txt\")",

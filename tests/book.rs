@@ -427,23 +427,24 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
             assert!(anchor.is_empty() || has(anchor), "{name} links {link}");
         }
         // Files of the repository are named, not linked: they are not part of the book.
-        for token in page
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .filter(|token| !token.contains([' ', '*', '…']))
-        {
-            let rooms = ["metrics/", "plots/", "scenarios/", "sim/", "tests/"];
-            if rooms.iter().any(|room| token.starts_with(room)) {
-                assert!(root().join(token).exists(), "{name} names {token}");
-            }
-        }
+        assert_paths_exist(name, page);
     }
 }
 
-/// The table of algorithms in the README, and first commands for them, are those of `readme.md` in each folder of scenarios.
+/// Paths of the repository between backticks exist.
+#[track_caller]
+fn assert_paths_exist(name: &str, page: &str) {
+    const FOLDERS: [&str; 6] = ["metrics/", "plots/", "report/", "scenarios/", "sim/", "tests/"];
+    let tokens = page.split('`').skip(1).step_by(2);
+    for token in tokens.filter(|token| !token.contains([' ', '*', '…'])) {
+        let is_path = FOLDERS.iter().any(|folder| token.starts_with(folder));
+        assert!(!is_path || root().join(token).exists(), "{name} names {token}");
+    }
+}
+
+/// The page of algorithms is made of `readme.md` in each folder of scenarios.
 #[test]
-fn the_readme_lists_the_algorithms_of_each_folder() {
+fn the_book_lists_the_algorithms_of_each_folder() {
     let (mut rows, mut commands) = (String::new(), String::new());
     for folder in folkmoot::shipped().folders() {
         let text = fs::read_to_string(root().join("scenarios").join(folder).join("readme.md")).unwrap();
@@ -460,30 +461,54 @@ fn the_readme_lists_the_algorithms_of_each_folder() {
     for part in registry.strategies().parts() {
         assert!(rows.contains(&format!("`{}`", part.name)), "no row of {}", part.name);
     }
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let head = "## Systems\n\n| strategy | paper | state |\n|---|---|---|\n";
-    let (before, rest) = readme.split_once(head).unwrap();
-    let (_, after) = rest.rsplit_once("```\n").unwrap();
-    let commands = if commands.is_empty() {
-        commands
-    } else {
-        format!("```sh\n{commands}```\n")
-    };
-    assert_generated(
-        &root().join("README.md"),
-        &format!("{before}{head}{rows}\n{commands}{after}"),
+    let mut page = format!(
+        "# Algorithms\n\nAn experiment card names one of these in `strategy`. `folkmoot explain NAME` lists its settings.\n\n\
+         | `strategy` | papers | what is simulated |\n|---|---|---|\n{rows}"
     );
+    if !commands.is_empty() {
+        page += &format!("\nExamples, with their processor time:\n\n```sh,ignore\n{commands}```\n");
+    }
+    assert_generated(&source().join("algorithms.md"), &page);
 }
+
+/// The README's example prints what it shows, and has the figure that it shows.
+#[test]
+fn the_readme_shows_the_output_and_the_figure_of_its_example() {
+    let temp = TempDir::new();
+    let printed = temp.run(&["sweep", "fed-avg/algorithms", "--out", "sweep"]).done();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let shown = fences(&readme);
+    let shown = shown.iter().find(|fence| fence.text.starts_with("$ ")).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    for line in shown.text.lines().skip(1).filter(|line| !line.is_empty()) {
+        assert!(lines.contains(&line), "the README shows {line:?}:\n{printed}");
+    }
+    let figures = temp.join("sweep/figures");
+    let figure = fs::read_to_string(figures.join("target-test-accuracy-0-9.svg")).unwrap();
+    assert_generated(&source().join("target.svg"), &figure);
+}
+
+/// Pages for contributors.
+const FOR_CONTRIBUTORS: [&str; 12] = [
+    "CONTRIBUTING.md",
+    "metrics/README.md",
+    "plots/README.md",
+    "report/README.md",
+    "sim/ARCHITECTURE.md",
+    "sim/algorithms/classifiers/README.md",
+    "sim/algorithms/rounds/README.md",
+    "sim/cli/README.md",
+    "sim/core/engine/README.md",
+    "sim/tools/graphs/README.md",
+    "sim/tools/learning/README.md",
+    "scenarios/README.md",
+];
 
 /// Links of the other pages lead to files.
 #[test]
 fn every_link_of_other_pages_leads_to_a_file() {
-    let mut pages = vec![
-        "README.md".to_owned(),
-        "CONTRIBUTING.md".to_owned(),
-        "sim/ARCHITECTURE.md".to_owned(),
-    ];
-    pages.push("sim/python/README.md".to_owned());
+    let mut pages = vec!["README.md".to_owned(), "sim/python/README.md".to_owned()];
+    pages.extend(FOR_CONTRIBUTORS.map(str::to_owned));
     let scenarios = crate::support::files(&root().join("scenarios")).into_keys();
     let is_page = |name: &String| name.ends_with(".md") && !name.contains("/book/");
     pages.extend(scenarios.filter(is_page).map(|name| format!("scenarios/{name}")));
@@ -494,6 +519,9 @@ fn every_link_of_other_pages_leads_to_a_file() {
             let file = link.split('#').next().unwrap();
             let target = path.parent().unwrap().join(file);
             assert!(file.is_empty() || target.exists(), "{page} links {link}");
+        }
+        if FOR_CONTRIBUTORS.contains(&page.as_str()) {
+            assert_paths_exist(&page, &text);
         }
     }
 }

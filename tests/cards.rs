@@ -40,7 +40,7 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     let checked = checked.done();
     assert_eq!(checked.lines().count(), names.len());
     assert!(
-        checked.lines().all(|line| line.contains(": right; its sweep has ")),
+        checked.lines().all(|line| line.contains(": OK; its sweep has ")),
         "{checked}"
     );
 }

@@ -193,7 +193,7 @@ fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
     let plain = temp.run(&["run", "d.ron", "--set", "strategy.protocol.rounds=1"]);
     assert!(!plain.stderr.contains("folkmoot sweep"), "{plain:#?}");
     let checked = temp.run(&["check", "d.ron"]).done();
-    assert_eq!(checked, "d.ron: right; it runs once; a sweep of it has 3 seeds\n");
+    assert_eq!(checked, "d.ron: OK; one run; a sweep of it has 3 seeds\n");
 }
 
 #[test]

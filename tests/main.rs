@@ -16,6 +16,7 @@ mod described;
 mod determinism;
 mod dry_runs;
 mod emulated;
+mod explained;
 mod exports;
 mod federated;
 #[cfg(feature = "fetch")]
@@ -24,6 +25,7 @@ mod golden;
 mod inputs;
 mod journey;
 mod kept;
+mod language;
 mod ledger;
 mod mapped;
 mod paper_tables;

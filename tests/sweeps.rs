@@ -364,7 +364,7 @@ fn as_many_points_as_are_allowed_are_checked_in_little_memory() {
             .current_dir(temp.path())
             .output();
         let said = Ended::of(&["check", name], output.unwrap()).done();
-        assert!(said.contains(&format!("its sweep has {n_points} points")), "{said}");
+        assert!(said.contains(&format!("its sweep has {n_points} runs")), "{said}");
     }
     let many: String = (0..20_000).map(|i| format!("\"a{i}\": [1], ")).collect();
     temp.write("many.ron", card(format!("axes: {{ {many} }}")));

@@ -13,16 +13,16 @@ use std::fmt;
 
 /// Written before a metric's name: the text, the words for it, and its meaning.
 pub const PREFIXES: [(&str, &str, &str); 3] = [
-    ("train_", "Training", "on what clients train on"),
+    ("train_", "Training", "on training data"),
     (
         "validation_",
         "Validation",
-        "on the part that settings are chosen by; nobody trains on it",
+        "on validation data, which choose settings and train no model",
     ),
     (
         "test_",
         "Test",
-        "on the part that nobody trains on and nothing is chosen by",
+        "on test data, which neither train a model nor choose settings",
     ),
 ];
 

@@ -1,7 +1,7 @@
 //! Numbers as people read them: the same in a terminal and on a page.
 
 use crate::curves::has_durations;
-use crate::estimate::Scale;
+use crate::estimate::{Estimate, Scale};
 use crate::metric::Unit;
 
 /// A whole number with thin groups: 1234567 as `1 234 567`.
@@ -83,16 +83,12 @@ pub fn last_part(path: &str) -> &str {
 
 /// The number of this name with its unit.
 pub fn measured(name: &str, x: f64, unit: Unit) -> String {
+    // The clock of an ideal network counts hops.
     match unit {
-        Unit::Bytes if x >= 0.0 && x.is_finite() => bytes(x.round() as u64),
-        // An ideal world's clock counts hops.
         Unit::Seconds if name.starts_with("virtual_s") && x > 0.0 && !has_durations(x) => {
-            "no time, in an ideal world".to_owned()
+            "no time, on an ideal network".to_owned()
         }
-        Unit::Seconds => format!("{} s", number(x)),
-        Unit::Share => format!("{} %", number(x * 100.0)),
-        Unit::BytesPerSecond => format!("{} B/s", number(x)),
-        _ => number(x),
+        _ => Estimate::of_mean(&[x], unit).to_string(),
     }
 }
 
@@ -115,8 +111,11 @@ mod tests {
         assert_eq!(number(39.0), "39");
         assert_eq!(number(f64::INFINITY), "inf");
         assert_eq!(number(0.001_234_5), "0.001234");
-        assert_eq!(measured("virtual_s", 8e-9, Unit::Seconds), "no time, in an ideal world");
-        assert_eq!(measured("latency_s", 0.0005, Unit::Seconds), "0.000500 s");
-        assert_eq!(measured("virtual_s", 1.5, Unit::Seconds), "1.500000 s");
+        assert_eq!(
+            measured("virtual_s", 8e-9, Unit::Seconds),
+            "no time, on an ideal network"
+        );
+        assert_eq!(measured("latency_s", 0.0005, Unit::Seconds), "500 µs");
+        assert_eq!(measured("virtual_s", 1.5, Unit::Seconds), "1.500 s");
     }
 }

@@ -102,8 +102,8 @@ pub trait Algorithm: Part + Default {
 /// What is known of an algorithm, with its settings, before any data are read.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry under Results
-    /// in the changelog. Recorded runs of an older version are reported as stale. Default: 1.
+    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry in
+    /// `scenarios/results-log.md`. Recorded runs of an older version are reported as stale. Default: 1.
     pub results_version: u32,
     /// How many rounds a run has, if that is known; for progress only.
     pub rounds: Option<u32>,

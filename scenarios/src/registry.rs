@@ -30,9 +30,21 @@ pub struct Registry {
     glossaries: Vec<Glossary>,
     /// What numbers of parts inside settings mean, by the kind of the part.
     terms_inside: Vec<(&'static str, Vec<Term>)>,
+    known_as: Vec<KnownAs>,
     folders: Vec<&'static str>,
     cards: Vec<(&'static str, &'static str)>,
     claims: Vec<ClaimsFile>,
+}
+
+/// A name from the literature that is a setting here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownAs {
+    /// The name, such as `FedProx`.
+    pub name: &'static str,
+    /// The value of `strategy` in a card.
+    pub strategy: &'static str,
+    /// The path of the field.
+    pub path: &'static str,
 }
 
 /// What adds the components of a crate of algorithms.
@@ -119,6 +131,7 @@ impl Registry {
             inner: Vec::new(),
             glossaries: Vec::new(),
             terms_inside: Vec::new(),
+            known_as: Vec::new(),
             folders: Vec::new(),
             cards: Vec::new(),
             claims: Vec::new(),
@@ -190,6 +203,16 @@ impl Registry {
     /// Name and text of every card, by name.
     pub fn cards(&self) -> &[(&'static str, &'static str)] {
         &self.cards
+    }
+
+    /// Adds names from the literature that are settings.
+    pub fn add_known_as(&mut self, names: &[KnownAs]) {
+        self.known_as.extend(names);
+    }
+
+    /// Names from the literature that are settings.
+    pub fn known_as(&self) -> &[KnownAs] {
+        &self.known_as
     }
 
     /// Names the folder of scenarios whose cards and claims belong to what was added.

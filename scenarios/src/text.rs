@@ -37,6 +37,7 @@ mod scan;
 mod set;
 mod source;
 mod suggest;
+mod synonyms;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -52,6 +53,7 @@ pub use scan::MAX_DEPTH;
 pub use set::{apply, apply_arm, apply_axis, apply_option, apply_setting, lay};
 pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
 pub use suggest::suggest;
+pub use synonyms::meant;
 pub use tree::Span;
 pub(crate) use tree::quoted_part;
 

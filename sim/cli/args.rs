@@ -2,7 +2,7 @@
 
 use crate::pauses::Every;
 use crate::shard::ShardArg;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A deterministic discrete-event simulator of federated learning on graphs
@@ -13,57 +13,106 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The subcommands as the help lists them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Run", &["run", "sweep", "resume", "fork", "merge"]),
+    ("Look at results", &["show", "report", "plot", "compare", "export"]),
+    ("Write cards and components", &["list", "explain", "check", "new"]),
+    ("Verify", &["verify", "audit"]),
+    ("Data", &["data"]),
+    ("Program", &["completions", "man", "help"]),
+];
+
+/// The command line of a program of this name, with its subcommands in groups.
+pub(crate) fn command(name: &str) -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    let mut list = String::new();
+    for (title, names) in GROUPS {
+        list += &format!("{title}:\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            list += &format!("  {name:<12} {}\n", about.map_or_else(String::new, ToString::to_string));
+        }
+        list.push('\n');
+    }
+    let template =
+        format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}{{after-help}}");
+    let start = "Start: folkmoot run fed-avg/tiny; folkmoot sweep fed-avg/algorithms; folkmoot list";
+    let named = |command: clap::Command| match command.get_after_help().map(ToString::to_string) {
+        Some(example) => command.after_help(example.replace("folkmoot", name)),
+        None => command,
+    };
+    let command = Cli::command().help_template(template).after_help(start);
+    named(command).mut_subcommands(named).bin_name(name.to_owned())
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a scenario and write its results and figures
+    /// Simulate one run of a card, and write its tables and figures
+    #[command(after_help = "Example: folkmoot run fed-avg/tiny --set strategy.protocol.rounds=10 --seed 7")]
     Run(RunArgs),
-    /// Go on with a run or a sweep that was stopped or killed
+    /// Resume an interrupted run or sweep
+    #[command(after_help = "Example: folkmoot resume runs/fed-avg-small")]
     Resume(ResumeArgs),
-    /// Begin another run with the state that an unfinished one has saved, in another world
+    /// Start a new run from a checkpoint, with another network, devices or availability
+    #[command(after_help = "Example: folkmoot fork runs/fed-avg-small --set network.uplink.loss_prob=0.2")]
     Fork(ForkArgs),
-    /// Run every combination of a card's axes under every seed
+    /// Simulate every configuration of a card with every seed, and compare them
+    #[command(after_help = "Example: folkmoot sweep fed-avg/algorithms")]
     Sweep(SweepArgs),
-    /// Make one sweep of what its shards have made
+    /// Merge shards into one sweep
+    #[command(after_help = "Example: folkmoot merge shard-1 shard-2 --out runs/whole")]
     Merge(MergeArgs),
-    /// Check cards without running them
+    /// Report all problems of cards without running them
+    #[command(after_help = "Example: folkmoot check my-card.ron")]
     Check(CheckArgs),
-    /// Show a card as it is written or with every default, a data set's counts, or a result
+    /// Print a card, a data set, or the result of a run or sweep
+    #[command(after_help = "Example: folkmoot show fed-avg/tiny --resolved")]
     Show(ShowArgs),
-    /// List cards and everything that cards can name
+    /// List all cards and all components
     List,
-    /// Say what a field or part of a card, a number, a message or a column is: its meaning, range and unit
+    /// Describe a field, component, metric, message, table or column
+    #[command(after_help = "Example: folkmoot explain strategy.model.hidden")]
     Explain(ExplainArgs),
-    /// Draw the figures of a run or sweep directory again
+    /// Draw the figures of a run or sweep again, with other options
+    #[command(after_help = "Example: folkmoot plot runs/fed-avg-algorithms-sweep --only 'curves-*' --width 84 --pdf")]
     Plot(PlotArgs),
-    /// Write a page of a result that opens in any browser, or of two side by side
+    /// Write a result, or a comparison of two, as one HTML page
+    #[command(after_help = "Example: folkmoot report runs/fed-avg-algorithms-sweep")]
     Report(ReportArgs),
-    /// Write the scores of a run or a sweep, by round, virtual time and bytes, for other programs
+    /// Export scores by round, virtual time and bytes for other programs
+    #[command(after_help = "Example: folkmoot export runs/fed-avg-small --long-csv --to scores.csv")]
     Export(ExportArgs),
-    /// Find the first difference between two run directories
+    /// Find the first difference between two runs
+    #[command(after_help = "Example: folkmoot compare runs/fed-avg-tiny runs/fed-avg-tiny-2")]
     Compare(CompareArgs),
-    /// Run a directory's scenario again and compare fingerprints
+    /// Repeat a run or sweep and compare result hashes
+    #[command(after_help = "Example: folkmoot verify runs/fed-avg-tiny")]
     Verify(VerifyArgs),
-    /// Get, describe and write data sets
+    /// Download, describe and convert data sets
     #[command(subcommand)]
     Data(DataCommand),
-    /// Make a crate with a strategy of one's own, a card, and a program with every subcommand for them
+    /// Create a crate with your own algorithm, a card and a program
+    #[command(after_help = "Example: folkmoot new my-strategy --checkout folkmoot")]
     New(NewArgs),
-    /// Hold what the papers claim against what was measured
+    /// Compare published claims with measurements
+    #[command(after_help = "Example: folkmoot audit classifiers --quick")]
     Audit(AuditArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print a manual page, or write all of them
+    /// Print a manual page, or write all pages
     Man {
-        /// The subcommand that it is about [default: the program]
+        /// The subcommand [default: the program]
         #[arg(value_name = "SUBCOMMAND", conflicts_with = "to")]
         subcommand: Option<String>,
-        /// Write the pages of the program and of every subcommand into this folder
+        /// Write the pages of all subcommands into this folder
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
-        /// Write the reference as Markdown: commands, fields, parts, messages, numbers and tables
+        /// Write the reference of commands, fields, components and tables as Markdown
         #[arg(long, requires = "to")]
         markdown: bool,
     },
@@ -71,10 +120,10 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct NewArgs {
-    /// What the crate, its program, its card and its strategy are called, as in my-strategy
+    /// Name of the crate, its program, card and algorithm, for example my-strategy
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// A checkout of Folkmoot's sources, which the crate depends on
+    /// A clone of Folkmoot's repository, on which the crate depends
     #[arg(long, value_name = "DIR")]
     pub(crate) checkout: PathBuf,
 }
@@ -82,11 +131,11 @@ pub(crate) struct NewArgs {
 /// What every command that loads a card takes.
 #[derive(Args, Clone)]
 pub(crate) struct CardArgs {
-    /// A card's file, or the name of a shipped card such as fed-avg/small
+    /// A card file, or the name of a shipped card such as fed-avg/small
     #[arg(value_name = "CARD")]
     pub(crate) card: String,
-    /// Change a field of the card, as in strategy.walk_length=20; may be repeated
-    #[arg(long, value_name = "PATH=VALUE")]
+    /// Set a field of the card, for example strategy.protocol.rounds=20; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -94,21 +143,21 @@ pub(crate) struct CardArgs {
 
 #[derive(Args, Clone)]
 pub(crate) struct DataArgs {
-    /// Where the data sets are; else the variable FOLKMOOT_DATA, else ./data
-    #[arg(long, value_name = "DIR")]
+    /// Folder of data sets [default: the variable FOLKMOOT_DATA, then ./data]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
 
 /// How to run: none of it changes a result.
 #[derive(Args)]
 pub(crate) struct EngineArgs {
-    /// Threads to use [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Number of threads [default: all]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Put every message through its encoding
+    /// Encode and decode every message (self-check)
     #[arg(long)]
     pub(crate) wire_check: bool,
-    /// Handle one event at a time instead of windows in parallel
+    /// Process events one at a time, not in parallel windows (self-check)
     #[arg(long)]
     pub(crate) no_windows: bool,
 }
@@ -116,7 +165,7 @@ pub(crate) struct EngineArgs {
 /// When a run's state is saved.
 #[derive(Args)]
 pub(crate) struct EveryArgs {
-    /// Save the run's state so often, as in 10min, 20rounds or 3600virtual_s, for `resume` [default: only when stopped]
+    /// Save a checkpoint this often: 10min, 20rounds, 3600virtual_s [default: only when stopped]
     #[arg(long, value_name = "SPAN")]
     pub(crate) checkpoint_every: Option<Every>,
 }
@@ -124,19 +173,19 @@ pub(crate) struct EveryArgs {
 /// What is said of a result.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct SayArgs {
-    /// How to print the summary
+    /// Format of the printed summary
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Say nothing but errors
-    #[arg(long)]
+    /// Print only errors
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 /// What a run leaves and says.
 #[derive(Args)]
 pub(crate) struct OutArgs {
-    /// The directory to make [default: the first free of runs/NAME, runs/NAME-2, …]
-    #[arg(long, value_name = "DIR")]
+    /// Output directory [default: the first free one of runs/NAME, runs/NAME-2, …]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -152,22 +201,22 @@ pub(crate) enum Format {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) card: CardArgs,
-    /// The seed of every random stream [default: the card's]
+    /// Random seed [default: the card's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Simulate every message and do no learning
+    /// Simulate all messages without training
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Record a counter by round in observations.csv; may be repeated
+    /// Record a counter per round in observations.csv; repeatable
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
-    /// Write every message, job, absence and round to trace.json.gz, which ui.perfetto.dev opens
+    /// Write a trace of all events to trace.json.gz, for ui.perfetto.dev
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Trace the lives of at most so many clients, who lie evenly among all [default: 1000]
+    /// Trace at most N evenly spaced clients [default: 1000]
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trace_clients: Option<u32>,
-    /// Print every message and number instead of those that answer the card's question
+    /// Print all messages and metrics, not only those that answer the card's question
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -180,7 +229,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// A run directory or a sweep's that is not finished
+    /// An unfinished run or sweep directory
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -194,10 +243,10 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Args)]
 pub(crate) struct ForkArgs {
-    /// A run directory with a saved state, which is left as it is
+    /// A run directory with a checkpoint; it is not changed
     pub(crate) dir: PathBuf,
-    /// Change a field of the card's world, as in network.uplink.loss_prob=0.2; may be repeated
-    #[arg(long, value_name = "PATH=VALUE")]
+    /// Set a field of the environment, for example network.uplink.loss_prob=0.2; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -213,25 +262,25 @@ pub(crate) struct ForkArgs {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) card: CardArgs,
-    /// Refused: a sweep has seeds
+    /// Rejected: a sweep has seeds
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) seed: Option<String>,
-    /// Refused: a run can be traced
+    /// Rejected: only a run can be traced
     #[arg(long, hide = true)]
     pub(crate) trace: bool,
-    /// Simulate every message and do no learning
+    /// Simulate all messages without training
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Make the points that the directory lacks, which may be there already
+    /// Run only the missing runs of an existing sweep directory
     #[arg(long, requires = "out")]
     pub(crate) only_missing: bool,
-    /// Make what shard K of N lacks, K from 1; `auto` asks Slurm, `auto/N` HyperQueue or Kubernetes, too
+    /// Run shard K of N, from 1; auto: from a Slurm array; auto/N: also HyperQueue, Kubernetes
     #[arg(long, value_name = "K/N", requires = "out")]
     pub(crate) shard: Option<ShardArg>,
-    /// Print a file that has shards made by a scheduler, and do nothing else
+    /// Print a job script for a scheduler and exit
     #[arg(long, value_name = "SCHEDULER", value_enum, conflicts_with_all = ["shard", "only_missing"])]
     pub(crate) job: Option<Scheduler>,
-    /// Shards in such a file [default: as many as points, at most 16]
+    /// Number of shards in the job script [default: one per run, at most 16]
     #[arg(long, value_name = "N", requires = "job", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) shards: Option<u32>,
     #[command(flatten)]
@@ -251,11 +300,11 @@ pub(crate) enum Scheduler {
 
 #[derive(Args)]
 pub(crate) struct MergeArgs {
-    /// Sweep directories that have all points between them
+    /// Sweep directories that together have all runs
     #[arg(value_name = "DIR", required = true)]
     pub(crate) dirs: Vec<PathBuf>,
-    /// The directory to make [default: the only DIR itself, else the first free of runs/NAME-sweep, …]
-    #[arg(long, value_name = "DIR")]
+    /// Output directory [default: DIR if there is one, else the first free runs/NAME-sweep]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -263,11 +312,11 @@ pub(crate) struct MergeArgs {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Cards' files, or names of shipped cards
+    /// Card files, or names of shipped cards
     #[arg(value_name = "CARD", required = true)]
     pub(crate) cards: Vec<String>,
-    /// Change a field of every card; may be repeated
-    #[arg(long, value_name = "PATH=VALUE")]
+    /// Set a field of every card; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -275,16 +324,16 @@ pub(crate) struct CheckArgs {
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// A card, a data set as cards name it (Karate, BlogCatalog, "Planetoid(name: Cora)"), or a run or sweep directory
+    /// A card, a run or sweep directory, or a data set such as "Planetoid(name: Cora)"
     #[arg(value_name = "CARD|DATASET|DIR")]
     pub(crate) what: String,
-    /// Change a field of the card; may be repeated
-    #[arg(long, value_name = "PATH=VALUE")]
+    /// Set a field of the card; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Write out every default of a card, and what its data come to as comments
+    /// Print every default of a card, and the sizes of its data as comments
     #[arg(long)]
     pub(crate) resolved: bool,
-    /// Compare the arms of a sweep directory with this one, or with this value of an axis
+    /// Compare the arms of a sweep with this arm, or this value of an axis
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
     #[command(flatten)]
@@ -293,8 +342,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// A field of the card, as strategy.model.hidden, a part by its name, as FedAvg, a number, as test_accuracy, a kind of
-    /// message, as update, or a table or its column, as rounds.csv
+    /// For example strategy.model.hidden, FedAvg, test_accuracy, update or rounds.csv
     #[arg(value_name = "PATH|NAME")]
     pub(crate) path: String,
 }
@@ -303,25 +351,25 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct PlotArgs {
     /// A run or sweep directory
     pub(crate) dir: PathBuf,
-    /// Draw every figure that there are data for, and not only those that the card names
+    /// Draw all figures, not only those that the card names
     #[arg(long, conflicts_with = "only")]
     pub(crate) all: bool,
-    /// Draw these figures alone, by their names; * stands for anything
+    /// Draw only these figures; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// The width of a whole figure in print, in millimetres [default: 85 a panel]
+    /// Width of a printed figure in millimetres [default: 85 per panel]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) width: Option<f64>,
-    /// The height of the area between the axes, in millimetres [default: 0.45 of a panel's width]
+    /// Height of the plotting area in millimetres [default: 0.45 of a panel's width]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) height: Option<f64>,
-    /// The size of text in print, in points [default: 6.3]
+    /// Font size in points [default: 6.3]
     #[arg(long, value_name = "PT", value_parser = print_size)]
     pub(crate) font_size: Option<f64>,
-    /// Leave the titles out
+    /// Omit titles
     #[arg(long)]
     pub(crate) no_title: bool,
-    /// Write each figure as PDF, too
+    /// Write PDF files as well
     #[arg(long)]
     pub(crate) pdf: bool,
 }
@@ -338,13 +386,13 @@ fn print_size(text: &str) -> Result<f64, String> {
 pub(crate) struct ReportArgs {
     /// A run or sweep directory
     pub(crate) dir: PathBuf,
-    /// Another one of the same kind, to stand beside it
+    /// A second directory to compare with it
     pub(crate) other: Option<PathBuf>,
-    /// The file to write [default: DIR/report.html, of two DIR/report-beside-OTHER.html]
-    #[arg(long, value_name = "FILE")]
+    /// Output file [default: DIR/report.html, or DIR/report-beside-OTHER.html]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Threads to draw with [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Number of threads [default: all]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 }
 
@@ -354,7 +402,7 @@ pub(crate) struct ExportArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// The file to write [default: stdout]
+    /// Output file [default: stdout]
     #[arg(long, value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
 }
@@ -362,13 +410,13 @@ pub(crate) struct ExportArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct FormArgs {
-    /// One table as CSV, a row a score, with a column per axis of the sweep
+    /// One CSV table with a row per score and a column per axis
     #[arg(long)]
     pub(crate) long_csv: bool,
-    /// Print the command of the Python package that writes the table as a Parquet file
+    /// Print the Python command that writes a Parquet file
     #[arg(long)]
     pub(crate) parquet: bool,
-    /// Print the command of the Python package that writes a folder for TensorBoard
+    /// Print the Python command that writes a TensorBoard folder
     #[arg(long)]
     pub(crate) tensorboard: bool,
 }
@@ -377,7 +425,7 @@ pub(crate) struct FormArgs {
 pub(crate) struct CompareArgs {
     /// A run directory
     pub(crate) a: PathBuf,
-    /// Another one
+    /// Another run directory
     pub(crate) b: PathBuf,
 }
 
@@ -393,28 +441,29 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum DataCommand {
-    /// List the data sets that need files: which are there, whose they are, how large
+    /// List data sets that need files, with source, size and state
     List(ListArgs),
-    /// Get the files of data sets from where the table of sources says, and check their sums
+    /// Download data sets and verify checksums
+    #[command(after_help = "Example: folkmoot data fetch MUTAG")]
     Fetch(FetchArgs),
-    /// Count a data set: sizes, degrees, components, labels, features, and how alike neighbours are
+    /// Print sizes, degrees, components, labels, features and homophily
     Describe(DescribeArgs),
-    /// Draw a graph and write it, for dataset: Mapped(path: FILE)
+    /// Generate a graph and write it as a mapped file
     Generate {
         #[command(flatten)]
         write: WriteArgs,
-        /// The seed that it is drawn by, as a card's [default: 1]
+        /// Random seed [default: 1]
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
     },
-    /// Write a data set that is not drawn, for dataset: Mapped(path: FILE)
+    /// Convert a data set to a mapped file
     Convert {
         #[command(flatten)]
         write: WriteArgs,
         #[command(flatten)]
         data: DataArgs,
     },
-    /// Read such a file from end to end, and say whether it is what was written
+    /// Verify the checksums of a mapped file
     Verify {
         /// The file
         file: PathBuf,
@@ -427,14 +476,14 @@ pub(crate) struct ListArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// How to print the list
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
 #[derive(Args)]
 pub(crate) struct TableArgs {
-    /// Another table of sources, in the form of the one that ships, sim/cli/data/sources.ron
+    /// Another table of sources, in the format of sim/cli/data/sources.ron
     #[arg(long, value_name = "FILE")]
     pub(crate) sources: Option<PathBuf>,
 }
@@ -442,74 +491,74 @@ pub(crate) struct TableArgs {
 #[derive(Args)]
 #[cfg_attr(not(feature = "fetch"), allow(dead_code, reason = "this program cannot fetch"))]
 pub(crate) struct FetchArgs {
-    /// Sets by the names of `data list`, or as cards name them
+    /// Names from `data list`, or as in cards
     #[arg(value_name = "NAME", required = true)]
     pub(crate) names: Vec<String>,
-    /// The folder to put them in; else the variable FOLKMOOT_DATA, else ./data
-    #[arg(long, value_name = "DIR")]
+    /// Folder of data sets [default: the variable FOLKMOOT_DATA, then ./data]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// A proxy to ask, as http://HOST:PORT [default: that of the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
+    /// Proxy, http://HOST:PORT [default: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
     #[arg(long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
-    /// Certificates to trust instead of the usual ones, as PEM: those of a proxy that reads along
+    /// PEM file of trusted certificates, replacing the built-in ones
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// Give up on a host that sends nothing for so many seconds
+    /// Seconds without data after which a download fails
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout_s: u64,
-    /// Show no progress
-    #[arg(long)]
+    /// Print no progress
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct DescribeArgs {
-    /// The data set as cards name it, as Karate or "Planetoid(name: Cora)"
+    /// The data set as in cards, for example "Planetoid(name: Cora)"
     #[arg(value_name = "DATASET")]
     pub(crate) dataset: String,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// The seed that it is drawn by, as a card's [default: 1]
+    /// Random seed [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How to print the numbers
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Draw degrees and labels into the folder figures below this one
+    /// Draw degrees and labels into DIR/figures
     #[arg(long, value_name = "DIR")]
     pub(crate) to: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub(crate) struct WriteArgs {
-    /// The data set as cards name it, as "Rmat(n_nodes: 10000000)"
+    /// The data set as in cards, for example "Rmat(n_nodes: 10000000)"
     #[arg(value_name = "DATASET")]
     pub(crate) dataset: String,
-    /// The file to make
+    /// Output file
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
 }
 
 #[derive(Args)]
 pub(crate) struct AuditArgs {
-    /// Whose claims: a folder of scenarios, such as classifiers, its system, or a file of claims [default: all folders]
+    /// A folder of scenarios such as classifiers, its algorithm, or a claims file [default: all]
     #[arg(value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
-    /// Judge by finished runs and sweeps, and by tables of records, in these folders alone; without it, by what is recorded, and what is not is run
+    /// Use only the runs, sweeps and records in these folders [default: the record, then new runs]
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) from: Vec<PathBuf>,
-    /// Run what needs no data file and takes minutes, and judge by that alone
+    /// Use only runs on generated data, which take minutes
     #[arg(long, conflicts_with = "from")]
     pub(crate) quick: bool,
-    /// Run everything, as if nothing had been recorded
+    /// Ignore the record and run everything
     #[arg(long, conflicts_with_all = ["from", "quick"])]
     pub(crate) fresh: bool,
-    /// Make only the controls that the record lacks, such as the client majority, by dry runs
+    /// Only compute missing controls, such as the client majority, by dry runs
     #[arg(long, conflicts_with_all = ["from", "quick", "fresh"])]
     pub(crate) controls: bool,
-    /// Add the numbers that were judged by to the records in this folder, a table a system
+    /// Add the measurements to the records in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
@@ -518,4 +567,20 @@ pub(crate) struct AuditArgs {
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subcommand_is_in_a_group() {
+        let mut command = command("folkmoot");
+        command.build();
+        let named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(named.len(), known.len());
+        assert!(known.iter().all(|name| named.contains(name)), "{known:?}");
+        command.debug_assert();
+    }
 }

@@ -32,7 +32,8 @@ pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
 
 fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, Exit> {
     let (name, source) = context::source(program, card, &args.set, None)?;
-    let scenario = scenario::check(&name, &source, &program.registry)?;
+    let scenario = scenario::check(&name, &source, &program.registry)
+        .map_err(|problems| context::with_paths(program, problems, card, &args.set))?;
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let n_points = plan.points.len();
     let dirs = context::data_dirs(&args.data);
@@ -50,15 +51,15 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     for note in &plan.notes {
         warn(&format!("note: {card}: {note}"));
     }
-    Ok(format!("{card}: right; {}", size(&scenario, plan.points.len())))
+    Ok(format!("{card}: OK; {}", size(&scenario, plan.points.len())))
 }
 
 /// The runs of a card: one, or those of its sweep.
 fn size(scenario: &Scenario, n_points: usize) -> String {
     let seeds = text::counted(scenario.seeds().len(), "seed");
     match scenario.source().value("sweep") {
-        Some(_) => format!("its sweep has {}", text::counted(n_points, "point")),
-        None => format!("it runs once; a sweep of it has {seeds}"),
+        Some(_) => format!("its sweep has {}", text::counted(n_points, "run")),
+        None => format!("one run; a sweep of it has {seeds}"),
     }
 }
 

@@ -8,10 +8,11 @@ use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_plots::Drawing;
 use folkmoot_scenarios::cards;
+use folkmoot_scenarios::explain;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Problems, Source, apply_option, apply_setting};
+use folkmoot_scenarios::text::{Problems, Source, apply_option, apply_setting, meant};
 use std::path::{Path, PathBuf};
 
 /// What a program made of this library is.
@@ -41,6 +42,9 @@ impl Program {
 /// What several processes cannot do together.
 pub(crate) const ALONE: &str = "error: several processes were started together, which can run, resume and fork one run; the points of a \
     sweep are dealt among processes by --shard";
+
+/// So many paths are offered for one that is not known.
+const MOST_PATHS: usize = 3;
 
 /// The version in manifests.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -73,7 +77,29 @@ pub(crate) fn scenario(
     if !observe.is_empty() {
         source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
-    Ok(check(&name, &source, &program.registry)?)
+    check(&name, &source, &program.registry).map_err(|problems| with_paths(program, problems, &card.card, &card.set))
+}
+
+/// Problems of a card, with settings that it takes in the place of those whose path is not known.
+pub(crate) fn with_paths(program: &Program, problems: Problems, card: &str, settings: &[String]) -> Exit {
+    let known = explain::paths(&program.registry);
+    let takes = |setting: &String| {
+        let (name, source) = source(program, card, std::slice::from_ref(setting), None).ok()?;
+        check(&name, &source, &program.registry).ok()
+    };
+    let mut help = String::new();
+    for (path, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
+        if known.iter().any(|known| known.as_str() == path.trim()) {
+            continue;
+        }
+        let last = path.rsplit('.').next().unwrap_or(path).trim();
+        let paths = explain::ending_in(meant(last).unwrap_or(last), &program.registry);
+        let offered = paths.iter().map(|path| format!("{path}={value}"));
+        for setting in offered.filter(|setting| takes(setting).is_some()).take(MOST_PATHS) {
+            help += &format!("\nhelp: --set {}", quoted(&setting));
+        }
+    }
+    Exit::problems(&problems).followed(help.trim_start())
 }
 
 /// A scenario about a data set, written as in a card; any strategy will do, since the data are the same for all.

@@ -60,7 +60,6 @@ impl Exit {
     }
 
     /// The same end with something said behind it.
-    #[cfg(feature = "fetch")]
     pub(crate) fn followed(mut self, text: &str) -> Self {
         self.message = format!("{}\n{text}", self.message.trim_end());
         self

@@ -5,51 +5,153 @@ use crate::context::Program;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text::table;
+use folkmoot_graphs::DatasetSpec;
 use folkmoot_metrics::figures::{KnownFigure, figures_called};
 use folkmoot_metrics::key::MARKS;
 use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of};
+use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths};
 use folkmoot_scenarios::glossary::{Word, look_up};
+use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::sweep::plan;
+use folkmoot_scenarios::text::{Source, meant};
+
+/// Hits of a search that are listed.
+const MOST_HITS: usize = 20;
 
 pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit> {
-    let words = look_up(&args.path, &program.registry);
-    let figures: Vec<&KnownFigure> = figures_called(&args.path).collect();
+    let asked = args.path.as_str();
+    let blocks = exact(program, asked);
+    let blocks = match blocks.is_empty() {
+        true => other_names(program, asked),
+        false => blocks,
+    };
+    if !blocks.is_empty() {
+        return print(&blocks.join("\n\n"));
+    }
+    let why = find(asked, &program.registry).err().unwrap_or_default();
+    match search(program, asked) {
+        Some(hits) => print(&format!("nothing is called {asked}; it occurs in\n{hits}")),
+        None => Err(Exit::usage(format!(
+            "error: {why}\nhelp: {0} list, or {0} explain strategy",
+            program.name
+        ))),
+    }
+}
+
+/// What exactly this path or name means.
+fn exact(program: &Program, asked: &str) -> Vec<String> {
+    let registry = &program.registry;
+    let words = look_up(asked, registry);
+    let figures: Vec<&KnownFigure> = figures_called(asked).collect();
     let is_known = !words.is_empty() || !figures.is_empty();
     let mut paths = Vec::new();
-    let found = match find(&args.path, &program.registry) {
-        Ok(found) => found,
-        Err(why) => {
-            paths = ending_in(&args.path, &program.registry);
-            match paths.as_slice() {
-                [] if !is_known => {
-                    let name = &program.name;
-                    return Err(Exit::usage(format!(
-                        "error: {why}\n  see {name} list, or {name} explain strategy"
-                    )));
-                }
-                [_] if !is_known => find(&paths.remove(0), &program.registry).unwrap_or_default(),
-                _ => Vec::new(),
-            }
+    let found = find(asked, registry).unwrap_or_else(|_| {
+        paths = ending_in(asked, registry);
+        match paths.as_slice() {
+            [_] if !is_known => find(&paths.remove(0), registry).unwrap_or_default(),
+            _ => Vec::new(),
         }
-    };
-    let mut blocks = Vec::new();
-    for found in &found {
-        blocks.push(match found {
-            Found::Part(part) => of_part(part),
-            Found::Field { path, field, source } => of_field(program, path, field, source),
-            Found::Variant { path, variant } => of_variant(path, variant),
-        });
-    }
-    blocks.extend(words.iter().map(|word| of_word(&args.path, word)));
+    });
+    let mut blocks: Vec<String> = found.iter().map(|found| of_found(program, found)).collect();
+    blocks.extend(words.iter().map(|word| of_word(asked, word)));
     let of_figure = |known: &KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
     blocks.extend(figures.into_iter().map(of_figure));
     if !paths.is_empty() {
-        blocks.push(of_paths(program, &args.path, &paths));
+        blocks.push(of_paths(program, asked, &paths));
     }
-    print(&blocks.join("\n\n"))
+    blocks.extend(of_card(program, asked));
+    blocks
+}
+
+/// What it means that has another name in other programs and papers.
+fn other_names(program: &Program, asked: &str) -> Vec<String> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
+    let known = program.registry.known_as();
+    if let Some(known) = known.iter().find(|known| plain(known.name) == plain(asked)) {
+        let head = format!("{}, a setting: strategy: {}", known.name, known.strategy);
+        let found = find(known.path, &program.registry).unwrap_or_default();
+        let found = found.iter().map(|found| of_found(program, found));
+        return [head].into_iter().chain(found).collect();
+    }
+    let Some(here) = meant(asked) else {
+        return Vec::new();
+    };
+    let mut blocks = exact(program, here);
+    if !blocks.is_empty() {
+        blocks.insert(0, format!("{asked} is called {here} here"));
+    }
+    blocks
+}
+
+fn of_found(program: &Program, found: &Found) -> String {
+    match found {
+        Found::Part(part) => of_part(part),
+        Found::Field { path, field, source } => of_field(program, path, field, source),
+        Found::Variant { path, variant } => of_variant(path, variant),
+    }
+}
+
+/// A shipped card: its question, its runs and its data.
+fn of_card(program: &Program, name: &str) -> Option<String> {
+    let (_, text) = program.registry.cards().iter().find(|(known, _)| *known == name)?;
+    let scenario = check(name, &Source::new(name, text).ok()?, &program.registry).ok()?;
+    let n_runs: usize = plan(&scenario, crate::context::VERSION, &program.registry).map_or(1, |plan| plan.points.len());
+    let name_of = |text: &str| text.split('(').next().unwrap_or_default().to_owned();
+    let is_built_in = DatasetSpec::catalogue()
+        .iter()
+        .any(|entry| name_of(entry.name) == name_of(scenario.dataset_text()) && entry.file.is_none());
+    let needs = match scenario.dataset().is_generated() || is_built_in {
+        true => "no files".to_owned(),
+        false => format!("the files of {}", scenario.dataset_text()),
+    };
+    let program = &program.name;
+    Some(format!(
+        "{name}, a card: {}\n  needs    {needs}\n  run      {program} run {name}\n  sweep    {program} sweep {name} ({})\n  text     \
+         {program} show {name}",
+        scenario.question(),
+        crate::text::counted(n_runs, "run")
+    ))
+}
+
+/// Fields, components, metrics, cards and messages whose name or description has these words.
+fn search(program: &Program, asked: &str) -> Option<String> {
+    let registry = &program.registry;
+    let wanted = asked.to_lowercase();
+    let is_in = |text: &str| wanted.split_whitespace().all(|word| text.contains(word));
+    let mut hits: Vec<[String; 3]> = Vec::new();
+    let mut hit = |name: &str, kind: &str, about: &str| {
+        let is_hit = is_in(&format!("{name} {about}").to_lowercase());
+        let is_new = !hits.iter().any(|[known, ..]| known.trim() == name);
+        if is_hit && is_new && wanted.len() > 1 {
+            hits.push([format!("  {name}"), kind.to_owned(), about.to_owned()]);
+        }
+    };
+    registry.parts().for_each(|part| hit(part.name, part.what, &part.about));
+    let glossaries = registry.glossaries().iter();
+    for term in glossaries.flat_map(|glossary| &glossary.terms) {
+        hit(&term.name, "metric", &term.words);
+    }
+    for path in paths(registry) {
+        if let Ok([Found::Field { field, .. }, ..]) = find(&path, registry).as_deref() {
+            hit(&path, "field", field.about);
+        }
+    }
+    for (name, text) in registry.cards() {
+        let source = Source::new(name, text).ok();
+        let card = source.and_then(|source| check(name, &source, registry).ok());
+        card.iter().for_each(|card| hit(name, "card", card.question()));
+    }
+    let n = hits.len();
+    hits.truncate(MOST_HITS);
+    let rows: Vec<Vec<String>> = hits.into_iter().map(|row| row.to_vec()).collect();
+    let more = match n.saturating_sub(MOST_HITS) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    };
+    (n > 0).then(|| table(&["  name", "kind", "what it is"], &rows, 3) + &more)
 }
 
 /// Fields of one name in several places, with what the first that a path leads to says of itself.
@@ -159,9 +261,9 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
 /// What a number is measured in.
 pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
-        Unit::Number => "a plain number",
-        Unit::Count => "a number of things",
-        Unit::Share => "a share of 1",
+        Unit::Number => "dimensionless",
+        Unit::Count => "count",
+        Unit::Share => "fraction (0 to 1)",
         Unit::Bytes => "bytes",
         Unit::BytesPerSecond => "bytes/s",
         Unit::Seconds => "s",

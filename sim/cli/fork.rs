@@ -59,12 +59,12 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
     let report = play(writer, &scenario, &loaded, how, &mut watcher)
         .map_err(|failure| ended(&failure, &dir, &repeat, &command(program, &dir, &args.data)))?;
     say(
+        program,
         &dir,
         (&scenario, &loaded),
         report.as_ref(),
         &args.engine,
-        args.out.say,
-        false,
+        (args.out.say, false),
     )
 }
 

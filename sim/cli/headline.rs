@@ -77,12 +77,12 @@ mod tests {
             numbers,
             ["accuracy", "sent_bytes", "f1", "own", "none", "accuracy@majority_class"].into_iter(),
         );
-        let expected = "Accuracy  [accuracy]  0.750000  (majority class: 0.500000)\n    Right answers. Higher is better.\n\
-                        Bytes sent  [sent_bytes]  1.5 MB\n    All bytes. Lower is better.\n\
-                        F1  [f1]\n    at ratio 0.1: 0.100000\n    at ratio 0.5: 0.500000\n    at ratio 0.9: 0.900000\n    F1.\n\
+        let expected = "Accuracy  [accuracy]  0.7500  (majority class: 0.5000)\n    Right answers. Higher is better.\n\
+                        Bytes sent  [sent_bytes]  1.500 MB\n    All bytes. Lower is better.\n\
+                        F1  [f1]\n    at ratio 0.1: 0.1000\n    at ratio 0.5: 0.5000\n    at ratio 0.9: 0.9000\n    F1.\n\
                         own  7\n\
                         none  n/a: this run has none\n\
-                        Accuracy, majority class  [accuracy@majority_class]  0.500000\n    Right answers. Higher is better.";
+                        Accuracy, majority class  [accuracy@majority_class]  0.5000\n    Right answers. Higher is better.";
         assert_eq!(said, expected);
     }
 }

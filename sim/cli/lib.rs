@@ -64,8 +64,8 @@ mod verify;
 mod watch;
 
 use args::{Cli, Command};
+use clap::FromArgMatches;
 use clap::builder::PossibleValuesParser;
-use clap::{CommandFactory, FromArgMatches};
 use context::Program;
 use exit::Exit;
 use folkmoot_engine::ranks::{Alone, Ranks};
@@ -103,7 +103,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let called = std::env::args_os().next();
     let name = called.as_deref().and_then(|path| Path::new(path).file_stem());
     let name = name.map_or_else(|| "folkmoot".to_owned(), |name| name.to_string_lossy().into_owned());
-    let mut command = Cli::command().bin_name(name.clone());
+    let mut command = args::command(&name);
     let parsed = Cli::from_arg_matches(&command.get_matches_mut());
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
     let ranks = match ranks(&cli.command) {

@@ -55,12 +55,12 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     let report = play(writer, &scenario, &loaded, how, &mut watcher);
     let report = report.map_err(|failure| ended(&failure, dir, &command, &command))?;
     say(
+        program,
         dir,
         (&scenario, &loaded),
         report.as_ref(),
         &args.engine,
-        args.say,
-        false,
+        (args.say, false),
     )
 }
 

@@ -9,7 +9,7 @@ use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Options;
-use folkmoot_metrics::{Numbers, answers, has_durations};
+use folkmoot_metrics::{Numbers, Unit, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
 use folkmoot_scenarios::swept::Swept;
@@ -62,7 +62,14 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let go_on = resume::command(program, &dir, &args.card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
     let run = (&scenario, &loaded);
-    say(&dir, run, report.as_ref(), &args.engine, args.out.say, args.all)?;
+    say(
+        program,
+        &dir,
+        run,
+        report.as_ref(),
+        &args.engine,
+        (args.out.say, args.all),
+    )?;
     if program.is_first() && !args.out.say.quiet {
         offer_sweep(program, args, &scenario);
     }
@@ -98,12 +105,12 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
 
 /// Draws the figures of a finished run and says what has come of it, where it has come.
 pub(crate) fn say(
+    program: &Program,
     dir: &Path,
     run: (&Scenario, &Loaded),
     report: Option<&Report>,
     engine: &EngineArgs,
-    SayArgs { format, quiet }: SayArgs,
-    all: bool,
+    (SayArgs { format, quiet }, all): (SayArgs, bool),
 ) -> Result<(), Exit> {
     let Some(report) = report else {
         return Ok(());
@@ -123,12 +130,13 @@ pub(crate) fn say(
     match format {
         Format::Json => print(&json(dir, report)),
         Format::Text if quiet => Ok(()),
-        Format::Text => print(&describe(dir, run, report, (n_figures, all))),
+        Format::Text => print(&describe(program, dir, run, report, (n_figures, all))),
     }
 }
 
 /// The question and the numbers that answer it; with `all`, every message and number instead.
 fn describe(
+    program: &Program,
     dir: &Path,
     (scenario, loaded): (&Scenario, &Loaded),
     report: &Report,
@@ -137,8 +145,11 @@ fn describe(
     let virtual_s = report.summary.get("virtual_s").copied().unwrap_or_default();
     let rounds = report.summary.get("rounds").copied().unwrap_or_default();
     let time = match has_durations(virtual_s) {
-        true => format!("{} s of virtual time", text::number(virtual_s)),
-        false => "an ideal world, where nothing takes time".to_owned(),
+        true => format!(
+            "{} of virtual time",
+            text::measured("virtual_s", virtual_s, Unit::Seconds)
+        ),
+        false => "no time: the network is ideal".to_owned(),
     };
     let head = format!(
         "{}, seed {}: {} clients on {}, {} rounds in {time}",
@@ -159,14 +170,15 @@ fn describe(
         ),
         false => {
             let dir = context::quoted(&dir.to_string_lossy());
+            let program = &program.name;
             (
                 answer(scenario, report),
-                format!("every message and number: --all, or show {dir}\n"),
+                format!("all messages and metrics: {program} show {dir}; as a page: {program} report {dir}\n"),
             )
         }
     };
     format!(
-        "{head}\n{body}\n\n{more}fingerprint {}\nresults and {n_figures} figure files in {}",
+        "{head}\n{body}\n\n{more}result hash {}\nresults and {n_figures} figure files in {}",
         report.fingerprint,
         dir.display()
     )

@@ -8,7 +8,7 @@ const MAX_LISTED: usize = 24;
 const MAX_COMPARED: usize = 64;
 
 /// The end of a message about the unknown name `found`: ``, did you mean `x`?`` if one of `known` is near, else what
-/// was expected.
+/// was expected. A name that others have for the same, such as `lr`, counts as near.
 ///
 /// Two names are near if they differ only in case, `_` or `-`, or in at most a third of their letters; among equally
 /// near names the first of `known` wins.
@@ -20,7 +20,8 @@ const MAX_COMPARED: usize = 64;
 /// ```
 #[must_use]
 pub fn suggest(found: &str, known: &[&str]) -> String {
-    match nearest(found, known) {
+    let here = super::meant(found).filter(|name| known.contains(name) && !known.contains(&found));
+    match here.or_else(|| nearest(found, known)) {
         Some(name) => format!(", did you mean {}?", quote(name)),
         None => format!(", expected {}", listed(known)),
     }
@@ -66,6 +67,9 @@ mod tests {
     #[test]
     fn case_and_underscores_do_not_count() {
         assert_eq!(suggest("fedwalk", &["FedAvg", "FedWalk"]), ", did you mean `FedWalk`?");
+        assert_eq!(suggest("lr", &["layers", "rate"]), ", did you mean `rate`?");
+        assert_eq!(suggest("Learning-Rate", &["layers", "rate"]), ", did you mean `rate`?");
+        assert_eq!(suggest("width", &["width_m", "height"]), ", did you mean `width_m`?");
         assert_eq!(
             suggest("LossProb", &["latency", "loss_prob"]),
             ", did you mean `loss_prob`?"

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::text;
 use folkmoot_graphs::DataDirs;
+use folkmoot_scenarios::text::suggest;
 use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -215,8 +216,8 @@ pub(crate) fn find<'a>(program: &Program, sets: &'a [Set], name: &str) -> Result
     named(name).or_else(in_cards).ok_or_else(|| {
         let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
         Exit::usage(format!(
-            "error: no source of {name:?} is known; the table has {}\n  {} list says what is built in or drawn",
-            names.join(", "),
+            "error: no data set to download is called {name:?}{}\nhelp: {} data list",
+            suggest(name, &names),
             program.name
         ))
     })

@@ -146,7 +146,7 @@ impl Classifier {
         }
     }
 
-    /// The network.
+    /// Graph neural network.
     pub fn network(&self) -> &Network {
         &self.network
     }

@@ -30,19 +30,19 @@ use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// The network.
+    /// Graph neural network.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// How these are scaled.
+    /// Scaling of node features.
     pub scale: Scale,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what it has given away.
+    /// Attacks on the trained model, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 

@@ -73,23 +73,23 @@ const START: Purpose = Purpose(*b"fd-start");
 pub struct Params {
     /// What is learned together and what by each client for itself.
     pub method: Chosen<dyn Method>,
-    /// The network.
+    /// Graph neural network.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
     /// How these are scaled; in common only by a method with one model for all, behind which the scale comes.
     pub scale: Scale,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
     /// What becomes of a client's optimiser between its rounds.
     pub optimiser_state: OptimiserState,
-    /// Who asks, when the run is over, what the training has given away.
+    /// Attacks on the trained models, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
-    /// Whose model they ask.
+    /// Attack target: the models of clients or of the server.
     pub attacked: Attacked,
 }
 

@@ -82,39 +82,39 @@ const LOCAL: Purpose = Purpose(*b"go-local");
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// How a client's training and its neighbours' models come together.
+    /// Method: averaging after training, D-PSGD, or pairwise gossip.
     pub method: Method,
-    /// Who speaks with whom.
+    /// Communication topology.
     pub topology: Chosen<dyn Topology>,
-    /// How much each model counts in a mean; without effect in `Pairwise`, where two meet.
+    /// Mixing weights. Without effect in `Pairwise`.
     pub weights: Weights,
-    /// How models are sent to neighbours: as they are, or packed.
+    /// Compression of models sent to neighbours.
     pub codec: Chosen<dyn Codec>,
     /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what a codec that leaves numbers out sends in bursts.
     #[part(default = 1.0, above = 0, at_most = 1)]
     pub mixing: f64,
-    /// The network.
+    /// Graph neural network.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
-    /// Rounds: how often each client trains and averages.
+    /// Number of rounds of local training and averaging.
     #[part(default = 50, in = 1..=1_000_000)]
     pub rounds: u32,
     /// How long a client waits for its neighbours once it has trained, or for an answer.
     #[part(default = 60.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
-    /// What models clients begin with.
+    /// Initial models of clients.
     pub start: Start,
-    /// Models are scored after every so many rounds, and after the last.
+    /// Rounds between evaluations; the last round is always evaluated.
     #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
-    /// Who asks, when the run is over, what the training has given away.
+    /// Attacks on the trained models, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
-    /// Whose model they ask.
+    /// Attack target: the models of clients or of the server.
     pub attacked: Attacked,
     /// Keep what each link carried as an artifact, `links.csv`, which a figure is drawn from.
     pub keep_links: bool,

@@ -24,7 +24,7 @@ use folkmoot_engine::prelude::Term;
 use folkmoot_rounds::Protocol;
 use folkmoot_scenarios::algorithm::{About, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
-use folkmoot_scenarios::registry::Registry;
+use folkmoot_scenarios::registry::{KnownAs, Registry};
 use gossip::Topology;
 
 /// What is known of an algorithm that trains a classifier in rounds: rounds, lints, terms and
@@ -47,6 +47,59 @@ pub fn about((model, training, protocol): (&Model, &Training, &Protocol), split:
     }
 }
 
+/// Methods that are settings of `FedAvg`.
+const KNOWN_AS: [KnownAs; 9] = [
+    known_as(
+        "FedProx",
+        "FedAvg(training: (proximal: 0.01))",
+        "FedAvg.training.proximal",
+    ),
+    known_as(
+        "FedAvgM",
+        "FedAvg(protocol: (server: Momentum()))",
+        "FedAvg.protocol.server",
+    ),
+    known_as(
+        "FedAdam",
+        "FedAvg(protocol: (server: Adam()))",
+        "FedAvg.protocol.server",
+    ),
+    known_as(
+        "FedYogi",
+        "FedAvg(protocol: (server: Yogi()))",
+        "FedAvg.protocol.server",
+    ),
+    known_as(
+        "FedBuff",
+        "FedAvg(protocol: (aggregation: Buffered()))",
+        "FedAvg.protocol.aggregation",
+    ),
+    known_as(
+        "FedAsync",
+        "FedAvg(protocol: (aggregation: Mixed()))",
+        "FedAvg.protocol.aggregation",
+    ),
+    known_as(
+        "SecAgg",
+        "FedAvg(protocol: (secure: Pairwise()))",
+        "FedAvg.protocol.secure",
+    ),
+    known_as(
+        "DP-FedAvg",
+        "FedAvg(protocol: (weighting: Uniform, private: Clients(clip: 1.0)))",
+        "FedAvg.protocol.private",
+    ),
+    known_as(
+        "DP-SGD",
+        "FedAvg(protocol: (private: Items(clip: 1.0)))",
+        "FedAvg.protocol.private",
+    ),
+];
+
+const fn known_as(name: &'static str, strategy: &'static str, path: &'static str) -> KnownAs {
+    KnownAs { name, strategy, path }
+}
+
 /// Adds what this crate has to what cards may name.
 ///
 /// # Errors
@@ -54,6 +107,7 @@ pub fn about((model, training, protocol): (&Model, &Training, &Protocol), split:
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("classifiers");
+    registry.add_known_as(&KNOWN_AS);
     registry.add::<fed_avg::Params>()?;
     registry.add::<scaffold::Params>()?;
     registry.add::<federated::Params>()?;

@@ -63,20 +63,20 @@ const WHOLE_PASS: Purpose = Purpose(*b"sc-whole");
 pub struct Params {
     /// How a client renews its control variate.
     pub renewal: Renewal,
-    /// The network.
+    /// Graph neural network.
     pub model: Model,
     /// A client's training in one round, by plain gradient descent.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// How these are scaled.
+    /// Scaling of node features.
     pub scale: Scale,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
     /// How rounds go: synchronous ones, in the clear.
     #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what it has given away.
+    /// Attacks on the trained model, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 

@@ -132,7 +132,7 @@ impl Fgcl {
         }
     }
 
-    /// The network.
+    /// Graph neural network.
     pub fn network(&self) -> &Network {
         &self.network
     }

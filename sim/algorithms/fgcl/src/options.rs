@@ -203,7 +203,7 @@ pub struct Model {
     /// Width of the hidden layers and of an embedding.
     #[part(default = 64, in = 1..=4_096)]
     pub hidden: u32,
-    /// Graph layers.
+    /// Number of graph layers.
     #[part(default = 2, in = 1..=64)]
     pub layers: u32,
     /// Whether a relu follows every graph layer.
@@ -244,13 +244,13 @@ pub struct Training {
     /// Graphs of a step, in an order drawn for each epoch.
     #[part(default = 1, at_least = 1)]
     pub batch_size: u32,
-    /// How the gradient is followed.
+    /// Local optimiser.
     #[part(default = LocalOptimiser::Adam)]
     pub optimiser: LocalOptimiser,
     /// The learning rate.
     #[part(default = 1.5e-3, above = 0, f32)]
     pub rate: f64,
-    /// Times the weight, added to its gradient; decoupled with `AdamW`.
+    /// Weight decay (L2); decoupled with `AdamW`.
     #[part(default = 1e-3, at_least = 0, f32)]
     pub weight_decay: f64,
     /// FedProx' mu.

@@ -27,11 +27,11 @@ pub struct Params {
     pub contrast: Contrast,
     /// Which views the classifier learns from.
     pub supervised: Supervised,
-    /// The network.
+    /// Graph neural network.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
     /// In which order the nodes of a graph stand.
     pub node_order: NodeOrder,
@@ -39,7 +39,7 @@ pub struct Params {
     pub normalise_features: bool,
     /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among clients, or the published split.
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Measure how well edges are guessed from views, how well members and edges are told from updates, and how many degrees are not

@@ -25,19 +25,19 @@ pub struct Params {
     /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean those of a graph.
     #[part(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// How these are scaled.
+    /// Scaling of node features.
     pub scale: Scale,
     /// Which classes the network learns. Its embeddings are as wide as there are such classes; graphs are told apart by their own.
     pub target: Target,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     #[part(default = Split::Shares { train: 0.7, validation: 0.2 })]
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[part(default = Protocol { rounds: 200, ..Protocol::default() })]
     pub protocol: Protocol,
     /// What represents a node.

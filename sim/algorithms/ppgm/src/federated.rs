@@ -37,11 +37,11 @@ pub struct Params {
     pub size: Size,
     /// Which classes train, validate and test.
     pub split: Split,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Local,
     /// The property that the eavesdropper infers; all of them together where it is left out.
     pub property: Option<String>,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
 }

@@ -25,7 +25,7 @@ pub struct Params {
     pub size: Size,
     /// What the text and the released code do differently.
     pub form: Form,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
     /// Training, which is central and before all else.
     pub training: Training,

@@ -155,7 +155,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
         &self.travels
     }
 
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
     }

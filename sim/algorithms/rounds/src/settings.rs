@@ -11,33 +11,33 @@ use folkmoot_parts::{Broken, Chosen, Rules, part};
 #[part(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
-    /// Rounds: how often the server takes in updates.
+    /// Number of rounds (aggregations at the server).
     #[part(default = 100, in = 1..=1_000_000)]
     pub rounds: u32,
-    /// How much each update counts.
+    /// Weight of each update.
     pub weighting: Weighting,
-    /// How the updates of a round become one.
+    /// Aggregation rule: mean, or a robust one.
     pub rule: Chosen<dyn Rule>,
-    /// What the server does with what they become.
+    /// Server optimizer.
     pub server: Chosen<dyn ServerOptimiser>,
-    /// When it takes them in.
+    /// Synchronous or asynchronous aggregation.
     pub aggregation: Aggregation,
-    /// With fewer updates than this when a round ends, the model stays as it is; at most the number of clients asked.
+    /// With fewer updates than this at the end of a round, the model is not changed; at most the cohort size.
     #[part(default = 1, at_least = 1)]
     pub min_updates: u32,
-    /// What becomes of a model whose receiver is away.
+    /// Messages to offline clients: dropped, or delivered later.
     pub absent: Absent,
-    /// Who does only part of its work.
+    /// Clients that do only part of their work.
     pub completeness: Completeness,
-    /// Whether the server may see single updates.
+    /// Secure aggregation: whether the server sees single updates.
     pub secure: Secure,
-    /// Whether training hides what single clients hold.
+    /// Differential privacy of training: for clients or examples.
     pub private: Private,
-    /// How the model is sent to clients: as it is, or with fewer bits a number.
+    /// Compression of the model sent to clients.
     pub down: Chosen<dyn Codec>,
-    /// How what a client has learned is sent: as it is, or the change of the model, packed.
+    /// Compression of a client's update.
     pub up: Chosen<dyn Codec>,
-    /// The model is scored after every so many rounds, and after the last.
+    /// Rounds between evaluations; the last round is always evaluated.
     #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
 }

@@ -38,7 +38,7 @@ pub struct Params {
     pub label_steps: u32,
     /// What the network is trained towards.
     pub loss: LabelLoss,
-    /// The network.
+    /// Graph neural network.
     pub network: Network,
     /// How it is trained.
     pub training: Training,

@@ -42,7 +42,7 @@ pub struct Training {
     /// Times the weight, added to its gradient.
     #[part(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
-    /// The probability that a hidden value is dropped in training.
+    /// Dropout probability in training.
     #[part(default = 0.0, in = 0..1)]
     pub dropout: f64,
 }

@@ -283,7 +283,7 @@ impl WalkSgd {
         &self.graph
     }
 
-    /// The network.
+    /// Graph neural network.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }

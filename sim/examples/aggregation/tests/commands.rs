@@ -33,7 +33,7 @@ fn a_rule_of_another_crate_is_listed_explained_shown_and_checked() {
         "            rule: Middle(\n                between: 0.5,\n            ),\n            server: Average(";
     assert!(shown.contains(lines), "{shown}");
     let checked = aggregation(&["check", "median"]).unwrap();
-    assert!(checked.contains("right; its sweep has 6 points"), "{checked}");
+    assert!(checked.contains("OK; its sweep has 6 runs"), "{checked}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_part_of_another_crate_is_listed_explained_and_checked() {
     assert!(
         diurnal(&["check", "diurnal"])
             .unwrap()
-            .contains("right; its sweep has 4 points")
+            .contains("OK; its sweep has 4 runs")
     );
     let refused = |setting: &str| diurnal(&["check", "diurnal", "--set", setting]).unwrap_err();
     let said = refused("availability.online_share=2");

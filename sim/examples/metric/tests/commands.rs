@@ -38,7 +38,7 @@ fn a_metric_of_another_crate_is_explained_and_checked() {
     let said = metric(&["explain", "BalancedAccuracy"]).unwrap();
     assert!(said.contains("mean recall over classes"), "{said}");
     let said = metric(&["check", "balanced"]).unwrap();
-    assert!(said.contains("right; its sweep has 4 points"), "{said}");
+    assert!(said.contains("OK; its sweep has 4 runs"), "{said}");
     let wrong = ["check", "balanced", "--set", "targets={\"test_balanced_acuracy\": 0.5}"];
     let said = metric(&wrong).unwrap_err();
     assert!(said.contains("did you mean `test_balanced_accuracy`?"), "{said}");

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A system that attacks can be made on: it trains a classifier.
 pub trait Victim: Strategy {
-    /// The network.
+    /// Graph neural network.
     fn classifier(&self) -> &Classifier;
 
     /// What clients are given who hold `held` of these data, and what watches them.

@@ -117,7 +117,8 @@ impl Classifier {
         }
         if let Some(class) = self.only_answer(held, parameters) {
             sheet.warn(format!(
-                "the last model answers class {class} whatever it is asked (all test items): it tells nothing apart"
+                "the last model predicts class {class} for every test item: it has not learned; help: more rounds, or another \
+                 learning rate"
             ));
         }
     }

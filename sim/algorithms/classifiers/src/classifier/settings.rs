@@ -12,20 +12,20 @@ const LARGE_FOR_ADAM: f64 = 0.1;
 #[part(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// The graph layers.
+    /// Type of graph layers.
     pub encoder: Encoder,
     /// Width of the hidden layers.
     #[part(default = 16, in = 1..=4_096)]
     pub hidden: u32,
-    /// Graph layers.
+    /// Number of graph layers.
     #[part(default = 2, in = 1..=64)]
     pub layers: u32,
-    /// How the nodes of a graph become one row; without effect where nodes are classified.
+    /// Graph readout (pooling). Without effect in node classification.
     pub readout: Pooling,
     /// Linear layers behind the graph layers; with none, the last graph layer gives the logits.
     #[part(default = 1, in = 0..=2)]
     pub head_layers: u32,
-    /// The probability that a hidden value is dropped in training.
+    /// Dropout probability in training.
     #[part(default = 0.0, in = 0..1)]
     pub dropout: f64,
 }
@@ -235,18 +235,18 @@ pub enum Split {
 #[part]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// Passes over the training items.
+    /// Local epochs.
     #[part(default = 10, in = 1..=100_000)]
     pub epochs: u32,
-    /// Items of a step, in an order drawn for each epoch; all at once where it is left out.
+    /// Batch size; shuffled in each epoch. Without it, full-batch training.
     #[part(at_least = 1, hint = "leave it out to take all at once")]
     pub batch_size: Option<u32>,
-    /// How the gradient is followed.
+    /// Local optimiser.
     pub optimiser: LocalOptimiser,
     /// The learning rate. The default is for `Sgd`; Adam learns at about a tenth of it.
     #[part(default = 0.1, above = 0, f32)]
     pub rate: f64,
-    /// Times the weight, added to its gradient; decoupled with `AdamW`.
+    /// Weight decay (L2); decoupled with `AdamW`.
     #[part(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
     /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).

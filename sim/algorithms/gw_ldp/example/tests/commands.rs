@@ -40,7 +40,7 @@ fn a_mechanism_of_another_crate_is_listed_explained_shown_and_checked() {
     let completed = mechanism(&["completions", "bash"]).unwrap();
     assert!(completed.contains("strategy.release.epsilon") && completed.contains("Laplace"));
     let checked = mechanism(&["check", "laplace"]).unwrap();
-    assert!(checked.contains("right; its sweep has 10 points"), "{checked}");
+    assert!(checked.contains("OK; its sweep has 10 runs"), "{checked}");
     let refused = |setting: &str| mechanism(&["check", "laplace", "--set", setting]).unwrap_err();
     let said = refused("strategy.release.epsilon=0");
     assert!(said.contains("must lie in 1e-6..=1e6, got 0"), "{said}");

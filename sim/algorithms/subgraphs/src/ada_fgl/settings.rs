@@ -16,15 +16,15 @@ use folkmoot_rounds::Protocol;
 pub struct Params {
     /// The network that all train.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
     /// How these are scaled, for both steps.
     pub scale: Scale,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
     /// What becomes of a client's optimiser between its rounds.
     pub optimiser_state: OptimiserState,

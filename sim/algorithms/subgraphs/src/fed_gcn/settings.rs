@@ -35,13 +35,13 @@ pub struct Params {
     pub codec: Chosen<dyn Codec>,
     /// The network; where sums are told, its graph layers are graph convolutions.
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
-    /// How rounds go.
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
     /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and were told.
     pub attacks: Vec<Chosen<dyn Attack>>,

@@ -24,15 +24,15 @@ pub struct Params {
     /// The network that all train.
     #[part(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
-    /// A client's training in one round.
+    /// Local training: epochs, batch size, optimiser.
     #[part(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, rate: 0.001, batch_size: Some(32), ..Training::default() })]
     pub training: Training,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
     /// Who trains, validates and tests, in both phases. A generator hides nodes that validate.
     #[part(default = Split::Shares { train: 0.6, validation: 0.2 })]
     pub split: Split,
-    /// How rounds go. With a generator the first trains no classifier.
+    /// Rounds: aggregation, server optimizer, privacy, codecs. With a generator the first trains no classifier.
     #[part(default = Protocol { rounds: 50, weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and have made up.

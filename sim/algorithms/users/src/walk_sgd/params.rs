@@ -15,7 +15,7 @@ use folkmoot_parts::{Chosen, Rules, part};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Who speaks with whom; one graph for the whole run.
+    /// Communication topology, constant during the run.
     pub topology: Chosen<dyn Topology>,
     /// Where a walk goes next.
     pub chain: Chain,
@@ -32,12 +32,12 @@ pub struct Params {
     /// Steps of each.
     #[part(default = 1_000, in = 1..=100_000_000)]
     pub steps: u32,
-    /// The network.
+    /// Graph neural network.
     #[part(default = Model { readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
-    /// What nodes bring with them.
+    /// Node features.
     pub inputs: Inputs,
-    /// Who trains, validates and tests.
+    /// Training, validation and test sets.
     pub split: Split,
     /// The learning rate.
     #[part(default = 0.05, above = 0, f32)]

@@ -38,7 +38,7 @@ fn an_encoder_of_another_crate_is_listed_explained_shown_and_checked() {
             .contains("        encoder: Thrifty(\n            share: 0.5,\n")
     );
     let checked = encoder(&["check", "thrifty"]).unwrap();
-    assert!(checked.contains("right; its sweep has 6 points"), "{checked}");
+    assert!(checked.contains("OK; its sweep has 6 runs"), "{checked}");
     let refused = |setting: &str| encoder(&["check", "thrifty", "--set", setting]).unwrap_err();
     let said = refused("strategy.encoder.share=2");
     assert!(said.contains("must be greater than 0 and at most 1, got 2"), "{said}");

@@ -150,8 +150,8 @@ impl Watch {
             let expected = self.messages_per_walk(system, theory::expected_messages);
             if empty > 0 && peer as f64 / walks > expected + 4.0 * error {
                 sheet.warn(format!(
-                    "peer_messages_per_walk lies above the theorem's right form, which has somebody in every pool: {empty} pools were empty, and \
-                     the hops that they should have predicted were sent"
+                    "walks needed more messages than the corrected Theorem 4.2 predicts: {empty} candidate sets were empty, so those hops \
+                     were sent as messages"
                 ));
             }
         }
