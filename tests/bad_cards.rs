@@ -368,7 +368,7 @@ fn a_card_that_is_no_file_or_a_folder_is_met_with_the_way_out() {
             &[
                 "no.ron has 1 problem",
                 "neither a file nor a shipped card",
-                "`fed-avg/algorithms`",
+                "`list` names the shipped ones",
             ],
         );
         refused("", &["neither a file nor a shipped card"]);

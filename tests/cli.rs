@@ -173,8 +173,8 @@ fn a_run_says_its_result_on_stdout_alone() {
     // What it is one of is no result.
     let is_note = said
         .stderr
-        .starts_with("note: this run is one configuration of the card's sweep: ");
-    assert!(is_note && said.stderr.lines().count() == 1, "{}", said.stderr);
+        .starts_with("note: this is one configuration of the card's sweep, and does not answer its question: ");
+    assert!(is_note && said.stderr.lines().count() == 2, "{}", said.stderr);
     assert_golden("cli/run.txt", &said.transcript());
 }
 

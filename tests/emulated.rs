@@ -33,7 +33,7 @@ fn an_emulated_haswell_verifies(trial: &Trial) {
     if let Some(output) = emulated(&temp, &["verify", "out", "--threads", "1"]) {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(
-            output.status.success() && said.trim_end() == "out: the same fingerprint again",
+            output.status.success() && said.trim_end() == "out: the same result hash",
             "{}: {said}{}",
             trial.name(),
             String::from_utf8_lossy(&output.stderr)

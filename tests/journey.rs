@@ -115,7 +115,7 @@ fn the_written_scenario_gives_the_same_result_and_every_tool_agrees() {
     };
     assert_eq!(body(&a), body(&b));
     assert_eq!(temp.run(&["compare", "a", "b"]).done(), "no difference\n");
-    assert_eq!(temp.run(&["verify", "a"]).done(), "a: the same fingerprint again\n");
+    assert_eq!(temp.run(&["verify", "a"]).done(), "a: the same result hash\n");
     let shown = temp.run(&["show", "a"]).done();
     assert!(shown.contains(&fingerprint(&a)), "{shown}");
     assert!(
@@ -162,7 +162,7 @@ fn verify_repeats_a_dry_run_as_a_dry_run() {
     let card = ["fed-avg/small", "--set", "strategy.protocol.rounds=2"];
     temp.run(&run_args(&card, "dry", &["--dry-run"])).done();
     assert!(RunDir::open(&temp.join("dry")).unwrap().manifest.dry_run);
-    assert_eq!(temp.run(&["verify", "dry"]).done(), "dry: the same fingerprint again\n");
+    assert_eq!(temp.run(&["verify", "dry"]).done(), "dry: the same result hash\n");
     let shown = temp.run(&["show", "dry"]).done();
     assert!(shown.contains("finished, a dry run"), "{shown}");
     assert!(!tiny().run.manifest.dry_run);
@@ -272,7 +272,7 @@ fn a_result_of_other_numbers_is_found_out_by_running_it_again() {
     assert!(
         verified
             .stdout
-            .contains("a: the fingerprints differ; first rounds.csv: line"),
+            .contains("a: the result hashes differ; first rounds.csv: line"),
         "{verified:#?}"
     );
 }

@@ -90,7 +90,7 @@ fn every_point_can_be_run_alone_and_the_table_repeats_its_summary() {
     let verified = temp.run(&["verify", "out"]).done();
     let said: Vec<String> = names
         .iter()
-        .map(|name| format!("out/points/{name}: the same fingerprint again"))
+        .map(|name| format!("out/points/{name}: the same result hash"))
         .collect();
     assert_eq!(verified.lines().collect::<Vec<_>>(), said);
     let card = format!("out/points/{}/scenario.ron", names[3]);

@@ -268,7 +268,7 @@ table! {
     /// no part of the result hash.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ControlRow {
-        /// The control, such as [`CLIENT_MAJORITY`].
+        /// The control: `client_majority`, `majority_class` or `untrained`.
         pub control: String,
         /// The metric, by its name in `summary.json`.
         pub metric: String,

@@ -192,7 +192,7 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], found: &[findings
     );
     if !found.is_empty() {
         table.notes.push(
-            "Differences are from the baseline that the card names, paired by seed. *: p < 0.05 after Holm's correction for the arms that are compared, or the same difference under every seed; intervals are not corrected."
+            "Differences are from the baseline that the card names, paired by seed. *: p < 0.05 after Holm's correction for the arms that are compared, or the same difference under each of three seeds or more; intervals are not corrected."
                 .to_owned(),
         );
     }

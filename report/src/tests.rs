@@ -222,7 +222,7 @@ fn a_run_has_its_answer_its_messages_its_privacy_and_its_data() {
     for id in ["answer", "warnings", "messages", "privacy", "data", "repeat"] {
         assert!(pages[1].contains(&format!("<section id=\"{id}\"")), "{id}");
     }
-    for said in ["is higher than", "by 0.0100 (2 seeds).", "+0.0100 *"] {
+    for said in [" minus ", "is +0.0100 (2 seeds: no interval).", "+0.0100<"] {
         assert!(pages[1].contains(said), "{said} in {}", pages[1]);
     }
     assert!(pages[1].contains("To accuracy 0.5") && pages[1].contains("2 of 2 seeds"));

@@ -33,7 +33,20 @@ pub fn find_shipped(card: &str, is: &str, shipped: &[(&str, &str)]) -> Result<(S
         Some((name, text)) => Ok(((*name).to_owned(), Source::new(name, text)?)),
         None => {
             let names: Vec<&str> = shipped.iter().map(|(name, _)| *name).collect();
-            Err(refused(card, &format!("is {is}{}", suggest(card, &names)))?)
+            // Cards of the algorithm that is named, such as `fedavg`.
+            let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+            let of = |name: &&&str| {
+                name.split('/')
+                    .next()
+                    .is_some_and(|family| plain(family) == plain(card))
+            };
+            let family: Vec<&str> = names.iter().filter(of).take(3).copied().collect();
+            let near = match (family.as_slice(), suggest(card, &names)) {
+                ([_, ..], _) => format!("; there are {} and others", family.join(", ")),
+                (_, near) if near.contains("did you mean") => near,
+                _ => String::new(),
+            };
+            Err(refused(card, &format!("is {is}{near}; `list` names the shipped ones"))?)
         }
     }
 }

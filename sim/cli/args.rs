@@ -70,8 +70,13 @@ pub(crate) enum Command {
     /// Print a card, a data set, or the result of a run or sweep
     #[command(after_help = "Example: folkmoot show fed-avg/tiny --resolved")]
     Show(ShowArgs),
-    /// List all cards and all components
-    List,
+    /// List all cards and all components, or those about a topic
+    #[command(after_help = "Example: folkmoot list privacy")]
+    List {
+        /// Words that the name or the description has
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
     /// Describe a field, component, metric, message, table or column
     #[command(after_help = "Example: folkmoot explain strategy.model.hidden")]
     Explain(ExplainArgs),

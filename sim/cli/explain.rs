@@ -3,6 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::context::Program;
 use crate::exit::Exit;
+use crate::list::Topic;
 use crate::output::print;
 use crate::text::table;
 use folkmoot_graphs::DatasetSpec;
@@ -63,8 +64,48 @@ fn exact(program: &Program, asked: &str) -> Vec<String> {
         blocks.push(of_paths(program, asked, &paths));
     }
     blocks.extend(of_card(program, asked));
+    let said = SAID
+        .iter()
+        .filter(|(words, _)| words.contains(&asked.to_lowercase().as_str()));
+    blocks.extend(said.map(|(_, about)| format!("{asked}, a word of outputs\n  {about}")));
     blocks
 }
+
+/// Words and marks in the output of runs and sweeps.
+const SAID: [(&[&str], &str); 8] = [
+    (
+        &["client_majority"],
+        "A control: the score of predicting, at each client, the most frequent class among its other items.",
+    ),
+    (
+        &["majority_class", "majority"],
+        "A control: the score of predicting the most frequent class of all training items.",
+    ),
+    (&["untrained"], "A control: the score of the initial model."),
+    (
+        &["identical"],
+        "The same number as the baseline's under every seed, not only within an interval.",
+    ),
+    (
+        &["holm"],
+        "Holm's correction (1979): p values are raised for the number of arms compared in a metric, so that by chance \
+         one is significant in at most 5 % of such comparisons.",
+    ),
+    (
+        &["±", "+-", "interval"],
+        "The half-width of the 95 % confidence interval of a mean over seeds (Student's t). A difference from a \
+         baseline is paired by seed. With fewer than five seeds, the values themselves stand where an interval would \
+         leave the range of the metric.",
+    ),
+    (
+        &["•", "best"],
+        "Marks the best mean, and every arm whose paired difference from it is not significant (95 %, uncorrected).",
+    ),
+    (
+        &["*", "significant"],
+        "Marks a difference with p < 0.05 in a paired t test over seeds, after Holm's correction for the compared arms.",
+    ),
+];
 
 /// What it means that has another name in other programs and papers.
 fn other_names(program: &Program, asked: &str) -> Vec<String> {
@@ -88,7 +129,7 @@ fn other_names(program: &Program, asked: &str) -> Vec<String> {
 
 fn of_found(program: &Program, found: &Found) -> String {
     match found {
-        Found::Part(part) => of_part(part),
+        Found::Part(part) => of_part(program, part),
         Found::Field { path, field, source } => of_field(program, path, field, source),
         Found::Variant { path, variant } => of_variant(path, variant),
     }
@@ -116,40 +157,40 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
     ))
 }
 
-/// Fields, components, metrics, cards and messages whose name or description has these words.
+/// Fields, components, metrics and cards whose name or description has these words.
 fn search(program: &Program, asked: &str) -> Option<String> {
     let registry = &program.registry;
-    let wanted = asked.to_lowercase();
-    let is_in = |text: &str| wanted.split_whitespace().all(|word| text.contains(word));
+    let topic = Topic::of(&[meant(asked).unwrap_or(asked)]);
     let mut hits: Vec<[String; 3]> = Vec::new();
-    let mut hit = |name: &str, kind: &str, about: &str| {
-        let is_hit = is_in(&format!("{name} {about}").to_lowercase());
+    let mut hit = |name: &str, kind: &str, about: &str, text: &str| {
         let is_new = !hits.iter().any(|[known, ..]| known.trim() == name);
-        if is_hit && is_new && wanted.len() > 1 {
+        if is_new && topic.is_in(&format!("{name} {about} {text}")) {
             hits.push([format!("  {name}"), kind.to_owned(), about.to_owned()]);
         }
     };
-    registry.parts().for_each(|part| hit(part.name, part.what, &part.about));
-    let glossaries = registry.glossaries().iter();
-    for term in glossaries.flat_map(|glossary| &glossary.terms) {
-        hit(&term.name, "metric", &term.words);
-    }
-    for path in paths(registry) {
-        if let Ok([Found::Field { field, .. }, ..]) = find(&path, registry).as_deref() {
-            hit(&path, "field", field.about);
-        }
-    }
+    registry
+        .parts()
+        .for_each(|part| hit(part.name, part.what, &part.about, ""));
     for (name, text) in registry.cards() {
         let source = Source::new(name, text).ok();
         let card = source.and_then(|source| check(name, &source, registry).ok());
-        card.iter().for_each(|card| hit(name, "card", card.question()));
+        card.iter().for_each(|card| hit(name, "card", card.question(), text));
+    }
+    let glossaries = registry.glossaries().iter();
+    for term in glossaries.flat_map(|glossary| &glossary.terms) {
+        hit(&term.name, "metric", &term.words, "");
+    }
+    for path in paths(registry) {
+        if let Ok([Found::Field { field, .. }, ..]) = find(&path, registry).as_deref() {
+            hit(&path, "field", field.about, "");
+        }
     }
     let n = hits.len();
     hits.truncate(MOST_HITS);
     let rows: Vec<Vec<String>> = hits.into_iter().map(|row| row.to_vec()).collect();
     let more = match n.saturating_sub(MOST_HITS) {
         0 => String::new(),
-        more => format!("\n  and {more} more"),
+        more => format!("\n  and {more} more; cards alone: {} list {asked}", program.name),
     };
     (n > 0).then(|| table(&["  name", "kind", "what it is"], &rows, 3) + &more)
 }
@@ -278,9 +319,26 @@ pub(crate) fn better(which: Better) -> &'static str {
     }
 }
 
-fn of_part(part: &Described) -> String {
+fn of_part(program: &Program, part: &Described) -> String {
     let what = with_article(part.what);
-    let head = format!("{}, {what}: {}\n  source   {}", part.name, part.about, part.source);
+    let named_in = paths(&program.registry).into_iter().filter(|path| {
+        let found = find(path, &program.registry).unwrap_or_default();
+        let is_named = |found: &Found| match found {
+            Found::Field { field, .. } => parts_of(field, &program.registry)
+                .iter()
+                .any(|other| other.name == part.name),
+            _ => false,
+        };
+        found.iter().any(is_named)
+    });
+    let named_in: Vec<String> = named_in.collect();
+    let head = format!(
+        "{}, {what}: {}\n  named in {}\n  source   {}",
+        part.name,
+        part.about,
+        named_in.join(", "),
+        part.source
+    );
     with(head, &[fields(&part.shape.fields(), "field"), sets(&part.shape)])
 }
 

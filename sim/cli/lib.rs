@@ -119,7 +119,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Merge(args) => merge::merge(&program, &args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),
-        Command::List => list::list(&program),
+        Command::List { words } => list::list(&program, &words),
         Command::Explain(args) => explain::explain(&program, &args),
         Command::Plot(args) => plot::plot(&args),
         Command::Report(args) => report::report(&args),

@@ -1,4 +1,4 @@
-//! `folkmoot list`: everything that cards can name.
+//! `folkmoot list`: cards and everything that they can name, all or by topic.
 
 use crate::context::Program;
 use crate::exit::Exit;
@@ -10,39 +10,81 @@ use folkmoot_scenarios::axis::{Axis, Described};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 
-pub(crate) fn list(program: &Program) -> Result<(), Exit> {
+pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     let registry = &program.registry;
     let name = &program.name;
+    let topic = Topic::of(words);
     let mut cards = Vec::new();
     for (name, text) in registry.cards() {
         let scenario = check(name, &Source::new(name, text)?, registry)?;
-        cards.push(vec![format!("  {name}"), scenario.question().to_owned()]);
+        if topic.is_in(&format!("{name} {text}")) {
+            cards.push(vec![format!("  {name}"), scenario.question().to_owned()]);
+        }
     }
-    let cards = table(&["  name", "question"], &cards, 2);
-    let mut lists = vec![
-        format!("cards ({name} run NAME, {name} sweep NAME)\n{cards}"),
-        parts("strategies", registry.strategies()),
-        format!("data sets and generators\n{}", datasets(registry.datasets())),
-        parts("partitions", registry.partitions()),
-        parts("networks", registry.networks()),
-        parts("devices", registry.devices()),
-        parts("availability", registry.availabilities()),
+    let mut lists = Vec::new();
+    if !cards.is_empty() {
+        let cards = table(&["  name", "question"], &cards, 2);
+        lists.push(format!("cards ({name} run NAME, {name} sweep NAME)\n{cards}"));
+    }
+    let all = [
+        parts("strategies", registry.strategies(), &topic),
+        datasets(registry.datasets(), &topic),
+        parts("partitions", registry.partitions(), &topic),
+        parts("networks", registry.networks(), &topic),
+        parts("devices", registry.devices(), &topic),
+        parts("availability", registry.availabilities(), &topic),
     ];
-    lists.extend(registry.inside().iter().map(|axis| parts(&plural(axis.what()), axis)));
+    let inside = registry
+        .inside()
+        .iter()
+        .map(|axis| parts(&plural(axis.what()), axis, &topic));
+    lists.extend(all.into_iter().chain(inside).flatten());
+    if lists.is_empty() {
+        return Err(Exit::usage(format!(
+            "error: no card and no component is about {}\nhelp: {name} list",
+            words.join(" ")
+        )));
+    }
     lists.push(format!("What each of them takes: {name} explain NAME."));
     print(&lists.join("\n\n"))
 }
 
-fn parts<T: ?Sized + 'static>(title: &str, axis: &Axis<T>) -> String {
+/// The words that a listed text must have, each at the beginning of a word.
+pub(crate) struct Topic(Vec<String>);
+
+impl Topic {
+    pub(crate) fn of<T: AsRef<str>>(words: &[T]) -> Topic {
+        let words = words.iter().flat_map(|words| words.as_ref().split_whitespace());
+        Topic(words.map(str::to_lowercase).collect())
+    }
+
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        // A name such as LabelSkew has two words.
+        let mut plain = String::new();
+        let mut before = ' ';
+        for c in text.chars() {
+            if c.is_uppercase() && before.is_lowercase() {
+                plain.push(' ');
+            }
+            plain.extend(if c.is_alphanumeric() { c } else { ' ' }.to_lowercase());
+            before = c;
+        }
+        let begins = |word: &String| plain.split_whitespace().any(|other| other.starts_with(word.as_str()));
+        self.0.iter().all(begins)
+    }
+}
+
+fn parts<T: ?Sized + 'static>(title: &str, axis: &Axis<T>, topic: &Topic) -> Option<String> {
     let rows: Vec<Vec<String>> = axis
         .parts()
+        .filter(|part| topic.is_in(&format!("{} {}", part.name, part.about)))
         .map(|part| vec![format!("  {}", part.name), brief(part)])
         .collect();
-    format!("{title}\n{}", table(&["  name", "what it is"], &rows, 2))
+    (!rows.is_empty()).then(|| format!("{title}\n{}", table(&["  name", "what it is"], &rows, 2)))
 }
 
 /// The data sets as the catalogue writes them, with their files, and those that it does not know.
-fn datasets<T: ?Sized + 'static>(axis: &Axis<T>) -> String {
+fn datasets<T: ?Sized + 'static>(axis: &Axis<T>, topic: &Topic) -> Option<String> {
     let known = DatasetSpec::catalogue();
     let is_new = |part: &&Described| {
         !known
@@ -55,8 +97,10 @@ fn datasets<T: ?Sized + 'static>(axis: &Axis<T>) -> String {
     });
     let others = axis.parts().filter(is_new);
     let others = others.map(|part| vec![format!("  {}", part.name), brief(part), String::new()]);
-    let rows: Vec<Vec<String>> = shipped.chain(others).collect();
-    table(&["  name", "what it is", "file below the data folder"], &rows, 3)
+    let rows = shipped.chain(others).filter(|row| topic.is_in(&row.join(" ")));
+    let rows: Vec<Vec<String>> = rows.collect();
+    let head = ["  name", "what it is", "file below the data folder"];
+    (!rows.is_empty()).then(|| format!("data sets and generators\n{}", table(&head, &rows, 3)))
 }
 
 /// The first sentence about a part, as a line of a list.
@@ -65,4 +109,16 @@ fn brief(part: &Described) -> String {
     let ends = |at: usize| about[at + 2..].starts_with(char::is_uppercase);
     let end = about.match_indices(". ").map(|(at, _)| at).find(|&at| ends(at));
     about[..end.unwrap_or(about.len())].trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_is_at_the_beginning_of_words() {
+        let is_in = |words: &str, text: &str| Topic::of(&[words]).is_in(text);
+        assert!(is_in("label skew", "LabelSkew") && is_in("dp", "client-level DP") && is_in("", "x"));
+        assert!(!is_in("dp", "GwLdp") && !is_in("skew label x", "LabelSkew"));
+    }
 }

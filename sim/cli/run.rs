@@ -97,7 +97,7 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
         ..args.card.clone()
     };
     warn(&format!(
-        "note: this run is one configuration of the card's sweep: {}; to run them all: {}",
+        "note: this is one configuration of the card's sweep, and does not answer its question: {}\nhelp: compare all: {}",
         values.join("; "),
         context::command(program, "sweep", &card, None, args.dry_run)
     ));

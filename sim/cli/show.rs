@@ -49,7 +49,7 @@ fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) -> Result<Str
     };
     let fingerprint = run.manifest.result_fingerprint.as_deref().unwrap_or("none");
     Ok(format!(
-        "{}, seed {}, {state}; fingerprint {fingerprint}\nmade by: {}\n\n{}\n\n{}",
+        "{}, seed {}, {state}; result hash {fingerprint}\nmade by: {}\n\n{}\n\n{}",
         run.manifest.name,
         run.manifest.seed,
         run.manifest.command,

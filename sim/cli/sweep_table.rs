@@ -163,15 +163,20 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
     if says(" ± ") {
         lines.push("±: half-width of the 95 % confidence interval of the mean (Student's t over seeds).".to_owned());
     }
-    if says(" *") {
-        lines.push(
-            "*: significant: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms,\n   \
-             or the same difference under each of three seeds or more. Intervals are not corrected."
-                .to_owned(),
+    if says(" vs ") || says("difference") {
+        let mark = if says(" *") {
+            "*: significant"
+        } else {
+            "No difference is significant (*)"
+        };
+        let test = format!(
+            "{mark}: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms, or the same \
+             difference under each of three seeds or more. Intervals are not corrected."
         );
+        lines.push(text::wrapped(&test, "", "   "));
     }
     if says(BEST) {
-        lines.push("•: best, or not significantly worse than the best.".to_owned());
+        lines.push("•: best, or not significantly worse than the best (paired, 95 % each).".to_owned());
     }
     lines.join("\n")
 }

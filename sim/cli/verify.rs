@@ -34,7 +34,7 @@ pub(crate) fn verify(program: &Program, args: &VerifyArgs) -> Result<(), Exit> {
             print(&format!("{}: {difference}", dir.display()))?;
             differ.push(dir);
         } else {
-            print(&format!("{}: the same fingerprint again", dir.display()))?;
+            print(&format!("{}: the same result hash", dir.display()))?;
         }
     }
     if differ.is_empty() {
@@ -93,7 +93,7 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     }
     let difference = folkmoot_metrics::compare::compare(dir, &again)?;
     let what = difference.map_or_else(|| "but no table does".to_owned(), |difference| difference.to_string());
-    Ok(Some(format!("the fingerprints differ; first {what}")))
+    Ok(Some(format!("the result hashes differ; first {what}")))
 }
 
 /// The command that verifies again.

@@ -337,6 +337,21 @@ impl Finding {
         }
     }
 
+    /// Said where an interval excludes 0 that the correction for several comparisons overrules.
+    fn after_correction(&self) -> String {
+        let compared = self.differences.iter().filter(|one| one.paired.n() > 1);
+        let excludes = |one: &Difference| {
+            one.paired
+                .interval_95()
+                .is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+        };
+        let is_overruled = |one: &Difference| one.decision() == Decision::NotSignificant && excludes(one);
+        match self.differences.iter().any(is_overruled) {
+            true => format!(" after Holm's correction for {} comparisons", compared.count()),
+            false => String::new(),
+        }
+    }
+
     /// What the differences are from: a name, where all have the same.
     fn against(&self) -> String {
         let first = self.differences.first().map_or("", |one| one.names[1].as_str());
@@ -391,7 +406,8 @@ impl Finding {
             return format!("{words}: identical to {against} {}.", self.in_seeds());
         }
         if higher.is_empty() && lower.is_empty() && unknown.is_empty() {
-            return format!("{words}: no significant difference from {against} ({seeds}).");
+            let after = self.after_correction();
+            return format!("{words}: no significant difference from {against}{after} ({seeds}).");
         }
         let listed = |label: &str, found: &[&Difference]| {
             let name = |one: &&Difference| {
@@ -457,8 +473,10 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
         [first, ..] => {
             let words: Vec<String> = others.iter().map(|finding| within(&finding.words)).collect();
             let (against, seeds) = (first.against(), first.seeds());
+            let after = others.iter().map(|finding| finding.after_correction()).max();
+            let after = after.unwrap_or_default();
             format!(
-                "No significant difference from {against} ({seeds}): {}.",
+                "No significant difference from {against}{after} ({seeds}): {}.",
                 words.join("; ")
             )
         }

@@ -13,7 +13,15 @@ use std::fmt::Write;
 /// The summary: the main finding of each paper and how many of its claims hold. The page of each
 /// paper lies in its folder.
 pub fn summary(audited: &[Audited]) -> String {
-    let all = || audited.iter().flat_map(Audited::rows);
+    // Own controls are no claims of a paper.
+    let published = |claim: &Claim| claim.kind != Kind::Control;
+    let all = || {
+        audited
+            .iter()
+            .flat_map(Audited::rows)
+            .filter(|(claim, _)| published(claim))
+    };
+    let n_controls = audited.iter().flat_map(Audited::rows).count() - all().count();
     let n = |is: &dyn Fn(Verdict) -> bool| all().filter(|(_, finding)| is(finding.verdict)).count();
     let [reproduced, contradicted] = [&Verdict::is_reproduced as &dyn Fn(Verdict) -> bool, &|verdict| {
         verdict == Verdict::Refuted
@@ -23,8 +31,9 @@ pub fn summary(audited: &[Audited]) -> String {
     let of = |verdict: Verdict| n(&|other| other == verdict);
     let mut page = format!(
         "# Results: what reproduces, and what does not\n\n\
-         We repeated {} papers and groups of papers on federated graph learning, and compared {} claims.\n\
-         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.**\n\n\
+         We repeated experiments of published papers on federated graph learning, in {} groups. A claim is\n\
+         a statement or a table cell of a paper. {n_controls} comparisons of our own are counted apart.\n\n\
+         We compared {} claims. **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.**\n\n\
          ![Verdicts by paper](figures/verdicts.svg)\n\n\
          ## Main findings\n\n",
         audited.len(),
@@ -79,14 +88,15 @@ pub fn summary(audited: &[Audited]) -> String {
     let items = [
         format!(
             "- **Reproduced**: exactly, to the published digits ({}). Within error: the whole interval of the difference lies inside \
-             the stated margin ({}). As a trend: every step is significant ({}).",
+             the margin that the claims file states ({}). As a trend: every difference has the claimed sign and is significant ({}).",
             of(Verdict::Exact),
             of(Verdict::Statistical),
             of(Verdict::Shape)
         ),
         "- **Contradicted**: the opposite is significant, or the published number lies more than four standard errors away.".to_owned(),
         format!(
-            "- **Undecided**: not contradicted, with an interval wider than the margin ({}); inconclusive ({}); not run ({}). Not \
+            "- **Undecided**: within four standard errors of the published number, but with an interval wider than the margin ({}); \
+             trends without a significant difference ({}); not run ({}). Not \
              testable ({}): the paper leaves it undefined, or the baseline does not beat the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
@@ -95,13 +105,13 @@ pub fn summary(audited: &[Audited]) -> String {
         ),
         "- **Own controls** are comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
         format!(
-            "- **Multiplicity**: of {} decisions by a test, {survive} survive a false discovery rate of 5 % within their paper \
+            "- **Multiplicity**: of {} decisions by a significance test, own controls included, {survive} survive a false discovery rate of 5 % within their paper \
              (Benjamini and Hochberg). {} decisions use seeds that were added after an earlier look.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete records**: {} claims lack a seed of their card, and {} use runs of an older version. Both are marked.",
+            "- **Incomplete records**: {} claims lack runs for some seeds of their card, and {} use runs of an older version. Both are marked.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
@@ -113,10 +123,10 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims again. `folkmoot audit --quick` uses generated data and takes
-minutes. `folkmoot audit --from DIR` uses your own runs. `measured.csv` in each folder has the
-recorded runs with seeds and hashes. See also the [log of moved results](results-log.md) and
-[speed compared with other programs](speed.md).
+`folkmoot audit` compares the claims with the record again. `folkmoot audit --quick` uses new runs
+on generated data and takes minutes. `folkmoot audit --from DIR` uses your own runs. `measured.csv`
+in each folder has the recorded runs with seeds and hashes. See also the [log of moved
+results](results-log.md) and [speed compared with other programs](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";

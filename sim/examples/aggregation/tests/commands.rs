@@ -81,9 +81,9 @@ fn it_runs_and_is_verified_and_differs_from_the_mean() {
         let args = ["run", "median", "--quiet", "--out", out.to_str().unwrap()];
         aggregation(&[&args, settings].concat()).unwrap();
         let said = aggregation(&["verify", out.to_str().unwrap(), "--threads", "2"]).unwrap();
-        assert!(said.contains("the same fingerprint again"), "{said}");
+        assert!(said.contains("the same result hash"), "{said}");
         let shown = aggregation(&["show", out.to_str().unwrap()]).unwrap();
-        let (_, print) = shown.lines().next().unwrap().split_once("fingerprint ").unwrap();
+        let (_, print) = shown.lines().next().unwrap().split_once("result hash ").unwrap();
         print.to_owned()
     };
     let median = print("median", &[]);

@@ -69,7 +69,7 @@ fn it_is_headline_target_and_curve_and_verified() {
         .count();
     assert_eq!(rows, 6, "a row a round: {scores}");
     let said = metric(&["verify", out]).unwrap();
-    assert!(said.contains("the same fingerprint again"), "{said}");
+    assert!(said.contains("the same result hash"), "{said}");
     let sweep = dir.join("sweep");
     let said = metric(&["sweep", "balanced", "--quiet", "--out", sweep.to_str().unwrap()]);
     said.unwrap();

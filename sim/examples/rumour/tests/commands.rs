@@ -19,7 +19,7 @@ fn a_strategy_of_another_crate_is_explained_runs_and_is_verified() {
     let _ = std::fs::remove_dir_all(&dir);
     let run = dir.to_str().unwrap();
     rumour(&["run", "rumour", "--quiet", "--out", run]);
-    assert!(rumour(&["verify", run]).contains("the same fingerprint again"));
+    assert!(rumour(&["verify", run]).contains("the same result hash"));
     let read = |file: &str| std::fs::read_to_string(dir.join(file)).unwrap();
     let reference = dir.join("reference");
     rumour(&["man", "--markdown", "--to", reference.to_str().unwrap()]);

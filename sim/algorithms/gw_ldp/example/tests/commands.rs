@@ -63,7 +63,7 @@ fn it_runs_is_verified_and_what_it_costs_is_charged() {
     let out = dir.to_str().unwrap();
     mechanism(&["run", "laplace", "--quiet", "--wire-check", "--out", out]).unwrap();
     let said = mechanism(&["verify", out, "--threads", "2"]).unwrap();
-    assert!(said.contains("the same fingerprint again"), "{said}");
+    assert!(said.contains("the same result hash"), "{said}");
     let privacy = std::fs::read_to_string(dir.join("privacy.csv")).unwrap();
     let row = privacy.lines().find(|line| line.starts_with("Laplace noise,")).unwrap();
     // One release of a client's graphs, each at the card's epsilon.

@@ -56,7 +56,7 @@ fn it_runs_is_verified_and_what_it_costs_is_charged() {
     let out = dir.to_str().unwrap();
     encoder(&["run", "thrifty", "--quiet", "--out", out]).unwrap();
     let said = encoder(&["verify", out, "--threads", "2"]).unwrap();
-    assert!(said.contains("the same fingerprint again"), "{said}");
+    assert!(said.contains("the same result hash"), "{said}");
     let privacy = std::fs::read_to_string(dir.join("privacy.csv")).unwrap();
     assert!(privacy.contains("thrifty response: walk entry"), "{privacy}");
     let summary = std::fs::read_to_string(dir.join("summary.json")).unwrap();
