@@ -1,5 +1,5 @@
-//! The language of pages and messages: banned phrases, long sentences, numbers without a table, `±` without a meaning,
-//! and wide lines.
+//! The language of pages and messages: banned phrases, long sentences, numbers without a table,
+//! `±` without a meaning, and wide lines.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,8 @@ fn phrases<'a>(line: &str, banned: &'a [String]) -> Vec<&'a str> {
     found.map(String::as_str).collect()
 }
 
-/// The prose of a page: its lines with their numbers, without code, tables and headings. Spans of code are one word.
+/// The prose of a page: its lines with their numbers, without code, tables and headings. Spans of
+/// code are one word.
 fn prose(page: &str) -> Vec<(usize, String)> {
     let mut is_code = false;
     let mut found = Vec::new();
@@ -82,7 +83,8 @@ fn without_addresses(line: &str) -> String {
     text.replace('[', "")
 }
 
-/// The sentences of a page, each with the line where it begins. A paragraph and an item of a list end one.
+/// The sentences of a page, each with the line where it begins. A paragraph and an item of a list
+/// end one.
 fn sentences(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;

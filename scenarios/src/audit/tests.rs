@@ -401,7 +401,11 @@ fn a_mean_has_as_many_digits_as_its_interval_allows() {
     assert_eq!(text(&[32.6371, 32.6381, 32.6391]), "32.638 ± 0.002");
     assert_eq!(text(&[100.0, 101.0, 102.0]), "101 ± 2");
     assert_eq!(text(&[1.0, 1.0]), "1");
-    assert_eq!(text(&[0.25]), "0.2500");
+    assert_eq!(text(&[100.0, 200.0]), "200 ± 600");
+    assert_eq!(
+        (text(&[0.25]), text(&[3.18e11])),
+        ("0.2500".to_owned(), "318 000 000 000".to_owned())
+    );
 }
 
 #[test]

@@ -357,7 +357,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         }
     }
 
-    /// Gives the first rank's server what the others have counted. What the first has itself stays where it is: it is of all rounds so far.
+    /// Gives the first rank's server what the others have counted. Its own counts stay where they
+    /// are: they are of all rounds so far.
     pub(super) fn gather_ranks_counts(&mut self) -> Result<(), RunError> {
         let core = &mut self.server.core;
         let kinds = core.ledger.kinds().to_vec();
