@@ -137,7 +137,8 @@ fn faults(page: &str, banned: &[String]) -> Vec<String> {
     found
 }
 
-/// All pages for people, except generated ones and those of single algorithms.
+/// All pages for people, with the experiment reports, except generated ones and those of single
+/// algorithms.
 fn pages() -> Vec<String> {
     let tops = [
         "README.md",
@@ -154,6 +155,7 @@ fn pages() -> Vec<String> {
                 let is_book = book.is_some_and(|name| !name.contains('/') && name != "SUMMARY.md");
                 is_book && name.ends_with(".md") || name.ends_with("/README.md") && book.is_none()
             }
+            "scenarios" => name == "README.md" || name.ends_with("/notes.md"),
             _ => name == "README.md",
         };
         let names = crate::support::files(&root().join(dir)).into_keys().filter(is_page);
