@@ -8,7 +8,7 @@ use std::path::Path;
 const SHORT: [&str; 4] = ["fed-avg/algorithms", "--set", "strategy.protocol.rounds=12", "--set"];
 
 /// Arms that differ in fields of different structs, beside an axis.
-const ARMS: &str = "sweep=(arms: {\"mean\": {}, \"near\": {\"strategy.training.proximal\": 0.5}, \"buffered\": \
+const ARMS: &str = "sweep=(arms: {\"mean\": {}, \"near\": {\"strategy.training.fedprox_mu\": 0.5}, \"buffered\": \
     {\"strategy.protocol.aggregation\": Buffered(size: 5), \"strategy.training.epochs\": 1}}, seeds: [1, 2])";
 
 fn sweep<'a>(setting: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -27,8 +27,8 @@ fn arms_are_points_with_the_settings_that_they_name() {
     let arms: Vec<&str> = sweep.points.iter().map(|row| row.values[0].as_str()).collect();
     assert_eq!(arms, ["mean", "mean", "near", "near", "buffered", "buffered"]);
     for (point, words) in [
-        ("0000-arm=mean-seed=1", ["proximal: 0.0", "epochs: 2"]),
-        ("0003-arm=near-seed=2", ["proximal: 0.5", "epochs: 2"]),
+        ("0000-arm=mean-seed=1", ["fedprox_mu: 0.0", "epochs: 2"]),
+        ("0003-arm=near-seed=2", ["fedprox_mu: 0.5", "epochs: 2"]),
         ("0004-arm=buffered-seed=1", ["Buffered(", "epochs: 1"]),
     ] {
         let scenario = run_of(&temp.join("s"), point).scenario;
@@ -79,23 +79,23 @@ fn arms_are_points_with_the_settings_that_they_name() {
 #[test]
 fn axes_that_move_together_multiply_nothing() {
     let temp = TempDir::new();
-    let zipped = "sweep=(axes: {\"strategy.training.rate\": [0.003, 0.01], \"strategy.training.epochs\": [1, 2], \"partition.alpha\": \
-        [0.5, 5.0]}, zip: [[\"strategy.training.rate\", \"strategy.training.epochs\"]], seeds: [1])";
+    let zipped = "sweep=(axes: {\"strategy.training.learning_rate\": [0.003, 0.01], \"strategy.training.epochs\": [1, 2], \"partition.alpha\": \
+        [0.5, 5.0]}, zip: [[\"strategy.training.learning_rate\", \"strategy.training.epochs\"]], seeds: [1])";
     temp.run(&sweep(zipped, "s", &["--dry-run", "--quiet"])).done();
     let points = SweepDir::open(&temp.join("s")).unwrap().points;
     let values: Vec<String> = points.iter().map(|row| row.values.join(" ")).collect();
     assert_eq!(values, ["0.003 1 0.5", "0.003 1 5.0", "0.01 2 0.5", "0.01 2 5.0"]);
-    let uneven = "sweep=(axes: {\"strategy.training.rate\": [0.1], \"strategy.training.epochs\": [1, 2]}, zip: \
-        [[\"strategy.training.rate\", \"strategy.training.epochs\"]])";
+    let uneven = "sweep=(axes: {\"strategy.training.learning_rate\": [0.1], \"strategy.training.epochs\": [1, 2]}, zip: \
+        [[\"strategy.training.learning_rate\", \"strategy.training.epochs\"]])";
     temp.run(&sweep(uneven, "u", &[]))
-        .refused(&["as many values", "strategy.training.rate has 1"]);
+        .refused(&["as many values", "strategy.training.learning_rate has 1"]);
     assert_eq!(temp.names(), ["s"]);
 }
 
 #[test]
 fn a_setting_that_the_sweep_sets_anew_is_refused() {
     let temp = TempDir::new();
-    let axis = "sweep.axes={\"strategy.training\": [(rate: 0.1), (rate: 0.2)]}";
+    let axis = "sweep.axes={\"strategy.training\": [(learning_rate: 0.1), (learning_rate: 0.2)]}";
     let args = [
         "sweep",
         "fed-avg/small",
@@ -109,17 +109,17 @@ fn a_setting_that_the_sweep_sets_anew_is_refused() {
         "strategy.training anew at every point",
     ]);
     // An arm that sets it leaves it to the others.
-    let args = ["--set", "strategy.training.proximal=0.25", "--dry-run", "--quiet"];
+    let args = ["--set", "strategy.training.fedprox_mu=0.25", "--dry-run", "--quiet"];
     temp.run(&sweep(ARMS, "s", &args)).done();
     assert!(
         run_of(&temp.join("s"), "0000-arm=mean-seed=1")
             .scenario
-            .contains("proximal: 0.25")
+            .contains("fedprox_mu: 0.25")
     );
     assert!(
         run_of(&temp.join("s"), "0002-arm=near-seed=1")
             .scenario
-            .contains("proximal: 0.5")
+            .contains("fedprox_mu: 0.5")
     );
 }
 
@@ -178,7 +178,7 @@ fn training_that_diverges_is_warned_of_and_may_end_the_run() {
         "--set",
         "strategy.training.optimiser=Sgd()",
         "--set",
-        "strategy.training.rate=1e12",
+        "strategy.training.learning_rate=1e12",
     ];
     let told = temp.run(&[&["run"], &wild[..], &["--out", "a"]].concat());
     assert_eq!(told.code, Some(0), "{told:#?}");
@@ -205,7 +205,7 @@ fn training_that_diverges_is_warned_of_and_may_end_the_run() {
         stopped.summary
     );
     // In a sweep the arm is marked.
-    let arms = "sweep=(arms: {\"wild\": {\"strategy.training.rate\": 1e12}, \"tame\": {}}, seeds: [1], headline: [\"test_accuracy\"])";
+    let arms = "sweep=(arms: {\"wild\": {\"strategy.training.learning_rate\": 1e12}, \"tame\": {}}, seeds: [1], headline: [\"test_accuracy\"])";
     let wild = [
         "fed-avg/small",
         "--set",

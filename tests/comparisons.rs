@@ -16,8 +16,7 @@ fn scenario(temp: &TempDir, sweep: &str, point: &str) -> String {
     RunDir::open(&dir).unwrap().scenario
 }
 
-const FEDAVG: &str =
-    "FedAvg(model: (hidden: 32), training: (epochs: 3, rate: 0.3), inputs: Degree(most: 8), protocol: (rounds: 3))";
+const FEDAVG: &str = "FedAvg(model: (hidden: 32), training: (epochs: 3, learning_rate: 0.3), inputs: Degree(most: 8), protocol: (rounds: 3))";
 
 #[test]
 fn a_sweep_without_a_headline_shows_the_primary_metrics_of_every_strategy_it_runs() {
@@ -50,13 +49,13 @@ fn an_arm_that_changes_the_algorithm_keeps_what_both_algorithms_share() {
     let temp = TempDir::new();
     let arms = "arms: {\"FedAvg\": {}, \"SCAFFOLD\": {\"strategy\": Scaffold()}, \"two rounds\": {\"strategy\": \
         Scaffold(renewal: FromGradient, protocol: (rounds: 2))}, \"named\": {\"strategy\": Scaffold(), \
-        \"strategy.training.rate\": 0.1}}, seeds: [1]";
+        \"strategy.training.learning_rate\": 0.1}}, seeds: [1]";
     temp.write("c.ron", card(FEDAVG, arms));
     let checked = temp.run(&["check", "c.ron"]);
     assert!(
         checked.stderr.contains(
             "note: c.ron: sweep arm SCAFFOLD takes over from the card's strategy: model: (hidden: 32), training: (epochs: 3, \
-             rate: 0.3), inputs: Degree(most: 8), protocol: (rounds: 3)"
+             learning_rate: 0.3), inputs: Degree(most: 8), protocol: (rounds: 3)"
         ),
         "{checked:#?}"
     );
@@ -78,7 +77,7 @@ fn an_arm_that_changes_the_algorithm_keeps_what_both_algorithms_share() {
     for words in [
         "hidden: 32",
         "epochs: 3",
-        "rate: 0.3",
+        "learning_rate: 0.3",
         "rounds: 3",
         "weighting: Uniform",
         "most: 8",
@@ -90,13 +89,16 @@ fn an_arm_that_changes_the_algorithm_keeps_what_both_algorithms_share() {
         assert!(two.contains(words), "no {words} in {two}");
     }
     let named = scenario(&temp, "s", "0003-arm=named-seed=1");
-    assert!(named.contains("rate: 0.1") && named.contains("epochs: 3"), "{named}");
+    assert!(
+        named.contains("learning_rate: 0.1") && named.contains("epochs: 3"),
+        "{named}"
+    );
 }
 
 #[test]
 fn a_setting_that_an_algorithm_cannot_take_over_is_refused_by_its_name() {
     let temp = TempDir::new();
-    let strategy = "FedAvg(training: (optimiser: AdamW, rate: 0.01), inputs: Degree())";
+    let strategy = "FedAvg(training: (optimiser: AdamW, learning_rate: 0.01), inputs: Degree())";
     let arms = "arms: {\"FedAvg\": {}, \"SCAFFOLD\": {\"strategy\": Scaffold()}}";
     temp.write("c.ron", card(strategy, arms));
     temp.run(&["check", "c.ron"]).refused(&[
@@ -117,7 +119,7 @@ fn a_part_that_an_arm_replaces_as_a_whole_may_lose_settings_and_this_is_said() {
     };
     for (arms, words) in [
         (
-            "\"slow\": {\"strategy.training\": (rate: 0.1)}",
+            "\"slow\": {\"strategy.training\": (learning_rate: 0.1)}",
             "strategy.training.epochs is 10 (3 in the card)",
         ),
         (
@@ -125,7 +127,7 @@ fn a_part_that_an_arm_replaces_as_a_whole_may_lose_settings_and_this_is_said() {
             "dataset.n_graphs is ",
         ),
         (
-            "\"same\": {\"strategy\": FedAvg(training: (rate: 0.1), inputs: Degree(most: 8))}",
+            "\"same\": {\"strategy\": FedAvg(training: (learning_rate: 0.1), inputs: Degree(most: 8))}",
             "strategy.model.hidden is 16 (32 in the card)",
         ),
     ] {
@@ -134,11 +136,11 @@ fn a_part_that_an_arm_replaces_as_a_whole_may_lose_settings_and_this_is_said() {
         assert_eq!(said.matches("does not name").count(), 1, "{said}");
     }
     for arms in [
-        "\"slow\": {\"strategy.training\": (rate: 0.1, epochs: 1)}",
-        "\"slow\": {\"strategy.training\": (rate: 0.1), \"strategy.training.epochs\": 5}",
+        "\"slow\": {\"strategy.training\": (learning_rate: 0.1, epochs: 1)}",
+        "\"slow\": {\"strategy.training\": (learning_rate: 0.1), \"strategy.training.epochs\": 5}",
         "\"other\": {\"dataset\": GraphClasses(n_classes: 3, n_graphs: 50)}",
         "\"skewed\": {\"partition\": LabelSkew(alpha: 0.5, n_clients: 4)}",
-        "\"trimmed\": {\"strategy.protocol.rule\": TrimmedMean()}",
+        "\"trimmed\": {\"strategy.protocol.aggregator\": TrimmedMean()}",
         "\"labels\": {\"strategy.protocol.weighting\": Uniform}",
     ] {
         let said = checked(arms);
@@ -162,7 +164,7 @@ fn a_part_that_an_arm_replaces_as_a_whole_may_lose_settings_and_this_is_said() {
 #[test]
 fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
     let temp = TempDir::new();
-    let sweep = "arms: {\"base\": {}, \"near\": {\"strategy.training.proximal\": 0.1}}, axes: {\"partition.n_clients\": [2, 3]}";
+    let sweep = "arms: {\"base\": {}, \"near\": {\"strategy.training.fedprox_mu\": 0.1}}, axes: {\"partition.n_clients\": [2, 3]}";
     temp.write("c.ron", card(FEDAVG, sweep));
     let said = temp
         .run(&["run", "c.ron", "--seed", "2", "--set", "strategy.protocol.rounds=2"])
@@ -178,7 +180,7 @@ fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
             "run",
             "c.ron",
             "--set",
-            "strategy.training.proximal=0.1",
+            "strategy.training.fedprox_mu=0.1",
             "--set",
             "partition.n_clients=3",
         ])
@@ -255,12 +257,12 @@ fn a_partition_that_cuts_most_edges_says_so_and_the_summary_counts_them() {
 #[test]
 fn a_model_that_is_no_better_than_the_majority_class_is_warned_of_and_marked() {
     let temp = TempDir::new();
-    let strategy = "FedAvg(training: (rate: 1e-9), inputs: Degree(), protocol: (rounds: 1))";
+    let strategy = "FedAvg(training: (learning_rate: 1e-9), inputs: Degree(), protocol: (rounds: 1))";
     temp.write(
         "c.ron",
         card(
             strategy,
-            "arms: {\"still\": {}, \"moves\": {\"strategy.training\": (epochs: 20, rate: 0.1)}}, seeds: [1]",
+            "arms: {\"still\": {}, \"moves\": {\"strategy.training\": (epochs: 20, learning_rate: 0.1)}}, seeds: [1]",
         ),
     );
     let said = temp.run(&["run", "c.ron", "--out", "r"]);

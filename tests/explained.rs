@@ -32,16 +32,19 @@ fn names_of_fields_elsewhere_lead_to_the_fields() {
     };
     refused(
         "lr=0.1",
-        &["unknown field `lr`", "help: --set strategy.training.rate=0.1"],
+        &["unknown field `lr`", "help: --set strategy.training.learning_rate=0.1"],
     );
     refused(
         "strategy.training.lr=0.1",
-        &["did you mean `rate`?", "help: --set strategy.training.rate=0.1"],
+        &[
+            "did you mean `learning_rate`?",
+            "help: --set strategy.training.learning_rate=0.1",
+        ],
     );
     refused("num_clients=4", &["help: --set partition.n_clients=4"]);
-    let said = temp.run(&["explain", "learning_rate"]).done();
+    let said = temp.run(&["explain", "lr"]).done();
     assert!(
-        said.starts_with("learning_rate is called rate here") && said.contains("strategy.training.rate"),
+        said.starts_with("lr is called learning_rate here") && said.contains("strategy.training.learning_rate"),
         "{said}"
     );
     let said = temp.run(&["explain", "fed-avg/tiny"]).done();

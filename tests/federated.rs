@@ -90,14 +90,14 @@ fn threads_windows_and_wire_check_change_no_byte_of_a_rough_federation() {
 #[test]
 fn what_a_card_gets_wrong_is_named_where_it_stands() {
     let temp = TempDir::new();
-    let card = "(dataset: GraphClasses(n_classes: 9), strategy: FedAvg(model: (hidden: 0), protocol: (server: Momentum(beta: 2))))";
+    let card = "(dataset: GraphClasses(n_classes: 9), strategy: FedAvg(model: (hidden: 0), protocol: (server_optimizer: Momentum(beta: 2))))";
     temp.write("c.ron", card);
     let ended = temp.run(&["check", "c.ron"]);
     assert_eq!(ended.code, Some(2));
     for field in [
         "dataset.n_classes",
         "strategy.model.hidden",
-        "strategy.protocol.server.beta",
+        "strategy.protocol.server_optimizer.beta",
     ] {
         assert!(ended.stderr.contains(field), "{field} in {}", ended.stderr);
     }

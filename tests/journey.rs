@@ -13,12 +13,12 @@ const TABLES: &[(&str, &str)] = &[
     (
         "messages.csv",
         "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,\
-         expected_messages,carried",
+         expected_messages,materialised",
     ),
     ("scores.csv", "round,virtual_s,split,metric,value,n"),
     (
         "privacy.csv",
-        "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,\
+        "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_max_client,epsilon_mean_client,\
          composition,epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi",
     ),
     (
@@ -26,7 +26,7 @@ const TABLES: &[(&str, &str)] = &[
         "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s",
     ),
     (
-        "split.csv",
+        "partition.csv",
         "client,clients,shard_size,inner_edges,cut_edges,label,items",
     ),
     ("client_scores.csv", "client,items,accuracy,loss,validation_accuracy"),
@@ -90,8 +90,8 @@ fn the_written_scenario_states_every_field() {
     let text = &tiny().run.scenario;
     let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
                   cohort deadline_ms horizon_s delta observe sweep model encoder hidden layers readout head_layers training \
-                  epochs batch_size optimiser momentum rate weight_decay proximal inputs scale split train validation protocol rounds weighting rule \
-                  server aggregation min_updates absent completeness partial_prob secure private down up evaluate_every attacks keep \
+                  epochs batch_size optimiser momentum learning_rate weight_decay fedprox_mu inputs scale split train validation protocol rounds weighting aggregator \
+                  server_optimizer aggregation min_updates absent completeness partial_prob secure private downlink_codec uplink_codec evaluate_every attacks keep \
                   targets stop figures outages uplink downlink peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
     for field in fields.split_whitespace() {
         let is_written = |line: &str| line.trim_start().starts_with(&format!("{field}: "));

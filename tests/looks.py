@@ -17,17 +17,33 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Where the records lay before each had a folder.
 BEFORE = {"classifiers": "methods", "gw_ldp": "gw-ldp", "walks": "fedwalk"}
+# What names in runs and metrics were before, and are today.
+RENAMED = {
+    "AsPrinted": "AsPublished",
+    "as printed": "as published",
+    "normal noise": "Gaussian noise",
+    "4.2, right form": "4.2, corrected",
+    "epsilon_worst_client": "epsilon_max_client",
+    "strategy.protocol.server.rate": "strategy.protocol.server_optimizer.learning_rate",
+    "strategy.training.rate": "strategy.training.learning_rate",
+}
 
 
 def git(*args):
     return subprocess.run(["git", "-C", ROOT, *args], check=True, capture_output=True, text=True).stdout
 
 
+def today(name):
+    for before, now in RENAMED.items():
+        name = name.replace(before, now)
+    return name
+
+
 def seeds_of(text):
     """Seeds by run and metric, whatever columns that version of the record has."""
     seeds = {}
     for row in csv.DictReader(io.StringIO(text)):
-        seeds.setdefault((row["run"], row["metric"]), set()).add(row["seed"])
+        seeds.setdefault((today(row["run"]), today(row["metric"])), set()).add(row["seed"])
     return seeds
 
 

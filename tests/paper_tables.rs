@@ -16,7 +16,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// As printed, with two decimals.
+/// As published, with two decimals.
 fn rounded(x: f64) -> f64 {
     (x * 100.0).round() / 100.0
 }
@@ -32,7 +32,7 @@ fn planetoid(data: &Path, name: Citation) -> Dataset {
     )
 }
 
-/// The largest components: nodes, edges, mean degree, features, classes, exactly as printed.
+/// The largest components: nodes, edges, mean degree, features, classes, exactly as published.
 #[test]
 fn table_2_counts_the_largest_components() {
     let Some(data) = real_data() else { return };

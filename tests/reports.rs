@@ -53,8 +53,8 @@ fn what_is_not_whole_or_not_measured_says_so() {
     tiny().lay(&temp, "out");
     temp.run(&["report", "out", "nowhere"])
         .refused(&["nowhere", "neither a run nor"]);
-    temp.write("out/split.csv", "client\n");
-    temp.run(&["report", "out"]).refused(&["split.csv: line 1"]);
+    temp.write("out/partition.csv", "client\n");
+    temp.run(&["report", "out"]).refused(&["partition.csv: line 1"]);
     temp.write("out/messages.csv", "phase\n");
     temp.run(&["report", "out"]).refused(&["messages.csv: line 1"]);
     assert!(!temp.join("out/report.html").exists());
@@ -76,7 +76,7 @@ fn two_runs_stand_side_by_side_with_what_was_asked_first() {
 #[test]
 fn a_sweep_has_a_page_with_its_arms_and_targets() {
     let temp = TempDir::new();
-    let arms = "sweep=(arms: {\"mean\": {}, \"near\": {\"strategy.training.proximal\": 0.5}}, seeds: [1, 2])";
+    let arms = "sweep=(arms: {\"mean\": {}, \"near\": {\"strategy.training.fedprox_mu\": 0.5}}, seeds: [1, 2])";
     let card = [
         "sweep",
         "fed-avg/algorithms",
@@ -114,9 +114,9 @@ fn the_split_says_who_has_what_before_the_run_begins() {
         (90, 3, 360, 81)
     );
     // A row for each client and label.
-    assert_eq!(run.split.iter().map(|row| row.items).sum::<u64>(), 90);
+    assert_eq!(run.partition.iter().map(|row| row.items).sum::<u64>(), 90);
     let mut clients: Vec<_> = run
-        .split
+        .partition
         .iter()
         .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
         .collect();
@@ -137,7 +137,7 @@ fn the_split_says_who_has_what_before_the_run_begins() {
     let parts = RunDir::open(&temp.join("parts")).unwrap();
     let division = parts.manifest.division.clone().unwrap();
     let mut clients: Vec<_> = parts
-        .split
+        .partition
         .iter()
         .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
         .collect();

@@ -220,7 +220,10 @@ fn what_nothing_packs_is_compressed_once_beside_what_codecs_pack() {
         temp.run(&args).done();
         SweepDir::open(&temp.join(out)).unwrap().points
     };
-    let points = sweep("{\"plain\": {}, \"half\": {\"strategy.protocol.up\": Half()}}", "both");
+    let points = sweep(
+        "{\"plain\": {}, \"half\": {\"strategy.protocol.uplink_codec\": Half()}}",
+        "both",
+    );
     assert_eq!(points[0].summary.get("compression_up").copied(), Some(1.0));
     assert!(points[1].summary["compression_up"] > 1.9);
     assert!(points.iter().all(|row| !row.summary.contains_key("compression_down")));
@@ -266,7 +269,7 @@ fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
     temp.run(&["plot", "s", "--only", "split,fairness"]).done();
     let drawn = |name: &str| std::fs::read_to_string(temp.join(&format!("s/figures/{name}.svg"))).unwrap();
     for text in ["Iid", "Louvain", "edges lie in no client"] {
-        assert!(drawn("split").contains(text), "{text}");
+        assert!(drawn("partition").contains(text), "{text}");
     }
     assert!(drawn("fairness").contains("the worst first"));
 }

@@ -88,7 +88,7 @@ pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
 }
 
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
-/// are scored one by one the worst tenth, the spread and the validation accuracy, from `client_scores.csv`; and each control as a reference of its metric,
+/// are scored one by one the worst 10 %, the spread and the validation accuracy, from `client_scores.csv`; and each control as a reference of its metric,
 /// `metric@control`, from `controls.csv`. What its summary has stays as it is.
 ///
 /// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of an older version goes without them.

@@ -147,9 +147,9 @@ pub const ATTACKS: ArtifactTable = ArtifactTable {
         ),
     ],
 };
-/// What the rows of `messages.npy` are of.
+/// What the rows of `intercepted.npy` are of.
 pub const OVERHEARD: ArtifactTable = ArtifactTable {
-    file: "messages.csv",
+    file: "intercepted.csv",
     columns: &[
         column(
             "part",
@@ -163,9 +163,9 @@ pub const OVERHEARD: ArtifactTable = ArtifactTable {
         column("property", "text", "What is private of it."),
     ],
 };
-/// What the columns of `messages.npy` are of.
+/// What the columns of `intercepted.npy` are of.
 pub const OVERHEARD_COLUMNS: ArtifactTable = ArtifactTable {
-    file: "messages_columns.csv",
+    file: "intercepted_columns.csv",
     columns: &[
         column("part", "text", "The part of the messages."),
         column("from", WHOLE, "Its first column, from 0."),

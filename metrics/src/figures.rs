@@ -131,7 +131,7 @@ pub const FIGURES: [KnownFigure; 30] = [
     ),
     of_sweep("maps", "The maps of the runs of one seed, an arm beside the other."),
     of_both(
-        "split",
+        "partition",
         "Labels, sizes and edges, inside and cut, of every client's data; of a sweep a panel for each way of sharing out.",
     ),
     of_sweep(
@@ -168,7 +168,10 @@ pub fn figures_called(name: &str) -> impl Iterator<Item = &'static KnownFigure> 
 }
 
 /// Whether a name is a wanted one, or some text is called as both say: `*` stands for anything, `?` for one character.
+///
+/// A wanted `split` is `partition`, its name today.
 pub fn is_called(name: &str, wanted: &str) -> bool {
+    let wanted = if wanted == "split" { "partition" } else { wanted };
     let (name, wanted): (Vec<char>, Vec<char>) = (name.chars().collect(), wanted.chars().collect());
     // Whether what stands behind a place of the name fits each place of the wanted one, from behind.
     let mut behind: Vec<bool> = Vec::new();
@@ -202,7 +205,8 @@ mod tests {
     #[test]
     fn names_and_patterns_find_the_figures_that_they_stand_for() {
         let of = |name| figures_called(name).map(|known| known.name).collect::<Vec<_>>();
-        assert_eq!(of("split"), ["split"]);
+        assert_eq!(of("partition"), ["partition"]);
+        assert_eq!(of("split"), ["partition"]);
         assert_eq!(
             of("score-accuracy-by-*"),
             ["score-*-by-round", "score-*-by-time", "score-*-by-bytes"]

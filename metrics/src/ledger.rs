@@ -15,8 +15,8 @@ pub struct Kind {
     pub phase: &'static str,
     /// The name, unique within the phase.
     pub name: &'static str,
-    /// Whether messages of this kind hold all that is counted of them; of the others bytes are counted that nothing was made of.
-    pub carried: bool,
+    /// Whether the content of messages of this kind is made in full; of the others only the size is counted.
+    pub materialised: bool,
 }
 
 /// Why a message never arrived.
@@ -185,7 +185,7 @@ impl Ledger {
                 payload_bytes: cell.payload_bytes,
                 header_bytes: cell.header_bytes,
                 expected_messages: expected(kind, round, direction),
-                carried: kind.carried,
+                materialised: kind.materialised,
             })
             .collect()
     }
@@ -213,12 +213,12 @@ mod tests {
         Kind {
             phase: "a",
             name: "x",
-            carried: true,
+            materialised: true,
         },
         Kind {
             phase: "b",
             name: "y",
-            carried: false,
+            materialised: false,
         },
     ];
 
@@ -302,10 +302,10 @@ mod tests {
             payload_bytes: 1300,
             header_bytes: 170,
             expected_messages: Some(1.0),
-            carried: false,
+            materialised: false,
         };
         assert_eq!(rows.last(), Some(&row));
-        assert_eq!((rows[0].expected_messages, rows[0].carried), (None, true));
+        assert_eq!((rows[0].expected_messages, rows[0].materialised), (None, true));
     }
 
     #[test]

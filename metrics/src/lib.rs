@@ -19,7 +19,7 @@
 //! ```
 //! use folkmoot_metrics::{Direction, Kind, Ledger, Round};
 //!
-//! const KINDS: &[Kind] = &[Kind { phase: "train", name: "update", carried: true }];
+//! const KINDS: &[Kind] = &[Kind { phase: "train", name: "update", materialised: true }];
 //! let mut ledger = Ledger::new(KINDS);
 //! let row = ledger.cell(Round(1), 0, Direction::Uplink);
 //! row.sent += 1;
@@ -65,9 +65,9 @@ pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
 pub use records::{
     AbsenceRow, CLIENT_MAJORITY, ClientRow, ClientScoreRow, ControlRow, MAJORITY_CLASS, MessageRow, ObservationRow,
-    PrivacyRow, ReadingRow, RoundRow, ScoreRow, SplitRow, UNTRAINED, totals,
+    PartitionRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow, UNTRAINED, totals,
 };
-pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_split, read_table};
+pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_partition, read_table};
 pub use sheet::Sheet;
 pub use spread::{Spread, t_95};
 pub use sweep_dir::{Axis, Contrast, Point, Shard, SweepDir, SweepManifest, SweepWriter};

@@ -59,8 +59,8 @@ table! {
         pub header_bytes: u64,
         /// What theory predicts for `sent`, where it does.
         pub expected_messages: Option<f64>,
-        /// Whether the messages held all that was counted of them; else their bytes were counted and not carried.
-        pub carried: bool,
+        /// Whether the content of the messages was made in full; else only its size was counted.
+        pub materialised: bool,
     }
 }
 
@@ -89,7 +89,7 @@ pub fn totals(rows: &[MessageRow]) -> Vec<MessageRow> {
         counts.into_iter().for_each(|(sum, n)| *sum = sum.saturating_add(n));
         let expected = total.expected_messages.zip(row.expected_messages);
         total.expected_messages = expected.map(|(a, b)| a + b);
-        total.carried &= row.carried;
+        total.materialised &= row.materialised;
     }
     totals
 }
@@ -165,7 +165,7 @@ table! {
         /// Delta of one release.
         pub delta_per_release: f64,
         /// The largest total over the clients.
-        pub epsilon_worst_client: f64,
+        pub epsilon_max_client: f64,
         /// The mean total over the clients.
         pub epsilon_mean_client: f64,
         /// The composition rule used for these two: `basic`, or `none` where nothing protects.
@@ -223,10 +223,10 @@ table! {
 }
 
 table! {
-    "split.csv"
-    /// A row of `split.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
+    "partition.csv"
+    /// A row of `partition.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub struct SplitRow {
+    pub struct PartitionRow {
         /// The client, or the first of those that the row is of.
         pub client: u32,
         /// How many clients that follow each other the row is of, all of whose numbers are added up: 1 where there are at most a thousand.
@@ -310,7 +310,7 @@ pub const OWN_ACCURACY: Term = Term::new(
 /// What [`ClientScoreRow::worst_tenth`] is called, of one part of the data.
 pub const OWN_WORST_TENTH: Term = Term::new(
     "own_worst_tenth",
-    "Accuracy of the worst tenth",
+    "Accuracy of the worst 10 % of clients",
     Unit::Number,
     "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
     "",

@@ -6,7 +6,7 @@
 //! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
 //! readings.csv     what the engine reads off after each round, if anything: who is online, privacy spent
 //! summary.json     a flat map from a name to a number
-//! split.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
+//! partition.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
 //! absences.csv     who was away when, unless all were always there: no part of the result
 //! client_scores.csv  how clients fare one by one, where models are scored so: made of what the result rests on, and no part of it
 //! controls.csv     scores of answers without graph or training, which results are compared with: no part of the result
@@ -29,7 +29,7 @@
 //! `metric@label` is a reference for `metric`, such as what a theorem predicts: figures draw it as a dashed line called
 //! `label`.
 
-mod canonical;
+pub(crate) mod canonical;
 mod checkpoint;
 mod disk;
 mod error;
@@ -42,7 +42,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
 pub use manifest::{Division, Manifest, Parent, encode_summary, fingerprint};
-pub use read::{RunDir, read_split, read_table};
+pub use read::{RunDir, read_partition, read_table};
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};
 

@@ -4,7 +4,7 @@
 //! sweep.json       name, axes, seeds, headline metrics, what makes the points, whether every point is finished
 //! scenario.ron     the card with its sweep
 //! points.csv       point, a column per axis, seed, then every summary number by name; a row a point. Of one graph in pieces also `cut_edges`, from
-//!                  the run's manifest; of clients that are scored one by one the worst tenth and the spread, from `client_scores.csv`
+//!                  the run's manifest; of clients that are scored one by one the worst 10 % and the spread, from `client_scores.csv`
 //! points/NNNN-<axes>/     run directories
 //! figures/         means and 95 % intervals over seeds
 //! ```

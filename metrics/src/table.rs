@@ -4,6 +4,7 @@
 //! shortest form that does so, and is a float for every reader (`3.0`, not `3`); equal tables have equal bytes.
 
 use crate::ids::Direction;
+use crate::run_dir::canonical::present_column;
 use std::fmt;
 
 /// A finite number in its shortest form that reads back to the same bits, or `inf`, `-inf`, `nan`.
@@ -335,6 +336,7 @@ pub fn encode<R: Row>(rows: &[R]) -> Vec<u8> {
 /// no value of its column.
 pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
     let (header, rows) = decode_cells(bytes)?;
+    let header: Vec<&str> = header.iter().map(|column| present_column(R::FILE, column)).collect();
     let (first, _) = R::COLUMNS.split_at(R::COLUMNS.len() - R::ADDED);
     if header != R::COLUMNS && header != first {
         let rule = format!("must be the header {}, got {}", R::COLUMNS.join(","), header.join(","));
@@ -359,7 +361,7 @@ pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow, SplitRow};
+    use crate::records::{ClientRow, MessageRow, PartitionRow, PrivacyRow, RoundRow, ScoreRow};
     use proptest::prelude::*;
 
     #[test]
@@ -426,11 +428,11 @@ mod tests {
         assert_eq!(
             MessageRow::COLUMNS.join(","),
             "phase,round,kind,direction,sent,delivered,dropped,in_flight,retried,payload_bytes,header_bytes,\
-             expected_messages,carried"
+             expected_messages,materialised"
         );
         assert_eq!(
             PrivacyRow::COLUMNS.join(","),
-            "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_worst_client,epsilon_mean_client,composition,\
+            "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_max_client,epsilon_mean_client,composition,\
              epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi"
         );
         assert_eq!(
@@ -438,7 +440,7 @@ mod tests {
             "client,shard_size,rounds,uplink_bytes,downlink_bytes,peer_bytes,compute_s,online_s"
         );
         assert_eq!(
-            SplitRow::COLUMNS.join(","),
+            PartitionRow::COLUMNS.join(","),
             "client,clients,shard_size,inner_edges,cut_edges,label,items"
         );
         assert_eq!(
@@ -508,7 +510,7 @@ mod tests {
                 phase: "walk".into(), round: 3, kind: "step".into(), direction: Direction::ALL[way],
                 sent: counts[0], delivered: counts[1], dropped: counts[2], in_flight: counts[3], retried: counts[4],
                 payload_bytes: counts[5], header_bytes: counts[6], expected_messages: expected.map(|n| f64::from(n) / 7.0),
-                carried: counts[6] % 2 == 0,
+                materialised: counts[6] % 2 == 0,
             };
             prop_assert_eq!(decode::<MessageRow>(&encode(std::slice::from_ref(&row))), Ok(vec![row]));
         }

@@ -75,7 +75,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
         payload_bytes: 400,
         header_bytes: 80,
         expected_messages: (round == 1).then_some(4.5),
-        carried: round != 1,
+        materialised: round != 1,
     };
     let score = |round| ScoreRow {
         round,
@@ -105,7 +105,7 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             releases: 0,
             epsilon_per_release: f64::INFINITY,
             delta_per_release: 0.0,
-            epsilon_worst_client: f64::INFINITY,
+            epsilon_max_client: f64::INFINITY,
             epsilon_mean_client: f64::INFINITY,
             composition: "none".into(),
             epsilon_claimed: None,

@@ -1,7 +1,7 @@
 //! How the data are shared out: the labels, the size and the edges of every client's shard.
 
 use crate::figure::{Column, Figure, Panel, Split};
-use folkmoot_metrics::{Division, RunDir, SplitRow};
+use folkmoot_metrics::{Division, PartitionRow, RunDir};
 use std::collections::BTreeMap;
 
 /// More columns than this would be too thin to see.
@@ -12,7 +12,7 @@ const MOST_LABELS: usize = 24;
 /// The figure of a run that says how its data are shared out.
 pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
     let division = run.manifest.division.as_ref()?;
-    let split = split(&run.split, &division.of)?;
+    let split = split(&run.partition, &division.of)?;
     let mut notes: Vec<String> = cut(division).map(|cut| format!("{cut}.")).into_iter().collect();
     for (n, said) in [
         (division.shared_items, "with several clients"),
@@ -29,7 +29,7 @@ pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
         ));
     }
     Some(Figure {
-        name: "split".to_owned(),
+        name: "partition".to_owned(),
         title: "how the data are shared out".to_owned(),
         notes,
         panels: vec![Panel::Split(split)],
@@ -48,9 +48,9 @@ fn cut(division: &Division) -> Option<String> {
 }
 
 /// How the data of arms are shared out that have names: a panel for each way, under the name of the first arm that has it, and as a note what is cut.
-pub(crate) fn side_by_side(arms: &[(String, Division, Vec<SplitRow>)]) -> (Vec<Panel>, Vec<String>) {
+pub(crate) fn side_by_side(arms: &[(String, Division, Vec<PartitionRow>)]) -> (Vec<Panel>, Vec<String>) {
     let mut notes = Vec::new();
-    let panel = |(name, division, rows): &(String, Division, Vec<SplitRow>)| {
+    let panel = |(name, division, rows): &(String, Division, Vec<PartitionRow>)| {
         let above = name.clone();
         let split = split(rows, &division.of)?;
         notes.extend(cut(division).map(|cut| match above.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn side_by_side(arms: &[(String, Division, Vec<SplitRow>)]) -> (Vec<P
     (arms.iter().filter_map(panel).collect(), notes)
 }
 
-fn split(rows: &[SplitRow], items: &str) -> Option<Split> {
+fn split(rows: &[PartitionRow], items: &str) -> Option<Split> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     let mut n_groups = 0;
@@ -137,8 +137,8 @@ fn split(rows: &[SplitRow], items: &str) -> Option<Split> {
 mod tests {
     use super::*;
 
-    fn row(client: u32, label: &str, items: u64) -> SplitRow {
-        SplitRow {
+    fn row(client: u32, label: &str, items: u64) -> PartitionRow {
+        PartitionRow {
             client,
             clients: 2,
             shard_size: 6,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_put_together_and_nothing_is_lost() {
-        let rows: Vec<SplitRow> = (0..1000).map(|at| row(2 * at, &(at % 60).to_string(), 1)).collect();
+        let rows: Vec<PartitionRow> = (0..1000).map(|at| row(2 * at, &(at % 60).to_string(), 1)).collect();
         let drawn = split(&rows, "nodes").unwrap();
         assert_eq!((drawn.labels.len(), drawn.columns.len()), (MOST_LABELS + 1, 143));
         assert_eq!(drawn.labels[MOST_LABELS], "the others");

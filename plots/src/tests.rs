@@ -58,7 +58,7 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
         readings: result.readings,
         privacy: result.privacy,
         absences: Vec::new(),
-        split: Vec::new(),
+        partition: Vec::new(),
         client_scores: result.client_scores,
         controls: result.controls,
         clients: result.clients,
@@ -386,9 +386,9 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     let svg = fs::read_to_string(&files[0]).unwrap();
     check_xml(&svg);
     for text in [
-        "Theorem 4.2, as printed",
-        "Theorem 4.2, right form",
-        "AsPrinted",
+        "Theorem 4.2, as published",
+        "Theorem 4.2, corrected",
+        "AsPublished",
         "Payload bytes (MB)",
         "Epsilon",
     ] {

@@ -40,7 +40,7 @@ pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result
     );
     let [of_a, of_b] = [(a, "a"), (b, "b")].map(|(run, prefix)| -> Result<_, ReportError> {
         let mut pictures = parts::figures(run, prefix)?;
-        pictures.extend(parts::split(run, &format!("{prefix}s"))?);
+        pictures.extend(parts::partition(run, &format!("{prefix}s"))?);
         Ok(pictures)
     });
     page.add("figures", "Figures", pairs(of_a?, of_b?));

@@ -16,7 +16,7 @@ const MOST_CLIENTS: usize = 100;
 const SOME_CLIENTS: usize = 20;
 
 /// The figure that says how the data are shared out.
-const SPLIT: &str = "split";
+const PARTITION: &str = "partition";
 
 /// A value as a page shows it: four digits are read, more are in the table that it is of.
 pub(crate) fn written(unit: Unit, x: f64) -> String {
@@ -114,7 +114,7 @@ pub(crate) fn messages(axes: &[&str], arms: &Arms<'_, MessageRow>) -> Option<Tab
     columns.extend(fates.iter().map(|(name, _)| Column::number(name)));
     columns.extend(["Payload", "Headers"].map(Column::number));
     let of_kind = |row: &MessageRow| {
-        let mark = if row.carried { "" } else { " *" };
+        let mark = if row.materialised { "" } else { " *" };
         let detail = match row.phase.as_str() {
             "" => String::new(),
             phase => format!("{}, phase {}", row.direction.as_str(), phase.replace('_', " ")),
@@ -140,15 +140,15 @@ pub(crate) fn messages(axes: &[&str], arms: &Arms<'_, MessageRow>) -> Option<Tab
             phase: String::new(),
             kind: "All".to_owned(),
             direction: first.direction,
-            carried: true,
+            materialised: true,
             ..row.clone()
         };
         let sum: Vec<MessageRow> = totals(&all.iter().map(whole).collect::<Vec<_>>());
         table.sums = sum.iter().map(of_kind).collect();
     }
-    if all.iter().any(|row| !row.carried) {
-        let uncarried = "Bytes of kinds marked * were counted, and not carried by the messages.";
-        table.notes.push(uncarried.to_owned());
+    if all.iter().any(|row| !row.materialised) {
+        let size_only = "Of kinds marked * only the size is simulated: their content is not materialised.";
+        table.notes.push(size_only.to_owned());
     }
     (!table.rows.is_empty()).then_some(table)
 }
@@ -206,7 +206,7 @@ pub(crate) fn privacy(axes: &[&str], arms: &Arms<'_, PrivacyRow>) -> Option<Tabl
             optional(row.epsilon_claimed),
             Cell {
                 detail: spent,
-                ..plain(row.epsilon_worst_client)
+                ..plain(row.epsilon_max_client)
             },
             plain(row.epsilon_mean_client),
             plain(row.epsilon_per_release),
@@ -286,15 +286,15 @@ pub(crate) fn data(run: &RunDir) -> Result<Vec<Block>, PlotError> {
             .as_ref()
             .map(|division| Block::Facts(facts(run, division))),
     );
-    blocks.extend(split(run, "split")?.map(Block::Picture));
+    blocks.extend(partition(run, "partition")?.map(Block::Picture));
     blocks.extend(clients(&run.clients, lasts).into_iter().map(Block::Table));
     Ok(blocks)
 }
 
 /// The picture of how the data are shared out, if the run says so.
-pub(crate) fn split(run: &RunDir, prefix: &str) -> Result<Option<Picture>, PlotError> {
+pub(crate) fn partition(run: &RunDir, prefix: &str) -> Result<Option<Picture>, PlotError> {
     let only = Drawing {
-        only: vec![SPLIT.to_owned()],
+        only: vec![PARTITION.to_owned()],
         ..Drawing::default()
     };
     match pictures_of_run(run, &only, prefix) {
@@ -307,7 +307,7 @@ pub(crate) fn split(run: &RunDir, prefix: &str) -> Result<Option<Picture>, PlotE
 /// The figures of a run without that of its data, which stands elsewhere.
 pub(crate) fn figures(run: &RunDir, prefix: &str) -> Result<Vec<Picture>, PlotError> {
     let mut pictures = pictures_of_run(run, &Drawing::default(), prefix)?;
-    pictures.retain(|picture| picture.name != SPLIT);
+    pictures.retain(|picture| picture.name != PARTITION);
     Ok(pictures)
 }
 

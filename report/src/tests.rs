@@ -7,7 +7,7 @@ mod synthetic;
 use crate::{ReportError, report, side_by_side};
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::sweep_dir::{Axis, Contrast, SweepManifest};
-use folkmoot_metrics::{ClientRow, Division, RunResult, RunWriter, SplitRow, SweepWriter, Term, Unit, term};
+use folkmoot_metrics::{ClientRow, Division, PartitionRow, RunResult, RunWriter, SweepWriter, Term, Unit, term};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn result(text: &str) -> (Manifest, RunResult) {
 
 fn write(dir: &Path, (manifest, result): &(Manifest, RunResult)) {
     let run = RunWriter::create(dir, "()", manifest.clone()).unwrap();
-    let row = |client, label: &str, items| SplitRow {
+    let row = |client, label: &str, items| PartitionRow {
         client,
         clients: 1,
         shard_size: 4,
@@ -90,7 +90,7 @@ fn write(dir: &Path, (manifest, result): &(Manifest, RunResult)) {
         label: label.to_owned(),
         items,
     };
-    run.save_split(&[row(0, &manifest.name, 4), row(1, "1", 3), row(1, &manifest.name, 1)])
+    run.save_partition(&[row(0, &manifest.name, 4), row(1, "1", 3), row(1, &manifest.name, 1)])
         .unwrap();
     run.finish(result).unwrap();
 }

@@ -358,7 +358,7 @@ impl Wanted {
             let resolved = run.resolve(registry)?;
             let essence = essence(&resolved.source, registry)?;
             by_essence.entry(essence).or_default().push((run.clone(), measures));
-            cards.insert(run.to_string(), resolved.written()?);
+            cards.insert(run.to_string(), resolved.written(registry)?);
             let states = Expected {
                 version: resolved.results_version,
                 seeds: resolved.seeds,

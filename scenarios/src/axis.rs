@@ -38,12 +38,21 @@ pub struct Described {
     pub what: &'static str,
     /// Its name.
     pub name: &'static str,
+    /// An earlier name, which cards may still use.
+    pub alias: Option<&'static str>,
     /// What it is, in one line.
     pub about: String,
     /// Where it is declared.
     pub source: &'static str,
     /// Its fields.
     pub shape: Shape,
+}
+
+impl Described {
+    /// Whether cards may call it so.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alias == Some(name)
+    }
 }
 
 /// A part that a card has chosen, with its settings.
@@ -80,6 +89,7 @@ impl<T: ?Sized + 'static> Axis<T> {
             field: self.field,
             what: self.what,
             name: P::NAME,
+            alias: P::ALIAS,
             about: P::ABOUT.to_owned(),
             source: P::SOURCE,
             shape: P::shape(),
@@ -106,6 +116,7 @@ impl<T: ?Sized + 'static> Axis<T> {
                 field: self.field,
                 what: self.what,
                 name: variant.name,
+                alias: None,
                 about: variant.about.to_owned(),
                 source: std::any::type_name::<E>(),
                 shape: match variant.body {
@@ -150,7 +161,7 @@ impl<T: ?Sized + 'static> Axis<T> {
     /// Every problem of the name, the shape and the values.
     pub fn read(&self, source: &Source, registry: &Registry) -> Result<Picked<T>, Problems> {
         let Variant { name, body } = variant_of(source)?;
-        match self.entries.iter().find(|entry| entry.described.name == name) {
+        match self.entries.iter().find(|entry| entry.described.is_called(&name)) {
             Some(entry) => (entry.read)(source, &body, registry),
             None => {
                 let known: Vec<&str> = self.parts().map(|part| part.name).collect();

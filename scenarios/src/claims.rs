@@ -190,7 +190,7 @@ type PrivacyColumn = (&'static str, fn(&PrivacyRow) -> Option<f64>);
 const PRIVACY_COLUMNS: [PrivacyColumn; 8] = [
     ("releases", |row| Some(row.releases as f64)),
     ("epsilon_per_release", |row| Some(row.epsilon_per_release)),
-    ("epsilon_worst_client", |row| Some(row.epsilon_worst_client)),
+    ("epsilon_max_client", |row| Some(row.epsilon_max_client)),
     ("epsilon_mean_client", |row| Some(row.epsilon_mean_client)),
     ("epsilon_claimed", |row| row.epsilon_claimed),
     ("epsilon_basic", |row| row.epsilon_basic),

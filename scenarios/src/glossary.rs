@@ -9,8 +9,8 @@ use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::key::{MetricKey, PREFIXES, base};
 use folkmoot_metrics::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, ReadingRow, RoundRow,
-    SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PartitionRow, PrivacyRow,
+    ReadingRow, RoundRow,
 };
 use folkmoot_metrics::run_dir::ARTIFACTS;
 use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
@@ -147,7 +147,7 @@ pub fn tables() -> Vec<(String, Vec<Column>)> {
         table::<PrivacyRow>(),
         table::<ClientRow>(),
         table::<AbsenceRow>(),
-        table::<SplitRow>(),
+        table::<PartitionRow>(),
         table::<ClientScoreRow>(),
         table::<ControlRow>(),
         table::<ObservationRow>(),

@@ -16,6 +16,7 @@ pub mod contrasts;
 pub mod explain;
 pub mod file;
 pub mod glossary;
+pub mod names;
 pub mod registry;
 pub mod run;
 pub mod scenario;

@@ -181,7 +181,7 @@ pub fn begin(
         ..manifest(scenario, loaded, options, identity)
     };
     let begun = RunWriter::create(dir, &scenario.resolved(), manifest).and_then(|mut writer| {
-        writer.save_split(&split)?;
+        writer.save_partition(&split)?;
         match (&parent, options.trace) {
             (Some((parent, saved)), _) => {
                 writer.go_on_with_trace(Path::new(&parent.dir), &saved.0)?;

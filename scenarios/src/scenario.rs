@@ -6,6 +6,7 @@ use crate::axis::{Axis, Picked};
 use crate::contrasts;
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::glossary;
+use crate::names::present;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
@@ -47,6 +48,7 @@ pub struct Scenario {
 ///
 /// Every problem of shape and value, with line and column.
 pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenario, Problems> {
+    let source = &present(source, registry);
     let (file, mut problems) = recover::<ScenarioFile>(&formed(source, &ScenarioFile::shape()));
     let Some(mut file) = file else { return Err(problems) };
     for broken in file.broken() {

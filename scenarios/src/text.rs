@@ -30,6 +30,7 @@ mod axes;
 mod differences;
 mod explain;
 mod forms;
+mod names;
 mod parse;
 mod problems;
 mod report;
@@ -46,6 +47,7 @@ pub use axes::{AxisError, Entry, MAX_AXES, MAX_POINTS, axes_of, check_axes, chec
 pub(crate) use axes::{check_setting, is_part};
 pub use differences::{Difference, differences};
 pub use forms::formed;
+pub(crate) use names::Names;
 pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;
@@ -55,7 +57,7 @@ pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
 pub use suggest::suggest;
 pub use synonyms::meant;
 pub use tree::Span;
-pub(crate) use tree::quoted_part;
+pub(crate) use tree::{quoted_part, split_path};
 
 /// A quoted piece of a user's text is cut to this many characters.
 const MAX_QUOTE: usize = 48;

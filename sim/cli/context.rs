@@ -9,10 +9,11 @@ use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_plots::Drawing;
 use folkmoot_scenarios::cards;
 use folkmoot_scenarios::explain;
+use folkmoot_scenarios::names;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Problems, Source, apply_option, apply_setting, meant};
+use folkmoot_scenarios::text::{Problems, Source, apply_option, meant};
 use std::path::{Path, PathBuf};
 
 /// What a program made of this library is.
@@ -57,8 +58,9 @@ pub(crate) fn source(
     seed: Option<u64>,
 ) -> Result<(String, Source), Exit> {
     let (name, mut source) = cards::find(card, program.registry.cards())?;
+    source = names::present(&source, &program.registry);
     for setting in settings {
-        source = apply_setting(&source, setting)?;
+        source = names::set(&source, setting, &program.registry)?;
     }
     if let Some(seed) = seed {
         source = apply_option(&source, "--seed", "seed", &seed.to_string())?;

@@ -216,13 +216,13 @@ fn of_word(name: &str, word: &Word) -> String {
     match word {
         Word::Number(term, of) => of_number(name, term, of),
         Word::Message(way, kind, strategy) => {
-            let carried = if kind.kind.carried {
-                "holds all that is counted of it"
+            let content = if kind.kind.materialised {
+                "materialised: the simulation sends every byte that is counted"
             } else {
-                "is counted, and not all of it is made"
+                "size only: its bytes are counted, and not all of its content is made"
             };
             let head = format!(
-                "{name}, a message of {strategy} in phase {}: {}, {carried}",
+                "{name}, a message of {strategy} in phase {}: {}, {content}",
                 kind.kind.phase,
                 way.as_str()
             );

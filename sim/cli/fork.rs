@@ -9,9 +9,10 @@ use crate::watch::Stopwatch;
 use folkmoot_engine::run::Saved;
 use folkmoot_metrics::RunDir;
 use folkmoot_metrics::run_dir::{Checkpoint, Parent, SCENARIO};
+use folkmoot_scenarios::names;
 use folkmoot_scenarios::run::{Cache, How, begin, load, play};
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Source, apply_setting};
+use folkmoot_scenarios::text::Source;
 use std::path::PathBuf;
 
 /// What the state is of, so that it cannot change under it: the streams of the seed have dealt out the data.
@@ -26,9 +27,10 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         let identity = context::identity(repeat.clone());
         let program_now = (identity.version.as_str(), identity.target.as_str());
         checkpoint.suits(parent, program_now, &run.scenario, None)?;
-        let mut source = Source::new(&parent.join(SCENARIO).to_string_lossy(), &run.scenario)?;
+        let source = Source::new(&parent.join(SCENARIO).to_string_lossy(), &run.scenario)?;
+        let mut source = names::present(&source, &program.registry);
         for setting in &args.set {
-            source = apply_setting(&source, setting)?;
+            source = names::set(&source, setting, &program.registry)?;
         }
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
         same_but_for_its_world(&run.scenario, &scenario)?;

@@ -301,10 +301,10 @@ fn messages(glossary: &Glossary) -> String {
         return "It sends none.".to_owned();
     }
     let rows = glossary.kinds.iter().map(|(way, known)| {
-        let counted = if known.kind.carried {
+        let counted = if known.kind.materialised {
             ""
         } else {
-            " Counted, and not all of it is made."
+            " Size only: not all of its content is made."
         };
         vec![
             known.kind.phase.to_owned(),

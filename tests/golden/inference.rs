@@ -39,7 +39,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         layers: 1,
         width: 1,
         epochs: 1,
-        rate: 0.1,
+        learning_rate: 0.1,
         batch: 1,
         standardise: true,
     };

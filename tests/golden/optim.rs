@@ -41,7 +41,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         "adam" => {
             let params: AdamParams = case.params()?;
             Optimiser::Adam(Adam {
-                rate: params.lr,
+                learning_rate: params.lr,
                 beta1: params.beta1,
                 beta2: params.beta2,
                 epsilon: params.eps,
@@ -51,7 +51,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         "sgd" => {
             let params: SgdParams = case.params()?;
             Optimiser::Sgd(Sgd {
-                rate: params.lr,
+                learning_rate: params.lr,
                 momentum: params.momentum,
                 weight_decay: params.weight_decay,
             })

@@ -23,14 +23,47 @@ pub(super) struct Canonical {
     pub columns: &'static [(&'static str, &'static str, &'static str)],
     /// Metrics: present name, old name, without the split in front and without `@label` or `[parameter=value]` behind.
     pub metrics: &'static [(&'static str, &'static str)],
+    /// Labels of references, behind the `@` of a metric: present name, old name.
+    pub labels: &'static [(&'static str, &'static str)],
+    /// Words in cells of a table: present file and column, present words, old words.
+    pub words: &'static [(&'static str, &'static str, &'static str, &'static str)],
 }
 
-/// The table.
+/// The table. Files below `artifacts/` are hashed in the order of their present names, so a new name keeps the place of the old one
+/// among those of its algorithm.
 pub(super) const CANONICAL: Canonical = Canonical {
-    files: &[],
-    columns: &[],
+    files: &[
+        ("artifacts/intercepted.csv", "artifacts/messages.csv"),
+        ("artifacts/intercepted.npy", "artifacts/messages.npy"),
+        ("artifacts/intercepted_columns.csv", "artifacts/messages_columns.csv"),
+    ],
+    columns: &[
+        ("messages.csv", "materialised", "carried"),
+        ("privacy.csv", "epsilon_max_client", "epsilon_worst_client"),
+    ],
     metrics: &[],
+    labels: &[
+        ("Theorem 4.1, as published", "Theorem 4.1, as printed"),
+        ("Theorem 4.2, as published", "Theorem 4.2, as printed"),
+        ("Theorem 4.2, corrected", "Theorem 4.2, right form"),
+    ],
+    words: &[
+        ("privacy.csv", "mechanism", "Gaussian noise", "normal noise"),
+        (
+            "privacy.csv",
+            "mechanism",
+            "exponential as published",
+            "exponential as printed",
+        ),
+    ],
 };
+
+/// The present name of a column that the table in `file` has, which an earlier version may have written.
+pub(crate) fn present_column<'a>(file: &str, column: &'a str) -> &'a str {
+    let mut columns = CANONICAL.columns.iter();
+    let renamed = columns.find(|(table, _, old)| *table == file && *old == column);
+    renamed.map_or(column, |(_, new, _)| new)
+}
 
 impl Canonical {
     /// The old name and the bytes under old names of one file of the result.
@@ -51,14 +84,23 @@ impl Canonical {
 
     /// The old name of a metric, if it is another one.
     fn metric(&self, name: &str) -> Option<String> {
-        let (stem, marks) = name.split_at(base(name).len());
+        let (stem, key) = (base(name), MetricKey::parse(name));
         let of = |stem: &str| self.metrics.iter().find(|(new, _)| *new == stem).map(|(_, old)| *old);
         let of_split = || {
-            let split = MetricKey::parse(stem).split?;
+            let split = key.split?;
             Some(score_name(split, of(stem.strip_prefix(split)?.strip_prefix('_')?)?))
         };
-        let old = of(stem).map(str::to_owned).or_else(of_split)?;
-        Some(old + marks)
+        let old = of(stem).map(str::to_owned).or_else(of_split);
+        let label = self.labels.iter().find(|(new, _)| key.reference == Some(*new));
+        if old.is_none() && label.is_none() {
+            return None;
+        }
+        let renamed = MetricKey {
+            at: key.at,
+            reference: label.map_or(key.reference, |(_, old)| Some(*old)),
+            ..MetricKey::of(old.as_deref().unwrap_or(stem))
+        };
+        Some(renamed.to_string())
     }
 
     /// `summary.json` under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
@@ -77,8 +119,9 @@ impl Canonical {
     /// A table under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
     fn table(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let columns: Vec<_> = self.columns.iter().filter(|(file, ..)| *file == name).collect();
-        let has_metrics = name == ScoreRow::FILE && !self.metrics.is_empty();
-        if columns.is_empty() && !has_metrics {
+        let words: Vec<_> = self.words.iter().filter(|(file, ..)| *file == name).collect();
+        let has_metrics = name == ScoreRow::FILE && !(self.metrics.is_empty() && self.labels.is_empty());
+        if columns.is_empty() && words.is_empty() && !has_metrics {
             return None;
         }
         let mut reader = csv::ReaderBuilder::new()
@@ -86,18 +129,27 @@ impl Canonical {
             .flexible(true)
             .from_reader(bytes);
         let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
-        let mut metric_at = None;
+        let mut heads: Vec<String> = Vec::new();
         for (row, record) in reader.records().enumerate() {
             let record = record.ok()?;
+            if row == 0 {
+                heads = record.iter().map(str::to_owned).collect();
+            }
             let cells = record.iter().enumerate().map(|(at, cell)| {
                 if row == 0 {
-                    if has_metrics && cell == "metric" {
-                        metric_at = Some(at);
-                    }
                     let old = columns.iter().find(|(_, new, _)| *new == cell);
                     return Cow::Borrowed(old.map_or(cell, |(.., old)| old));
                 }
-                let old = (metric_at == Some(at)).then(|| self.metric(cell)).flatten();
+                let head = heads.get(at).map_or("", String::as_str);
+                let is_metric = has_metrics && head == "metric";
+                let of_column = words.iter().filter(|(_, column, ..)| *column == head);
+                let old = match is_metric {
+                    true => self.metric(cell),
+                    false => of_column
+                        .filter(|(.., new, _)| cell.contains(new))
+                        .map(|(.., new, old)| cell.replace(new, old))
+                        .next(),
+                };
                 old.map_or(Cow::Borrowed(cell), Cow::Owned)
             });
             let cells: Vec<Cow<'_, str>> = cells.collect();
@@ -152,6 +204,8 @@ mod tests {
         ],
         columns: &[("runs.csv", "n_selected", "cohort"), ("scores.csv", "part", "split")],
         metrics: &[("area", "auc"), ("own_worst_share", "own_worst_tenth")],
+        labels: &[("published", "printed")],
+        words: &[("privacy.csv", "mechanism", "Gaussian noise", "normal noise")],
     };
 
     #[test]
@@ -184,6 +238,29 @@ mod tests {
         changed = new;
         changed[1].1 = b"round,part,metric,value\n0,test,area,0.75\n0,all,loss,1.0\n";
         assert_ne!(hash(&RENAMED, changed), recorded);
+    }
+
+    #[test]
+    fn labels_and_words_are_hashed_as_they_were() {
+        assert_eq!(RENAMED.metric("auc@published"), Some("auc@printed".to_owned()));
+        assert_eq!(RENAMED.metric("area@published"), Some("auc@printed".to_owned()));
+        assert_eq!(
+            RENAMED.metric("test_area@published"),
+            Some("test_auc@printed".to_owned())
+        );
+        assert_eq!(RENAMED.metric("auc@chance"), None);
+        let table = |name, text: &'static str| {
+            let (_, bytes) = RENAMED.file(name, text.as_bytes());
+            String::from_utf8(bytes.into_owned()).unwrap()
+        };
+        let (new, old) = (
+            "mechanism,unit\nGaussian noise: sum,Gaussian noise\n",
+            "mechanism,unit\nnormal noise: sum,Gaussian noise\n",
+        );
+        assert_eq!(table("privacy.csv", new), old);
+        assert_eq!(table("clients.csv", new), new);
+        let scores = "round,metric,value\n0,auc@published,1\n";
+        assert_eq!(table("scores.csv", scores), "round,metric,value\n0,auc@printed,1\n");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub struct Manifest {
     /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// What the data come to and how much of them no client sees, where that is known; `split.csv` has the clients.
+    /// What the data come to and how much of them no client sees, where that is known; `partition.csv` has the clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<Division>,
     /// The names of the summary that are no part of the fingerprint: they say what other files say already, and came later than many
@@ -211,7 +211,7 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 /// tables a cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
 ///
 /// - `timing.csv`, which may differ;
-/// - `split.csv` and `absences.csv`, which follow from the data and the card;
+/// - `partition.csv` and `absences.csv`, which follow from the data and the card;
 /// - `client_scores.csv`, `controls.csv`, and the numbers that the manifest calls unhashed, which came after the record began;
 /// - figures and the report, which are drawn from these files;
 /// - the checkpoint and the trace, which a run may or may not leave;

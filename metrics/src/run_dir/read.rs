@@ -5,7 +5,8 @@ use super::error::ReadError;
 use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json, hashed_summary};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
 use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow, SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PartitionRow, PrivacyRow, ReadingRow, RoundRow,
+    ScoreRow,
 };
 use crate::table::{Row, TimingRow, decode};
 use std::collections::BTreeMap;
@@ -36,8 +37,8 @@ pub struct RunDir {
     pub clients: Vec<ClientRow>,
     /// `absences.csv`; empty where everybody was always there.
     pub absences: Vec<AbsenceRow>,
-    /// `split.csv`; empty where an earlier version made the run.
-    pub split: Vec<SplitRow>,
+    /// `partition.csv`; empty where an earlier version made the run.
+    pub partition: Vec<PartitionRow>,
     /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version made the run.
     pub client_scores: Vec<ClientScoreRow>,
     /// `controls.csv`; empty where there are none, or an earlier version made the run.
@@ -71,7 +72,7 @@ impl RunDir {
             privacy: read_table(path, partial)?,
             clients: read_table(path, partial)?,
             absences: read_table(path, true)?,
-            split: read_table(path, true)?,
+            partition: read_table(path, true)?,
             client_scores: read_table(path, true)?,
             controls: read_table(path, true)?,
             timing: read_table(path, partial)?,
@@ -177,12 +178,12 @@ fn read_optional(path: &Path, may_lack: bool) -> Result<Option<Vec<u8>>, ReadErr
     }
 }
 
-/// How the data of the run directory `dir` are shared out, and `split.csv`; none where it does not say.
+/// How the data of the run directory `dir` are shared out, and `partition.csv`; none where it does not say.
 ///
 /// # Errors
 ///
 /// When `dir` is no run directory or is damaged.
-pub fn read_split(dir: &Path) -> Result<Option<(Division, Vec<SplitRow>)>, ReadError> {
+pub fn read_partition(dir: &Path) -> Result<Option<(Division, Vec<PartitionRow>)>, ReadError> {
     let rows = read_table(dir, true)?;
     Ok(read_manifest(dir)?.division.map(|division| (division, rows)))
 }

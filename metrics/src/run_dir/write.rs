@@ -10,8 +10,8 @@ use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
 use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PrivacyRow, ReadingRow, RoundRow,
-    ScoreRow, SplitRow,
+    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PartitionRow, PrivacyRow,
+    ReadingRow, RoundRow, ScoreRow,
 };
 use crate::table::{Row, TimingRow, encode};
 use crate::term::Meaning;
@@ -246,7 +246,7 @@ impl RunWriter {
     /// # Errors
     ///
     /// [`WriteError::Io`].
-    pub fn save_split(&self, rows: &[SplitRow]) -> Result<(), WriteError> {
+    pub fn save_partition(&self, rows: &[PartitionRow]) -> Result<(), WriteError> {
         let (name, bytes) = table(rows);
         self.commit(vec![(name.to_owned(), bytes)])
     }

@@ -16,7 +16,7 @@ fn sweep() -> SweepManifest {
         version: "0.1.0".into(),
         axes: vec![
             axis("strategy.epsilon", &["0.5", "1e1"]),
-            axis("variant", &["AsPrinted", "a b/c"]),
+            axis("variant", &["AsPublished", "a b/c"]),
         ],
         seeds: vec![1, 2],
         headline: vec!["payload_bytes".into()],
@@ -59,7 +59,7 @@ fn axes_that_move_together_take_their_values_together() {
     let points = zipped.points();
     assert_eq!((points.len(), zipped.n_points()), (8, 8));
     let values = |i: usize| (points[i].values.join(" "), points[i].choices.clone());
-    assert_eq!(values(1), ("0.5 AsPrinted 1".to_owned(), vec![0, 0, 0]));
+    assert_eq!(values(1), ("0.5 AsPublished 1".to_owned(), vec![0, 0, 0]));
     assert_eq!(values(6), ("1e1 a b/c 2".to_owned(), vec![1, 1, 1]));
 }
 

@@ -14,12 +14,12 @@ const KINDS: &[Kind] = &[
     Kind {
         phase: "train",
         name: "model",
-        carried: true,
+        materialised: true,
     },
     Kind {
         phase: "train",
         name: "an \"update\"",
-        carried: true,
+        materialised: true,
     },
 ];
 

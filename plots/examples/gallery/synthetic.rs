@@ -30,7 +30,7 @@ pub(crate) fn message(phase: &str, kind: &str, round: u32, direction: Direction,
         payload_bytes: sent * size,
         header_bytes: sent * 20,
         expected_messages: None,
-        carried: true,
+        materialised: true,
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn walks() -> RunResult {
         releases: 10,
         epsilon_per_release: each,
         delta_per_release: 0.0,
-        epsilon_worst_client: worst,
+        epsilon_max_client: worst,
         epsilon_mean_client: mean,
         composition: "basic".into(),
         epsilon_claimed: claimed,
@@ -258,18 +258,18 @@ pub(crate) fn write_sweep(
 pub(crate) fn sweep_numbers(dir: &Path) -> Result<(), WriteError> {
     let axes: [(&str, &[&str]); 2] = [
         ("strategy.epsilon", &["0.5", "1", "2", "4", "8"]),
-        ("strategy.variant", &["AsPrinted", "Corrected"]),
+        ("strategy.variant", &["AsPublished", "Corrected"]),
     ];
     write_sweep(dir, "fedwalk/predictor", &axes, 5, |values, seed| {
         let epsilon: f64 = values[0].parse().unwrap_or(1.0);
-        let printed = values[1] == "AsPrinted";
+        let printed = values[1] == "AsPublished";
         let jitter = 1.0 + 0.3 * (noise(seed * 31 + (epsilon * 2.0) as u64 + u64::from(printed) * 1_000) - 0.5);
         let right = 40.0 + 60.0 / epsilon;
         let messages = if printed { right * 1.4 } else { right };
         vec![
             ("peer_messages_per_walk", messages * jitter),
-            ("peer_messages_per_walk@Theorem 4.2, right form", right),
-            ("peer_messages_per_walk@Theorem 4.2, as printed", right * 0.6),
+            ("peer_messages_per_walk@Theorem 4.2, corrected", right),
+            ("peer_messages_per_walk@Theorem 4.2, as published", right * 0.6),
             ("payload_bytes", messages * 10_000.0 * 48.0 * jitter),
             ("virtual_s", 5.0 * messages * jitter),
             ("micro_f1", 0.42 - 0.2 / (1.0 + epsilon) + 0.02 * jitter),

@@ -137,7 +137,7 @@ mod tests {
             payload_bytes: *payload_bytes,
             header_bytes: 0,
             expected_messages: None,
-            carried: true,
+            materialised: true,
         });
         let rounds = (0..).zip(ends).map(|(round, end)| RoundRow {
             round,

@@ -133,7 +133,7 @@ fn bytes_by_name(run: &RunDir) -> Figure {
     }
 }
 
-/// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst tenth.
+/// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst 10 %.
 pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     let mut all: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
     all.sort_by(f64::total_cmp);
@@ -151,11 +151,11 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     let series = vec![
         by_rank("a client".to_owned(), 0, &all),
         level("mean of all clients", 1.0, mean_all, 0),
-        level("mean of the worst tenth", n_worst as f64 / n as f64, mean_worst, 1),
+        level("mean of the worst 10 %", n_worst as f64 / n as f64, mean_worst, 1),
     ];
     let mut figure = faring(series);
     figure.notes.push(format!(
-        "{n} clients with test items, each with the model that it answers with; the worst tenth: {n_worst}."
+        "{n} clients with test items, each with the model that it answers with; the worst 10 %: {n_worst}."
     ));
     Some(figure)
 }
@@ -225,14 +225,14 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
         Row {
             label: format!("{} ({})", row.mechanism, row.unit),
             bars: vec![
-                bar(Some(row.epsilon_worst_client)),
+                bar(Some(row.epsilon_max_client)),
                 bar(Some(row.epsilon_renyi.unwrap_or(f64::INFINITY))),
                 bar(Some(row.epsilon_mean_client)),
             ],
             remark: None,
         }
     };
-    let spent = |row: &&PrivacyRow| row.epsilon_worst_client != 0.0 || row.epsilon_claimed.is_some();
+    let spent = |row: &&PrivacyRow| row.epsilon_max_client != 0.0 || row.epsilon_claimed.is_some();
     let rows: Vec<Row> = run.privacy.iter().filter(spent).map(row).collect();
     let claimed = run.privacy.iter().any(|row| row.epsilon_claimed.is_some());
     let bars = Bars {

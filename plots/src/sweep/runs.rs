@@ -9,7 +9,7 @@ use crate::run::fairness_of_arms;
 use crate::split;
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{
-    ClientScoreRow, Division, ReadError, RunDir, SplitRow, SweepDir, read_curves, read_split, read_table,
+    ClientScoreRow, Division, PartitionRow, ReadError, RunDir, SweepDir, read_curves, read_partition, read_table,
 };
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -114,9 +114,9 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
         return Ok(None);
     };
     // The ways, and the points that have them.
-    let mut ways: Vec<(Division, Vec<SplitRow>, Vec<&PointRow>)> = Vec::new();
+    let mut ways: Vec<(Division, Vec<PartitionRow>, Vec<&PointRow>)> = Vec::new();
     for point in sweep.points.iter().filter(|point| point.seed == seed) {
-        let split = point_dir(sweep, point).map(|dir| read_split(&dir)).transpose()?;
+        let split = point_dir(sweep, point).map(|dir| read_partition(&dir)).transpose()?;
         let Some((division, rows)) = split.flatten() else {
             continue;
         };
@@ -137,7 +137,7 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     };
     let mut making = axes;
     making.retain(|axis| ways.len() > 1 && ways.iter().all(|(.., points)| is_one(axis, points)));
-    let named = |(division, rows, points): (Division, Vec<SplitRow>, Vec<&PointRow>)| {
+    let named = |(division, rows, points): (Division, Vec<PartitionRow>, Vec<&PointRow>)| {
         let values: Vec<&str> = making.iter().map(|axis| points[0].values[*axis].as_str()).collect();
         let name = view.as_ref().map(|view| view.label_of(making.iter().copied(), &values));
         (name.unwrap_or_default(), division, rows)
@@ -147,7 +147,7 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     notes.insert(0, format!("Runs of seed {seed}."));
     notes.extend(unfinished(sweep));
     let figure = Figure {
-        name: "split".to_owned(),
+        name: "partition".to_owned(),
         title: heading(&sweep.manifest.name, "how the data are shared out"),
         notes,
         panels,

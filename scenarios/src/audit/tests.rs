@@ -547,7 +547,7 @@ fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
         let mut key = run("0.2");
         key.set = set.iter().map(|setting| (*setting).to_owned()).collect();
         let resolved = key.resolve(&registry).unwrap();
-        let (run, card) = (run("0.2").to_string(), resolved.written().unwrap());
+        let (run, card) = (run("0.2").to_string(), resolved.written(&registry).unwrap());
         Wanted {
             by_essence: BTreeMap::new(),
             cards: BTreeMap::from([(run, card)]),

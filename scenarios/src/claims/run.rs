@@ -2,9 +2,10 @@
 
 use super::refused;
 use crate::cards;
+use crate::names;
 use crate::registry::Registry;
 use crate::scenario::{Scenario, check};
-use crate::text::{Problems, Source, apply, apply_setting, suggest};
+use crate::text::{Problems, Source, apply, suggest};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -33,9 +34,10 @@ impl fmt::Display for RunKey {
 impl RunKey {
     /// The card with the settings, and its sweep.
     pub(super) fn card(&self, registry: &Registry) -> Result<(Scenario, Source), Problems> {
-        let (name, mut source) = cards::find_shipped(&self.card, "no shipped card", registry.cards())?;
+        let (name, source) = cards::find_shipped(&self.card, "no shipped card", registry.cards())?;
+        let mut source = names::present(&source, registry);
         for setting in &self.set {
-            source = apply_setting(&source, setting)?;
+            source = names::set(&source, setting, registry)?;
         }
         Ok((check(&name, &source, registry)?, source))
     }
@@ -120,8 +122,8 @@ impl Resolved {
     /// # Errors
     ///
     /// None that resolving did not find.
-    pub fn written(&self) -> Result<String, Problems> {
-        let source = unasked(&self.source)?;
+    pub fn written(&self, registry: &Registry) -> Result<String, Problems> {
+        let source = names::recorded(&unasked(&self.source)?, registry);
         let lines = source
             .text()
             .lines()

@@ -250,11 +250,26 @@ impl Source {
 
     /// A copy with `new` in the place of `span`; `label` answers for its problems.
     pub(super) fn spliced(&self, span: Span, new: &str, label: &str) -> Self {
+        self.replaced(span, new, Origin::Setting(label.into()))
+    }
+
+    /// A copy with the name `new` in the place of `span`, whose problems lie where the old name is written.
+    pub(super) fn renamed(&self, span: Span, new: &str) -> Self {
+        let before = self.pieces_in(span).into_iter().next().map(|piece| piece.origin);
+        let origin = match before {
+            Some(Origin::Card(at) | Origin::Anchor(at)) => Origin::Anchor(at),
+            Some(setting @ Origin::Setting(_)) => setting,
+            None => Origin::Anchor(0),
+        };
+        self.replaced(span, new, origin)
+    }
+
+    fn replaced(&self, span: Span, new: &str, origin: Origin) -> Self {
         let text = format!("{}{new}{}", &self.text[..span.start], &self.text[span.end..]);
         let mut pieces = self.pieces_in(Span::new(0, span.start));
         pieces.push(Piece {
             start: span.start,
-            origin: Origin::Setting(label.into()),
+            origin,
         });
         let after = self.pieces_in(Span::new(span.end, self.text.len()));
         pieces.extend(after.into_iter().map(|piece| Piece {

@@ -67,8 +67,14 @@ mod tests {
     #[test]
     fn case_and_underscores_do_not_count() {
         assert_eq!(suggest("fedwalk", &["FedAvg", "FedWalk"]), ", did you mean `FedWalk`?");
-        assert_eq!(suggest("lr", &["layers", "rate"]), ", did you mean `rate`?");
-        assert_eq!(suggest("Learning-Rate", &["layers", "rate"]), ", did you mean `rate`?");
+        assert_eq!(
+            suggest("lr", &["layers", "learning_rate"]),
+            ", did you mean `learning_rate`?"
+        );
+        assert_eq!(
+            suggest("Learning-Rate", &["layers", "learning_rate"]),
+            ", did you mean `learning_rate`?"
+        );
         assert_eq!(suggest("width", &["width_m", "height"]), ", did you mean `width_m`?");
         assert_eq!(
             suggest("LossProb", &["latency", "loss_prob"]),

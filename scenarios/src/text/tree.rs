@@ -209,7 +209,7 @@ pub(crate) fn quoted_part(part: &str) -> String {
 ///
 /// # Errors
 /// The rule that the path breaks, as a message.
-pub(super) fn split_path(path: &str) -> Result<Vec<String>, String> {
+pub(crate) fn split_path(path: &str) -> Result<Vec<String>, String> {
     let mut parts = Vec::new();
     let mut rest = path.trim();
     if rest.is_empty() {

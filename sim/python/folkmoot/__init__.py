@@ -42,7 +42,7 @@ _TABLES = {
     "expected_messages:f carried:b",
     "scores": "round:i virtual_s:f split:s metric:s value:f n:i",
     "readings": "round:i virtual_s:f metric:s value:f n:i",
-    "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_worst_client:f epsilon_mean_client:f "
+    "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_max_client:f epsilon_mean_client:f "
     "composition:s epsilon_claimed:f delta_total:f epsilon_basic:f epsilon_advanced:f epsilon_renyi:f",
     "clients": "client:i shard_size:i rounds:i uplink_bytes:i downlink_bytes:i peer_bytes:i compute_s:f online_s:f",
     "observations": "round:i metric:s value:f",

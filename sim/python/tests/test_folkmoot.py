@@ -102,7 +102,7 @@ def test_what_is_set_is_what_the_program_reads(folder: Path) -> None:
     settings = {
         "question": quoted(question),
         "strategy.training": part(epochs=2, rate=1e-5, optimiser="Adam"),
-        "strategy.training.proximal": numpy.float64(0.5),
+        "strategy.training.fedprox_mu": numpy.float64(0.5),
         "strategy.protocol.rounds": numpy.int64(1),
         "strategy.split": part("Shares", train=0.5, validation=0.25),
         "deadline_ms": None,
@@ -112,7 +112,7 @@ def test_what_is_set_is_what_the_program_reads(folder: Path) -> None:
     made = folkmoot.run(CARD, set=settings, seed=2**64 - 1, out=folder / "set", threads=1)
     assert made.seed == 2**64 - 1
     written = question.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    words = [f'"{written}"', "epochs: 2", "rate: 1e-5", "proximal: 0.5", "rounds: 1", "train: 0.5"]
+    words = [f'"{written}"', "epochs: 2", "learning_rate: 1e-5", "fedprox_mu: 0.5", "rounds: 1", "train: 0.5"]
     for word in words:
         assert word in made.scenario, made.scenario
 

@@ -215,8 +215,9 @@ pub(super) fn is_space(c: char) -> bool {
     )
 }
 
+/// As `ron` has it, whose version of Unicode may be newer than the standard library's.
 pub(in crate::text) fn is_word_start(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
+    c == '_' || c.is_alphabetic() || unicode_ident::is_xid_start(c)
 }
 
 /// Generous outside ASCII, where only the typed parser knows the exact classes.

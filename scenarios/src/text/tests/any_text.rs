@@ -157,3 +157,10 @@ proptest! {
         }
     }
 }
+
+/// A letter that `ron` knows from a later version of Unicode than the standard library.
+#[test]
+fn a_letter_of_a_later_unicode_begins_a_word() {
+    assert!(ron::Options::default().from_str::<ron::Value>("\u{3d000}").is_ok());
+    assert!(source("\u{3d000}").tree().is_ok());
+}

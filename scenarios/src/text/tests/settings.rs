@@ -57,8 +57,11 @@ fn values_are_replaced_inserted_and_nested() {
     let text = |setting: &str| set("()", &[setting]).text().split_whitespace().collect::<String>();
     assert_eq!(text("targets.test_accuracy=0.6"), "(targets:{\"test_accuracy\":0.6})");
     assert_eq!(text("targets.\"a b\"=1"), "(targets:{\"ab\":1})");
-    let arm = text("sweep.arms.FedProx.\"strategy.training.proximal\"=0.1");
-    assert_eq!(arm, "(sweep:(arms:{\"FedProx\":{\"strategy.training.proximal\":0.1}}))");
+    let arm = text("sweep.arms.FedProx.\"strategy.training.fedprox_mu\"=0.1");
+    assert_eq!(
+        arm,
+        "(sweep:(arms:{\"FedProx\":{\"strategy.training.fedprox_mu\":0.1}}))"
+    );
 }
 
 #[test]

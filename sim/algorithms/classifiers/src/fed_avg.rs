@@ -10,8 +10,8 @@
 //!
 //! With `scale: Federated` the first round asks for statistics of inputs instead: 8 + 16 × n_features
 //! bytes per client. Every model is then 8 × n_features bytes longer. The relatives of FedAvg are
-//! settings: FedProx (`training.proximal`), server momentum, FedAdam and FedYogi
-//! (`protocol.server`), FedBuff (`protocol.aggregation`), secure aggregation, compression.
+//! settings: FedProx (`training.fedprox_mu`), server momentum, FedAdam and FedYogi
+//! (`protocol.server_optimizer`), FedBuff (`protocol.aggregation`), secure aggregation, compression.
 //!
 //! Deviation from the paper: late updates are dropped, not waited for.
 

@@ -130,7 +130,7 @@ impl Params {
 
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
-        let is_read = ["method", "protocol.rule", "protocol.server"];
+        let is_read = ["method", "protocol.aggregator", "protocol.server_optimizer"];
         if !is_read.iter().any(|field| rules.is_broken(field)) {
             self.method.rules(self, rules);
         }

@@ -51,23 +51,23 @@ pub fn about((model, training, protocol): (&Model, &Training, &Protocol), split:
 const KNOWN_AS: [KnownAs; 9] = [
     known_as(
         "FedProx",
-        "FedAvg(training: (proximal: 0.01))",
-        "FedAvg.training.proximal",
+        "FedAvg(training: (fedprox_mu: 0.01))",
+        "FedAvg.training.fedprox_mu",
     ),
     known_as(
         "FedAvgM",
-        "FedAvg(protocol: (server: Momentum()))",
-        "FedAvg.protocol.server",
+        "FedAvg(protocol: (server_optimizer: Momentum()))",
+        "FedAvg.protocol.server_optimizer",
     ),
     known_as(
         "FedAdam",
-        "FedAvg(protocol: (server: Adam()))",
-        "FedAvg.protocol.server",
+        "FedAvg(protocol: (server_optimizer: Adam()))",
+        "FedAvg.protocol.server_optimizer",
     ),
     known_as(
         "FedYogi",
-        "FedAvg(protocol: (server: Yogi()))",
-        "FedAvg.protocol.server",
+        "FedAvg(protocol: (server_optimizer: Yogi()))",
+        "FedAvg.protocol.server_optimizer",
     ),
     known_as(
         "FedBuff",

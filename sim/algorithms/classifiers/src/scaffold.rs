@@ -6,13 +6,13 @@
 //! | exchange         | direction | payload                                                        | bytes            |
 //! |------------------|-----------|----------------------------------------------------------------|------------------|
 //! | `model`          | downlink  | the server's control variate `c`, then the weights `x`, `f32`  | 8 × n_params     |
-//! | `packed_model`   | downlink  | both where `protocol.down` packs them, before `c` its length as `u32` | 4 and both encodings |
+//! | `packed_model`   | downlink  | both where `protocol.downlink_codec` packs them, before `c` its length as `u32` | 4 and both encodings |
 //! | `update`         | uplink    | training samples as `u32`, then the weights `y_i`              | 4 × n_params + 4 |
 //! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
-//! | `packed_control_change` | uplink | the same where `protocol.up` packs it                      | its encoding     |
+//! | `packed_control_change` | uplink | the same where `protocol.uplink_codec` packs it                      | its encoding     |
 //!
 //! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control variate ([`Renewal`]). The server moves
-//! the model by the mean change over the clients that answered, times `protocol.server`'s rate, and `c` by the sum of their `Δc_i` over
+//! the model by the mean change over the clients that answered, times `protocol.server_optimizer`'s rate, and `c` by the sum of their `Δc_i` over
 //! the number `N` of *all* clients. All control variates begin at 0.
 //!
 //! - **`c = mean c_i`** over all clients, at all times but for what is under way: a client's `c_i` is the sum of the `Δc_i` that it has
@@ -23,8 +23,8 @@
 //! - **Parameters that do not learn**, such as running statistics, are averaged; their control variates are 0 and travel with the rest.
 //! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
-//! - **Codecs.** `protocol.up` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
-//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. `protocol.down` packs `c`
+//! - **Codecs.** `protocol.uplink_codec` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
+//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. `protocol.downlink_codec` packs `c`
 //!   and `x` each by itself; a client corrects and renews by the `c` that it reads, so that its `c_i` still is the mean of its gradients. A codec that rounds by more than the length of
 //!   what it packs, as `RandomK` without feedback, drives the control variates apart, and is doubted.
 //!
@@ -118,7 +118,12 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         let mut about = crate::about((&self.model, &self.training, &self.protocol), &self.split, &[]);
-        let up = packed::lints("protocol.up", &*self.protocol.up, self.model.hidden, true);
+        let up = packed::lints(
+            "protocol.uplink_codec",
+            &*self.protocol.uplink_codec,
+            self.model.hidden,
+            true,
+        );
         about.lints.extend(up);
         About {
             headline: &["test_accuracy", "payload_bytes", "virtual_s"],
@@ -134,7 +139,7 @@ impl Algorithm for Params {
         let classifier = Classifier::new(&self.model, &self.training, facts);
         let scaffold = Scaffold {
             renewal: self.renewal,
-            rate: f64::from(self.training.rate as f32),
+            rate: f64::from(self.training.learning_rate as f32),
             n_clients: facts.n_clients,
         };
         let changes = MechanismInfo {

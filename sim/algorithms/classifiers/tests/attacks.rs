@@ -51,7 +51,7 @@ fn params(rate: f64, attacks: Vec<Chosen<dyn Attack>>) -> Params {
         training: Training {
             epochs: 40,
             optimiser: LocalOptimiser::AdamW,
-            rate,
+            learning_rate: rate,
             ..Training::default()
         },
         split: Split::Shares {

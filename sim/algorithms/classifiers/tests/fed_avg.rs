@@ -68,7 +68,7 @@ fn params(rounds: u32) -> Params {
             epochs: 2,
             batch_size: Some(8),
             optimiser: LocalOptimiser::Adam,
-            rate: 0.01,
+            learning_rate: 0.01,
             ..Training::default()
         },
         inputs: Inputs::Degree { most: 12 },
@@ -94,7 +94,7 @@ fn node_params(rounds: u32) -> Params {
         training: Training {
             epochs: 5,
             optimiser: LocalOptimiser::Adam,
-            rate: 0.05,
+            learning_rate: 0.05,
             ..Training::default()
         },
         inputs: Inputs::Features,
@@ -147,7 +147,7 @@ fn it_learns_to_tell_graphs_apart_and_sends_what_its_table_says() {
     assert_eq!(outcome.ledger.total().sent, 180);
     let privacy = &outcome.privacy[0];
     assert_eq!((privacy.mechanism.as_str(), privacy.releases), ("none: weights", 90));
-    assert_eq!(privacy.epsilon_worst_client, f64::INFINITY);
+    assert_eq!(privacy.epsilon_max_client, f64::INFINITY);
     for metric in [
         "accuracy",
         "loss",
@@ -314,20 +314,23 @@ fn a_dry_run_sends_the_same_and_learns_nothing() {
 #[test]
 fn every_server_optimiser_and_the_buffer_learn() {
     let servers = [
-        Chosen::new(Momentum { rate: 0.5, beta: 0.5 }),
+        Chosen::new(Momentum {
+            learning_rate: 0.5,
+            beta: 0.5,
+        }),
         Chosen::new(Adam {
-            rate: 0.03,
+            learning_rate: 0.03,
             ..Adam::default()
         }),
         Chosen::new(Yogi {
-            rate: 0.03,
+            learning_rate: 0.03,
             ..Yogi::default()
         }),
     ];
     let mut accuracies = Vec::new();
     for server in servers {
         let mut params = params(25);
-        params.protocol.server = server;
+        params.protocol.server_optimizer = server;
         accuracies.push(number(&play(&graphs(), &params), "test_accuracy"));
     }
     let mut params = params(80);
@@ -382,9 +385,9 @@ fn a_proximal_term_keeps_clients_near_the_model_they_were_sent() {
         let mut params = params(1);
         params.training = Training {
             epochs: 20,
-            rate: 0.005,
+            learning_rate: 0.005,
             optimiser: LocalOptimiser::default(),
-            proximal,
+            fedprox_mu: proximal,
             ..Training::default()
         };
         let (classifier, held) = classifier(&params, &dataset, &partition).unwrap();
@@ -521,8 +524,8 @@ fn wrong_data_are_refused_with_the_reason() {
 fn settings_are_checked_below_their_names() {
     let mut params = params(0);
     params.model.hidden = 0;
-    params.training.rate = -1.0;
+    params.training.learning_rate = -1.0;
     let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
-    assert_eq!(fields, ["model.hidden", "training.rate", "protocol.rounds"]);
+    assert_eq!(fields, ["model.hidden", "training.learning_rate", "protocol.rounds"]);
     assert!(Params::default().broken().is_empty());
 }

@@ -65,7 +65,7 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize 
         epochs,
         batch_size,
         optimiser: LocalOptimiser::Adam,
-        proximal: 0.1,
+        fedprox_mu: 0.1,
         ..Training::default()
     };
     let facts = Facts::new(Inputs::Degree { most: 8 }, &source).unwrap();

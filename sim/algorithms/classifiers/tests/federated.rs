@@ -45,7 +45,7 @@ fn params(method: &str, training: &str, protocol: &str) -> Params {
 
 fn small(method: &str, rounds: u32) -> Params {
     let protocol = format!("rounds: {rounds}, {UNIFORM}");
-    params(method, "epochs: 2, batch_size: 4, rate: 0.05", &protocol)
+    params(method, "epochs: 2, batch_size: 4, learning_rate: 0.05", &protocol)
 }
 
 fn prepared<P: Algorithm>(params: &P) -> Prepared<P> {
@@ -196,8 +196,12 @@ fn what_is_federated_averaging_by_definition_is_so_to_the_bit() {
     assert!(model(&small("Moon()", 1)) == averaged(&small("Moon()", 1), &World::ideal()));
     assert!(model(&small("Moon()", 2)) != averaged(&small("Moon()", 2), &World::ideal()));
     // One step an epoch at all clients: FedNova has nothing to put right, whatever its weights.
-    for more in ["", "optimiser: Sgd(momentum: 0.5),", "proximal: 0.3,"] {
-        let equal = params("FedNova()", &format!("epochs: 3, {more} rate: 0.05"), "rounds: 3");
+    for more in ["", "optimiser: Sgd(momentum: 0.5),", "fedprox_mu: 0.3,"] {
+        let equal = params(
+            "FedNova()",
+            &format!("epochs: 3, {more} learning_rate: 0.05"),
+            "rounds: 3",
+        );
         assert!(model(&equal) == averaged(&equal, &World::ideal()), "{more}");
     }
     assert!(
@@ -312,7 +316,7 @@ fn what_fed_dyns_server_keeps_is_the_mean_of_what_clients_keep() {
     }
     let masked = params(
         "FedDyn()",
-        "epochs: 2, batch_size: 4, rate: 0.05",
+        "epochs: 2, batch_size: 4, learning_rate: 0.05",
         "rounds: 3, weighting: Uniform, secure: Pairwise()",
     );
     let (_, left) = left(&masked, &World::ideal(), Options::default());
@@ -465,7 +469,7 @@ fn own_models_win_where_clients_are_unlike() {
     let accuracy = |method: &str| {
         let params = params(
             method,
-            "epochs: 4, batch_size: 4, rate: 0.05",
+            "epochs: 4, batch_size: 4, learning_rate: 0.05",
             &format!("rounds: 12, {UNIFORM}"),
         );
         let prepared = prepared(&params);
@@ -554,20 +558,20 @@ fn what_a_method_does_not_fit_is_refused_with_its_place() {
     );
     places(
         "FedDyn()",
-        "proximal: 1",
-        "rule: Median(), server: Adam()",
+        "fedprox_mu: 1",
+        "aggregator: Median(), server_optimizer: Adam()",
         &[
-            "training.proximal",
+            "training.fedprox_mu",
             "protocol.weighting",
-            "protocol.rule",
-            "protocol.server",
+            "protocol.aggregator",
+            "protocol.server_optimizer",
         ],
     );
     places(
         "Ifca()",
         "",
-        "secure: Pairwise(), server: Adam()",
-        &["protocol.secure", "protocol.server"],
+        "secure: Pairwise(), server_optimizer: Adam()",
+        &["protocol.secure", "protocol.server_optimizer"],
     );
     places("Ditto(strength: 300)", "", "", &["method.strength"]);
     places("FedRep(shared_epochs: 4)", "epochs: 2", "", &["method.shared_epochs"]);

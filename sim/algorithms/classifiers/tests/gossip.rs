@@ -23,9 +23,9 @@ const MIN_SIZE: u32 = 4;
 const REST: &str = "model: (encoder: Gin, hidden: 8, readout: Mean), inputs: Degree(most: 8),
     split: Shares(train: 0.6, validation: 0.1)";
 /// Full batches of plain steps.
-const PLAIN: &str = "training: (epochs: 1, rate: 0.05)";
+const PLAIN: &str = "training: (epochs: 1, learning_rate: 0.05)";
 /// So small that no number moves.
-const STILL: &str = "start: Own, training: (rate: 1e-30)";
+const STILL: &str = "start: Own, training: (learning_rate: 1e-30)";
 
 fn params(more: &str) -> Params {
     let text = format!("({REST}, {more})");
@@ -218,7 +218,7 @@ impl Reference {
         let narrow: Vec<f32> = model.iter().map(|x| *x as f32).collect();
         let rng = &mut Streams::new(0).global(Purpose(*b"nothing "));
         let gradient = gossip.classifier().gradient(shard, &narrow, rng);
-        let rate = gossip.params().training.rate;
+        let rate = gossip.params().training.learning_rate;
         let mut step = vec![0.0; model.len()];
         step.iter_mut()
             .zip(gradient)
@@ -500,7 +500,7 @@ fn pairs_that_meet_keep_the_mean_and_come_together() {
 
 #[test]
 fn a_model_that_is_not_finite_is_refused_and_said_to_have_diverged() {
-    let params = params("training: (rate: 1e30), topology: Complete(), rounds: 3");
+    let params = params("training: (learning_rate: 1e30), topology: Complete(), rounds: 3");
     let ended = outcome(&params, &World::ideal(), Options::default());
     assert!(counted(&ended, "refused_models") > 0);
     assert!(

@@ -14,23 +14,23 @@ fn in_fed_avg() {
             ("(protocol: (rounds: 2))", update),
             (
                 "(model: (encoder: GinBatchNorm, dropout: 0.3),
-                  training: (epochs: 2, batch_size: 3, optimiser: Adam, proximal: 0.1),
-                  split: Published, protocol: (rounds: 2, weighting: Uniform, server: Yogi()))",
+                  training: (epochs: 2, batch_size: 3, optimiser: Adam, fedprox_mu: 0.1),
+                  split: Published, protocol: (rounds: 2, weighting: Uniform, server_optimizer: Yogi()))",
                 update,
             ),
             (
                 "(inputs: Degree(most: 4), training: (batch_size: 2),
-                  protocol: (rounds: 3, aggregation: Buffered(size: 2), server: Momentum()))",
+                  protocol: (rounds: 3, aggregation: Buffered(size: 2), server_optimizer: Momentum()))",
                 update,
             ),
             ("(inputs: Constant, protocol: (rounds: 2, secure: Pairwise()))", masked),
             ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
             (
-                "(protocol: (rounds: 3, up: TopK(share: 0.1), down: Half()))",
+                "(protocol: (rounds: 3, uplink_codec: TopK(share: 0.1), downlink_codec: Half()))",
                 &["packed_update"],
             ),
             (
-                "(protocol: (rounds: 2, secure: Pairwise(), up: RandomK(share: 0.1, feedback: true)))",
+                "(protocol: (rounds: 2, secure: Pairwise(), uplink_codec: RandomK(share: 0.1, feedback: true)))",
                 masked,
             ),
         ],
@@ -55,7 +55,7 @@ fn in_scaffold() {
         ("(protocol: (rounds: 2))", both),
         ("(scale: Federated, protocol: (rounds: 2))", &["statistics"]),
         (
-            "(protocol: (rounds: 2, up: TopK(share: 0.1), down: Uniform(bits: 8)))",
+            "(protocol: (rounds: 2, uplink_codec: TopK(share: 0.1), downlink_codec: Uniform(bits: 8)))",
             &["packed_control_change", "packed_update"],
         ),
         (

@@ -24,7 +24,7 @@ const REST: &str = "model: (encoder: Gin, hidden: 8, readout: Sum), inputs: Degr
     split: Shares(train: 0.7, validation: 0.1)";
 
 fn params(more: &str, rounds: u32) -> Params {
-    let training = "training: (epochs: 2, batch_size: 4, rate: 0.01)";
+    let training = "training: (epochs: 2, batch_size: 4, learning_rate: 0.01)";
     let text = match more.contains("training:") {
         true => format!("({REST}, {more}, protocol: (rounds: {rounds}))"),
         false => format!("({REST}, {training}, {more} protocol: (rounds: {rounds}))"),
@@ -258,7 +258,7 @@ fn a_change_that_is_late_counts_although_its_model_does_not() {
 fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_followed() {
     let (dataset, partition) = unlike::data(MIN_SIZE);
     let source = Source::new(&dataset, &partition, Streams::new(SEED));
-    let params = params("training: (epochs: 1, rate: 0.05, weight_decay: 0.01)", 1);
+    let params = params("training: (epochs: 1, learning_rate: 0.05, weight_decay: 0.01)", 1);
     let facts = Facts::new(params.inputs, &source).unwrap();
     let trained = |epochs: u32| {
         let training = Training {
@@ -321,7 +321,7 @@ fn short_last_batches_count_as_the_steps_they_are() {
 #[test]
 fn a_training_that_ends_in_no_number_leaves_control_variates_as_they_are() {
     let (outcome, left) = play(
-        &params("training: (rate: 1e30, epochs: 3)", 2),
+        &params("training: (learning_rate: 1e30, epochs: 3)", 2),
         &World::ideal(),
         Options::default(),
     );
@@ -360,9 +360,9 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         ("LowRank(rank: 1)", "Bfloat()"),
     ] {
         let mut ours = params("", 4);
-        let text = format!("({REST}, protocol: (up: {codec}, down: {down}))");
+        let text = format!("({REST}, protocol: (uplink_codec: {codec}, downlink_codec: {down}))");
         let codecs = folkmoot_classifiers::only().settings::<Params>(&text).unwrap().protocol;
-        (ours.protocol.up, ours.protocol.down) = (codecs.up, codecs.down);
+        (ours.protocol.uplink_codec, ours.protocol.downlink_codec) = (codecs.uplink_codec, codecs.downlink_codec);
         let world = World {
             cohort: CohortSpec::Size { n: 5, over_select: 1.0 },
             deadline: None,
@@ -377,7 +377,7 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         let ((n, bytes), (n_changes, of_changes)) = (rows("packed_update"), rows("packed_control_change"));
         assert_eq!((n, rows("control_change").0), (n_changes, 0), "{codec}");
         let layout = prepared(&ours).strategy.trainer().layout().clone();
-        let len = ours.protocol.up.encoded_len(&layout.shapes()).unwrap();
+        let len = ours.protocol.uplink_codec.encoded_len(&layout.shapes()).unwrap();
         assert_eq!((bytes, of_changes), (n * (len + 4), n * len), "{codec}");
         let model = 8 * layout.len() as u64;
         let compression = |name: &str| {
@@ -393,11 +393,11 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
             Some(plain as f64 / (bytes + of_changes) as f64)
         );
         let ((n_plain, as_it_is), (n_models, of_models)) = (rows("model"), rows("packed_model"));
-        if ours.protocol.down.is_plain() {
+        if ours.protocol.downlink_codec.is_plain() {
             assert_eq!((as_it_is, n_models), (n_plain * model, 0));
             continue;
         }
-        if let Some(len) = ours.protocol.down.encoded_len(&layout.shapes()) {
+        if let Some(len) = ours.protocol.downlink_codec.encoded_len(&layout.shapes()) {
             assert_eq!(of_models, n_models * (4 + 2 * len), "{down}");
         }
         assert_eq!(n_plain, 0, "{down}");
@@ -407,7 +407,7 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         );
     }
     let lints = |up: &str| {
-        let text = format!("({REST}, protocol: (up: {up}))");
+        let text = format!("({REST}, protocol: (uplink_codec: {up}))");
         folkmoot_classifiers::only()
             .settings::<Params>(&text)
             .unwrap()

@@ -10,7 +10,8 @@ use folkmoot_parts::part;
 pub enum Variant {
     /// The paper to the letter: the plain mean of the updates, and noisy weights divided by whatever degrees they have.
     #[part(sets("protocol.weighting=Uniform", "degree_rule=Masked"))]
-    AsPrinted,
+    #[part(alias = "AsPrinted")]
+    AsPublished,
     /// The conventions of the benchmark that the paper builds on: no relu between graph layers, features of a node with the sum 1,
     /// a readout over features and embedding together, the mean weighted by samples.
     #[part(sets("model.relu=false", "model.joint_readout=true", "normalise_features=true"))]
@@ -248,14 +249,14 @@ pub struct Training {
     #[part(default = LocalOptimiser::Adam)]
     pub optimiser: LocalOptimiser,
     /// The learning rate.
-    #[part(default = 1.5e-3, above = 0, f32)]
-    pub rate: f64,
+    #[part(default = 1.5e-3, above = 0, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// Weight decay (L2); decoupled with `AdamW`.
     #[part(default = 1e-3, at_least = 0, f32)]
     pub weight_decay: f64,
     /// FedProx' mu.
-    #[part(default = 0.0, at_least = 0, f32)]
-    pub proximal: f64,
+    #[part(default = 0.0, at_least = 0, f32, alias = "proximal")]
+    pub fedprox_mu: f64,
 }
 
 impl Training {
@@ -265,9 +266,9 @@ impl Training {
             epochs: self.epochs,
             batch_size: Some(self.batch_size),
             optimiser: self.optimiser,
-            rate: self.rate,
+            learning_rate: self.learning_rate,
             weight_decay: self.weight_decay,
-            proximal: self.proximal,
+            fedprox_mu: self.fedprox_mu,
         }
     }
 }

@@ -13,7 +13,7 @@ use folkmoot_rounds::{Protocol, Trains};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Sets what a card leaves open; without one all is as in `AsPrinted`, but updates are weighted by samples and noisy weights are cut to 0..1.
+    /// Sets what a card leaves open; without one all is as in `AsPublished`, but updates are weighted by samples and noisy weights are cut to 0..1.
     pub variant: Option<Variant>,
     /// Which arm of the comparison.
     pub setting: Setting,

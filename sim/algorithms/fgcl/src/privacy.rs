@@ -17,7 +17,7 @@ impl Params {
 /// What the views of all rounds have cost about the graph that was used most, by each composition, beside what the paper claims.
 pub(super) fn totals(views: &PrivacyRow, sheet: &mut Sheet) {
     let of_all = "epsilon_all_rounds";
-    sheet.number(of_all, views.epsilon_worst_client);
+    sheet.number(of_all, views.epsilon_max_client);
     let references = [
         ("claimed", views.epsilon_claimed),
         ("advanced", views.epsilon_advanced),

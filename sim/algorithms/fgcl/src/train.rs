@@ -262,8 +262,8 @@ impl Fgcl {
             let mut this = std::mem::take(tape).recycle();
             let loss = self.loss(&mut this, &scratch.step, &mut draws.dropout);
             this.backward(loss);
-            if self.params.training.proximal > 0.0 {
-                this.add_proximal(self.params.training.proximal as f32, anchor);
+            if self.params.training.fedprox_mu > 0.0 {
+                this.add_proximal(self.params.training.fedprox_mu as f32, anchor);
             }
             let (parameters, gradient) = this.parameters_mut();
             self.optimiser.step(&mut scratch.moments, parameters, gradient);

@@ -212,7 +212,7 @@ fn every_setting_learns_what_features_say() {
     ] {
         let mut params = params(setting);
         params.inputs = Inputs::Features;
-        params.training.rate = 0.02;
+        params.training.learning_rate = 0.02;
         params.protocol.rounds = 8;
         let outcome = play_on(dataset.clone(), &params, Options::default());
         assert!(
@@ -230,7 +230,7 @@ fn the_control_without_edges_sees_none() {
         let mut params = params(setting);
         params.inputs = Inputs::Constant;
         params.model.readout = Pooling::Mean;
-        params.training.rate = 0.02;
+        params.training.learning_rate = 0.02;
         params.protocol.rounds = 8;
         params.attacks = false;
         params.model.encoder = Encoder::GraphConv;
@@ -312,7 +312,7 @@ fn all_encoders_and_options_train_and_make_a_difference() {
             );
         }
     };
-    run(&|params| params.training.rate = 1e-12);
+    run(&|params| params.training.learning_rate = 1e-12);
     for encoder in [
         Encoder::Gcn,
         Encoder::GraphConv,
@@ -516,7 +516,7 @@ fn variants_fill_in_what_is_open() {
     let released = read("(variant: Some(AsReleased))");
     assert_eq!((released.model.relu, released.model.joint_readout), (false, true));
     assert!(released.normalise_features);
-    let printed = read("(variant: Some(AsPrinted), protocol: (rounds: 7))");
+    let printed = read("(variant: Some(AsPublished), protocol: (rounds: 7))");
     assert_eq!(
         format!("{:?} {}", printed.protocol.weighting, printed.protocol.rounds),
         "Uniform 7"
@@ -527,7 +527,7 @@ fn variants_fill_in_what_is_open() {
         (Views::Fixed, DegreeRule::Abs)
     );
     assert_eq!((corrected.model.hidden, corrected.model.relu), (5, true));
-    let weighted = read("(variant: Some(AsPrinted), protocol: (weighting: Samples))");
+    let weighted = read("(variant: Some(AsPublished), protocol: (weighting: Samples))");
     assert_eq!(format!("{:?}", weighted.protocol.weighting), "Samples");
     for params in [released, printed, corrected, weighted, Params::default()] {
         assert_eq!(read(&folkmoot_parts::text_of(&params)), params);

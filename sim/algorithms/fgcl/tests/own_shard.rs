@@ -20,7 +20,7 @@ fn in_fgcl() {
                 "(setting: Noise(epsilon: 1), draws: PerEntry, protocol: (rounds: 2))",
                 update,
             ),
-            ("(variant: AsPrinted, protocol: (rounds: 2))", update),
+            ("(variant: AsPublished, protocol: (rounds: 2))", update),
             (
                 "(variant: AsReleased, contrast: (queue: 4, order: Lifo), protocol: (rounds: 2))",
                 update,

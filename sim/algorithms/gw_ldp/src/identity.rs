@@ -17,7 +17,7 @@ const NETWORK: Network = Network {
     layers: 2,
     width: 32,
     epochs: 100,
-    rate: 0.01,
+    learning_rate: 0.01,
     batch: 32,
     standardise: true,
 };

@@ -15,7 +15,7 @@
 //!
 //! The rounds are those of [`folkmoot_rounds`], the network that of [`classifier`]: whoever
 //! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
-//! freshly trained weights, as printed, or from those it was sent ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
+//! freshly trained weights, as published, or from those it was sent ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
 //!
 //! - **m entries** are sampled in every row or in the whole ([`Sampled`](release::Sampled)); a larger epsilon is less noise, and no
 //!   noise is [`Plain`](release::Plain).

@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn requests_are_those_of_the_table() {
         let multi_bit = |epsilon, n_sampled| MultiBit {
-            entries: Sampled::TotalAsPrinted,
+            entries: Sampled::TotalAsPublished,
             epsilon,
             n_sampled,
             rectify: true,

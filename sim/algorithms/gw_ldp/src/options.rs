@@ -14,8 +14,8 @@ use folkmoot_similarity::transport::Sinkhorn;
 pub enum Variant {
     /// To the paper's letter.
     #[default]
-    AsPrinted,
-    /// As the authors' code has it, where it says anything: five layers of GIN of width 64 with batch normalisation, and normal noise.
+    AsPublished,
+    /// As the authors' code has it, where it says anything: five layers of GIN of width 64 with batch normalisation, and Gaussian noise.
     #[part(sets(
         "model=(encoder: GinBatchNorm, hidden: 64, layers: 5, readout: Sum, head_layers: 2, dropout: 0.5)",
         "representation=Hidden",
@@ -42,7 +42,7 @@ pub enum Collect {
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbedWith {
-    /// Its own, after its training in the round of the collection, as printed. They tell which client it is.
+    /// Its own, after its training in the round of the collection, as published. They tell which client it is.
     #[default]
     Own,
     /// Those that the server sent in that round, the same for all.

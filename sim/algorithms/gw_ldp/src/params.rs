@@ -26,7 +26,7 @@ pub struct Params {
     #[part(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
-    #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
+    #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, learning_rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,

@@ -181,7 +181,7 @@ fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
     let dataset = graphs();
     let params = Params {
         release: Chosen::new(MultiBit {
-            entries: Sampled::TotalAsPrinted,
+            entries: Sampled::TotalAsPublished,
             ..MultiBit::default()
         }),
         ..params(2)
@@ -205,9 +205,9 @@ fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
     let spent = &outcome.privacy[1];
     let smallest = dataset.graphs.iter().map(|graph| graph.n_nodes()).min().unwrap() as f64;
     assert_eq!(spent.releases, 6);
-    assert!((spent.epsilon_worst_client - 1.0 / (smallest * smallest)).abs() < 1e-12);
+    assert!((spent.epsilon_max_client - 1.0 / (smallest * smallest)).abs() < 1e-12);
     assert_eq!(
-        outcome.privacy[0].epsilon_worst_client,
+        outcome.privacy[0].epsilon_max_client,
         f64::INFINITY,
         "weights are not protected"
     );
@@ -462,7 +462,7 @@ fn every_variant_and_release_runs() {
             "{text}: {right} of 12"
         );
         let protects = params.release.text().starts_with("MultiBit");
-        assert_eq!(outcome.privacy[1].epsilon_worst_client.is_finite(), protects, "{text}");
+        assert_eq!(outcome.privacy[1].epsilon_max_client.is_finite(), protects, "{text}");
     }
 }
 

@@ -57,8 +57,8 @@ pub struct Local {
     #[part(default = 10, in = 1..=10_000)]
     pub batch_pairs: u32,
     /// The rate of Adam.
-    #[part(default = 0.0005, above = 0, in = 1e-8..=10)]
-    pub rate: f64,
+    #[part(default = 0.0005, above = 0, in = 1e-8..=10, alias = "rate")]
+    pub learning_rate: f64,
 }
 
 impl Params {
@@ -83,7 +83,7 @@ impl Params {
             split: self.split,
             training: Training {
                 batch_pairs: self.training.batch_pairs,
-                rate: self.training.rate,
+                learning_rate: self.training.learning_rate,
                 ..Training::default()
             },
             attack,

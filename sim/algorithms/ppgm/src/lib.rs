@@ -26,7 +26,7 @@
 //! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out
 //! while its sender still waits for a score; a match without one after `deployment.patience_s` is lost.
 //!
-//! Deviations from the paper: none of the text by `variant: AsPrinted` but the number of a match; see `options` for the others.
+//! Deviations from the paper: none of the text by `variant: AsPublished` but the number of a match; see `options` for the others.
 
 mod algorithm;
 pub mod attack;

@@ -15,7 +15,8 @@ use folkmoot_privacy::{Laplace, LaplaceError};
 pub enum Variant {
     /// The paper's text: 223,300 parameters at the default sizes, an eavesdropper who reads one of the two messages at random.
     #[part(sets("attack.intercept=Random"))]
-    AsPrinted,
+    #[part(alias = "AsPrinted")]
+    AsPublished,
     /// The authors' code: a feed-forward block after each attention, an LSTM in both directions, arcs in their own direction,
     /// batches padded without a mask, another attacker.
     ///
@@ -31,7 +32,7 @@ pub enum Variant {
         "attack.shadow_of=Classes",
         "attack.standardise=false",
         "attack.layers=2",
-        "attack.rate=0.0005",
+        "attack.learning_rate=0.0005",
         "attack.batch=10",
         "attack.choice=BestValidation"
     ))]

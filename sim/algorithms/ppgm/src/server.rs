@@ -56,7 +56,7 @@ impl Server {
                 let Some(learned) = &self.learned else { return Ok(()) };
                 if let Some(epoch) = learned.diverged_in {
                     return Err(StrategyError(format!(
-                        "training left a model with numbers that are not finite in epoch {epoch}; lower training.rate"
+                        "training left a model with numbers that are not finite in epoch {epoch}; lower training.learning_rate"
                     )));
                 }
                 self.model = learned.parameters.as_slice().into();

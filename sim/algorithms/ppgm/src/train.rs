@@ -51,7 +51,7 @@ impl<'a> Trainer<'a> {
         streams: Streams,
     ) -> Trainer<'a> {
         let optimiser = Optimiser::Adam(Adam {
-            rate: training.rate as f32,
+            learning_rate: training.learning_rate as f32,
             decay: match training.weight_decay {
                 0.0 => Decay::None,
                 strength => Decay::L2(strength as f32),

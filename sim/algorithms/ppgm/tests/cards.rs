@@ -85,8 +85,8 @@ fn what_is_no_model_of_these_settings_is_refused() {
     let artifact = |name: &str| dir.join("trained/artifacts").join(name).to_string_lossy().into_owned();
     let model = artifact("model.npy");
     refused("nowhere.npy", SHORT, &["nowhere.npy"]);
-    refused(&artifact("messages.csv"), SHORT, &["not an .npy array"]);
-    refused(&artifact("messages.npy"), SHORT, &["one dimension of 32-bit floats"]);
+    refused(&artifact("intercepted.csv"), SHORT, &["not an .npy array"]);
+    refused(&artifact("intercepted.npy"), SHORT, &["one dimension of 32-bit floats"]);
     refused(
         &model,
         "strategy.size.hidden=8",

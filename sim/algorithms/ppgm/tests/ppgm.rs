@@ -97,7 +97,7 @@ fn params(model: Model) -> Params {
         },
         training: Training {
             epochs: 2,
-            rate: 0.003,
+            learning_rate: 0.003,
             ..Training::default()
         },
         attack: Attack {
@@ -194,7 +194,7 @@ fn models_have_the_parameters_that_the_text_counts() {
         let form = form(variant);
         matcher::build(Model::Ppgm, &Size::default(), &form, 6).layout().len()
     };
-    assert_eq!(count(Variant::AsPrinted), 223_300);
+    assert_eq!(count(Variant::AsPublished), 223_300);
     assert_eq!(count(Variant::Corrected), 223_300);
     // Two blocks of 2 norms and a feed-forward of width 1024, and the LSTM's other direction.
     assert_eq!(count(Variant::AsReleased), 223_300 + 2 * (400 + 205_924) + 120_800);
@@ -367,7 +367,7 @@ fn every_model_learns_to_tell_functions_apart() {
 fn other_forms_learn_too() {
     let dataset = functions(40, 0.3, 2);
     let released = form(Variant::AsReleased);
-    let printed = form(Variant::AsPrinted);
+    let printed = form(Variant::AsPublished);
     let forms = [
         Form {
             feed_forward: 32,
@@ -493,7 +493,7 @@ fn attackers_differ_in_what_a_card_says_of_them() {
         |attack, other| attack.shadow_of = other.shadow_of,
         |attack, other| attack.standardise = other.standardise,
         |attack, other| attack.layers = other.layers,
-        |attack, other| attack.rate = other.rate,
+        |attack, other| attack.learning_rate = other.learning_rate,
         |attack, other| attack.batch = other.batch,
         |attack, other| attack.choice = other.choice,
     ];

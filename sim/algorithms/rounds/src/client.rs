@@ -158,7 +158,9 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             ClientEvent::Undelivered {
                 message: Up::PackedUpdate(_, packed),
                 ..
-            } if rounds.protocol.up.feeds_back() => rounds.take_back(&packed, Arc::make_mut(&mut self.memory)),
+            } if rounds.protocol.uplink_codec.feeds_back() => {
+                rounds.take_back(&packed, Arc::make_mut(&mut self.memory))
+            }
             ClientEvent::Undelivered {
                 message: Up::Masked(_), ..
             } if !self.masked.is_empty() => {
@@ -432,7 +434,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
             receipt,
             mut left,
         } = trained;
-        if let (Ok(values), true) = (&values, rounds.protocol.up.feeds_back()) {
+        if let (Ok(values), true) = (&values, rounds.protocol.uplink_codec.feeds_back()) {
             left.masked.clone_from(values);
         }
         cx.settle(receipt);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) enum Beside<E> {
     /// As it is.
     Plain(E),
-    /// As `protocol.up` packs it.
+    /// As `protocol.uplink_codec` packs it.
     Packed(Packed),
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Beside<E> {
 pub(super) enum Learned {
     /// Its model or the change of it; under secure aggregation what is to be masked.
     Weights(Weights),
-    /// As `protocol.up` packs it.
+    /// As `protocol.uplink_codec` packs it.
     Packed(Packed),
     /// The position and the bits of a number that no codec packs.
     Broken(u32, u32),
@@ -41,7 +41,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     }
 
     fn packing_up(&self) -> Packing<'_> {
-        Packing::new(&*self.protocol.up, self.travels.update_shapes.clone())
+        Packing::new(&*self.protocol.uplink_codec, self.travels.update_shapes.clone())
     }
 
     /// How many of an update's numbers learn, the first ones.
@@ -56,13 +56,13 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 
     /// A model as it is sent down.
     pub(super) fn pack_model(&self, model: &[f32], rng: &mut SimRng) -> Packed {
-        self.packing(&*self.protocol.down).pack(model, None, rng)
+        self.packing(&*self.protocol.downlink_codec).pack(model, None, rng)
     }
 
     /// As many numbers as a model has, as they are read.
     fn open_packed(&self, bytes: &[u8]) -> Result<Vec<f32>, Damaged> {
         let n_others = self.travels.n_down - self.travels.n_trainable();
-        self.packing(&*self.protocol.down).open(bytes, n_others)
+        self.packing(&*self.protocol.downlink_codec).open(bytes, n_others)
     }
 
     /// The model that a client makes of what it was sent.
@@ -99,7 +99,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 
     /// What a client sends of the model that it has trained, from the one that it was sent; both without the numbers that statistics fix.
     ///
-    /// `memory` is what it has not sent of earlier changes; it becomes what is not sent of this one, where `protocol.up` feeds back.
+    /// `memory` is what it has not sent of earlier changes; it becomes what is not sent of this one, where `protocol.uplink_codec` feeds back.
     pub(super) fn learned(
         &self,
         before: &[f32],
@@ -107,7 +107,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         memory: &mut Vec<f32>,
         cx: &JobContext,
     ) -> Learned {
-        let codec = &*self.protocol.up;
+        let codec = &*self.protocol.uplink_codec;
         let n = self.n_learning();
         // What the server sees one by one it cuts itself, after any codec.
         if self.is_secure() && self.protocol.private.hides_clients() {
@@ -151,7 +151,12 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             Learned::Packed(packed) => self.open_changes(packed).expect("what was packed can be read"),
             Learned::Weights(weights) => {
                 let values = weights.finite()?;
-                match self.protocol.up.common(n, round.0).filter(|_| self.is_secure()) {
+                match self
+                    .protocol
+                    .uplink_codec
+                    .common(n, round.0)
+                    .filter(|_| self.is_secure())
+                {
                     Some(common) => {
                         let mut change = vec![0.0; n];
                         let sent = common.positions.iter().zip(values);
@@ -178,9 +183,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         Some(change)
     }
 
-    /// An extra as it is packed, and what the server reads of it, where `protocol.up` packs it.
+    /// An extra as it is packed, and what the server reads of it, where `protocol.uplink_codec` packs it.
     pub(super) fn pack_extra(&self, extra: &P::Extra, cx: &JobContext) -> Option<(Packed, P::Extra)> {
-        let numbers = extra.numbers().filter(|_| !self.protocol.up.is_plain())?;
+        let numbers = extra.numbers().filter(|_| !self.protocol.uplink_codec.is_plain())?;
         if first_not_finite(numbers).is_some() {
             return None;
         }
@@ -198,7 +203,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 
     /// Of a change, the numbers that all clients of a round send, and behind them those that do not learn.
     fn common_part(&self, mut change: Vec<f32>, others: Vec<f32>, memory: &mut Vec<f32>, round: Round) -> Vec<f32> {
-        let codec = &*self.protocol.up;
+        let codec = &*self.protocol.uplink_codec;
         let common = codec.common(change.len(), round.0).expect("a rule of the protocol");
         if codec.feeds_back() {
             memory.resize(change.len(), 0.0);
@@ -219,7 +224,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 
     /// The same of what was masked of a change in a round, where clients keep that.
     pub(super) fn take_back_masked(&self, sent: &[f32], memory: &mut [f32], round: Round) {
-        let common = self.protocol.up.common(memory.len(), round.0);
+        let common = self.protocol.uplink_codec.common(memory.len(), round.0);
         for (at, x) in common.iter().flat_map(|common| &common.positions).zip(sent) {
             remember(&mut memory[*at as usize..][..1], &[*x], 1.0);
         }
@@ -227,7 +232,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 
     /// What masked updates come to, of whose change only some numbers were sent: their mean, added to the model.
     pub(super) fn spread(&self, mean: Vec<f64>, model: &[f32], round: Round) -> Vec<f64> {
-        let Some(common) = self.protocol.up.common(self.n_learning(), round.0) else {
+        let Some(common) = self.protocol.uplink_codec.common(self.n_learning(), round.0) else {
             return mean;
         };
         let mut all: Vec<f64> = model[..self.n_sent()].iter().map(|x| f64::from(*x)).collect();
@@ -242,13 +247,13 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     /// Whether clients send models that they have made of a packed one, which is not what the server has.
     pub(super) fn rebases(&self) -> bool {
         self.protocol.aggregation == Aggregation::Synchronous
-            && self.protocol.up.is_plain()
-            && !self.protocol.down.is_plain()
+            && self.protocol.uplink_codec.is_plain()
+            && !self.protocol.downlink_codec.is_plain()
     }
 
     /// Whether packed changes are taken in as the models that they come to, whatever the server has by then.
     pub(super) fn adds_to_sent(&self) -> bool {
-        matches!(self.protocol.aggregation, Aggregation::Mixed { .. }) && !self.protocol.up.is_plain()
+        matches!(self.protocol.aggregation, Aggregation::Mixed { .. }) && !self.protocol.uplink_codec.is_plain()
     }
 
     /// By how much a model is more than what clients read of it, of the numbers that learn: with that, what they send of models comes to changes of what
@@ -259,7 +264,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         lag
     }
 
-    /// Numbers that `protocol.up` has packed, and behind them those that do not learn.
+    /// Numbers that `protocol.uplink_codec` has packed, and behind them those that do not learn.
     fn open_changes(&self, packed: &Packed) -> Result<Vec<f32>, Damaged> {
         self.packing_up().open(&packed.0, self.n_update() - self.n_learning())
     }

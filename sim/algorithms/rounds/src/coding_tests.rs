@@ -17,7 +17,7 @@ where
     dyn Codec: Holds<P>,
 {
     Protocol {
-        up: Chosen::new(codec),
+        uplink_codec: Chosen::new(codec),
         ..protocol(rounds)
     }
 }
@@ -42,7 +42,7 @@ fn what_a_codec_holds_exactly_changes_nothing_but_the_bytes() {
 #[test]
 fn models_are_packed_once_a_round_and_for_all_alike() {
     let down = Protocol {
-        down: Chosen::new(Qsgd::default()),
+        downlink_codec: Chosen::new(Qsgd::default()),
         ..protocol(3)
     };
     let outcome = play(toy(4), down, &World::ideal());
@@ -88,7 +88,7 @@ fn packed_rounds_are_the_same_for_threads_and_on_the_wire() {
                 size: 2,
                 discount: Discount::InverseRoot,
             },
-            down: Chosen::new(Bfloat {}),
+            downlink_codec: Chosen::new(Bfloat {}),
             ..up(TopK::default(), 5)
         },
         Protocol {
@@ -298,7 +298,7 @@ fn what_is_lost_is_sent_again() {
 fn rounding_of_models_does_not_stay_in_them() {
     let with = |secure, down: Chosen<dyn Codec>| Protocol {
         secure,
-        down,
+        downlink_codec: down,
         ..protocol(6)
     };
     for secure in [Secure::Off, Secure::Pairwise { threshold: 0.6 }] {
@@ -318,7 +318,7 @@ fn mixed_rounds_take_packed_changes_for_the_models_that_they_come_to() {
             share: 0.5,
             discount: Discount::InverseRoot,
         },
-        up,
+        uplink_codec: up,
         ..protocol(12)
     };
     let plain = play(toy(5), mixed(Chosen::default()), &slow());
@@ -334,19 +334,19 @@ fn mixed_rounds_take_packed_changes_for_the_models_that_they_come_to() {
 fn codecs_are_refused_where_they_are_not_sound() {
     let broken = |protocol: Protocol| protocol.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
     let down = Protocol {
-        down: Chosen::new(TopK::default()),
+        downlink_codec: Chosen::new(TopK::default()),
         ..Protocol::default()
     };
-    assert!(broken(down)[0].starts_with("down: must be Plain, Half"));
+    assert!(broken(down)[0].starts_with("downlink_codec: must be Plain, Half"));
     let secure = Secure::Pairwise { threshold: 0.67 };
     let masked = Protocol {
         secure,
         ..up(Half {}, 3)
     };
-    assert!(broken(masked)[0].starts_with("up: must be Plain or RandomK where updates are masked"));
+    assert!(broken(masked)[0].starts_with("uplink_codec: must be Plain or RandomK where updates are masked"));
     let sound = Protocol {
         secure,
-        down: Chosen::new(Half {}),
+        downlink_codec: Chosen::new(Half {}),
         ..up(RandomK::default(), 3)
     };
     assert!(broken(sound).is_empty());

@@ -148,11 +148,11 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
                 self.protocol.min_updates
             )));
         }
-        let fewest = self.protocol.rule.fewest();
+        let fewest = self.protocol.aggregator.fewest();
         let needed = setup.world.cohort.needed(n_clients);
         if fewest > needed && !self.is_buffered() {
             return Err(StrategyError(format!(
-                "protocol.rule: needs at least {fewest} updates, and a round takes at most {needed}; ask more clients with cohort"
+                "protocol.aggregator: needs at least {fewest} updates, and a round takes at most {needed}; ask more clients with cohort"
             )));
         }
         if let Aggregation::Buffered { size, .. } = self.protocol.aggregation
@@ -215,7 +215,11 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
     }
 
     fn sized_by_values(&self) -> Vec<&'static str> {
-        let Protocol { down, up, .. } = &self.protocol;
+        let Protocol {
+            downlink_codec: down,
+            uplink_codec: up,
+            ..
+        } = &self.protocol;
         let (down, up) = (
             packed::sized_by_values(&**down, &["packed_model"]),
             packed::sized_by_values(&**up, &["packed_update", P::Extra::PACKED]),
@@ -231,7 +235,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
                 return Absence::Tell { after: SimSpan::ZERO };
             }
             // What it has said is to be said again.
-            Letter::Up(Up::PackedUpdate(..) | Up::Masked(_)) if self.protocol.up.feeds_back() => {
+            Letter::Up(Up::PackedUpdate(..) | Up::Masked(_)) if self.protocol.uplink_codec.feeds_back() => {
                 return Absence::Tell { after: SimSpan::ZERO };
             }
             Letter::Up(up) => !matches!(
@@ -256,8 +260,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
         let in_training = self.protocol.private.is_charged_in_training();
         let weights = MechanismInfo {
             mechanism: match self.protocol.secure {
-                _ if in_training => "normal noise: sums of gradients",
-                _ if self.protocol.private.has_shares() => "normal noise: shares, on the sum of changes",
+                _ if in_training => "Gaussian noise: sums of gradients",
+                _ if self.protocol.private.has_shares() => "Gaussian noise: shares, on the sum of changes",
                 Secure::Off => "none: weights",
                 Secure::Pairwise { .. } => "none: sum of weights",
             }

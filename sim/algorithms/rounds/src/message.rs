@@ -19,7 +19,7 @@ pub trait Extra: Payload + State + Sync + Clone + 'static {
     /// Its name where it is packed; only one with [`numbers`](Self::numbers) is.
     const PACKED: &'static str = NOTHING;
 
-    /// As many numbers as the model has, of which as many learn as of an update, where it is nothing else: `protocol.up` then packs them. What is left out does not wait
+    /// As many numbers as the model has, of which as many learn as of an update, where it is nothing else: `protocol.uplink_codec` then packs them. What is left out does not wait
     /// in a memory. Default: it travels as it is.
     fn numbers(&self) -> Option<&[f32]> {
         None
@@ -37,7 +37,7 @@ impl Extra for () {
 
 /// What the server asks for besides training, in front of a model.
 pub trait Order: Payload + State + Sync + Clone {
-    /// Whether it is as many numbers as the model has, of which as many learn, and nothing else: `protocol.down` then packs them, too. Default: no.
+    /// Whether it is as many numbers as the model has, of which as many learn, and nothing else: `protocol.downlink_codec` then packs them, too. Default: no.
     const IS_NUMBERS: bool = false;
 
     /// These numbers.
@@ -59,7 +59,7 @@ impl Order for () {}
 pub enum Ordered<O> {
     /// As it is.
     Plain(O),
-    /// Of numbers, as `protocol.down` packs them, and before that in four bytes how many bytes these are.
+    /// Of numbers, as `protocol.downlink_codec` packs them, and before that in four bytes how many bytes these are.
     Packed(Packed),
 }
 
@@ -162,7 +162,7 @@ messages! {
         5, PHASE, "shares" => Shares(shares: Sealed),
         /// Secure aggregation: whose masked updates came, ascending.
         8, PHASE, "survivors" => Survivors(ids: Arc<[u32]>),
-        /// The global model as `protocol.down` packs it, and what the server asks for besides training.
+        /// The global model as `protocol.downlink_codec` packs it, and what the server asks for besides training.
         12, PHASE, "packed_model" => PackedModel(order: Ordered<O>, weights: Packed),
         /// Asks for statistics of what a client holds, in a round before any training.
         10, PHASE, "opening" => Opening,
@@ -188,10 +188,10 @@ messages! {
         7, PHASE, "withdrawal" => Withdrawal(index: u32, bits: u32),
         /// Secure aggregation: shares of those who survived and of those who did not.
         9, PHASE, "unmasking" => Unmasking(shares: Unmasking),
-        /// What a client learned: how many samples it has learned from, and the change of its weights as `protocol.up` packs it. Numbers that do
+        /// What a client learned: how many samples it has learned from, and the change of its weights as `protocol.uplink_codec` packs it. Numbers that do
         /// not learn are behind it, as they are.
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
-        /// What a client sends beside its update, as `protocol.up` packs it.
+        /// What a client sends beside its update, as `protocol.uplink_codec` packs it.
         16, PHASE, E::PACKED => PackedExtra(extra: Packed),
         /// Statistics of what a client holds, as the bits of `f64`s.
         11, PHASE, "statistics" => Statistics(values: Vec<u64>),

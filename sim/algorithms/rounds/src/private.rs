@@ -2,7 +2,7 @@
 //!
 //! # Whole clients
 //!
-//! Each client's change of the model is cut to a length, all numbers together, every change counts as much, and normal noise is added to their
+//! Each client's change of the model is cut to a length, all numbers together, every change counts as much, and Gaussian noise is added to their
 //! sum. The model moves by the sum over as many clients as are asked *on average*: by how many have come it would tell who was there. A round
 //! that nobody answers releases its noise all the same.
 //!
@@ -24,7 +24,7 @@
 //!
 //! # Single items
 //!
-//! Each step of a client's training draws its items by coins, cuts the gradient of each to a length and adds normal noise to their sum; the step goes
+//! Each step of a client's training draws its items by coins, cuts the gradient of each to a length and adds Gaussian noise to their sum; the step goes
 //! along that sum over as many items as are drawn *on average*. What is sent is made of such sums alone, so nothing else of an update is charged, and
 //! whoever sees it, the server too, learns no more. Each client is charged for the steps of the updates that it sends. Neighbours differ in that one item
 //! takes part or not; how many items a client holds is no secret: the number goes with every update, and the steps follow from it.
@@ -189,7 +189,7 @@ impl Private {
         let mechanism = match self.noise() {
             _ if !self.hides_clients() => return None,
             Some((NoiseAt::Clients, _)) => return None,
-            Some((NoiseAt::Server, _)) => "normal noise: sum of changes",
+            Some((NoiseAt::Server, _)) => "Gaussian noise: sum of changes",
             None => "none: sum of changes",
         };
         Some(MechanismInfo {
@@ -236,18 +236,26 @@ impl Private {
         let rule = "must be 1 with private; a round moves the model however many answer";
         require(protocol.min_updates == 1, "min_updates", rule);
         let rule = "must be Mean with private; what another rule makes of updates is not bounded by their length";
-        let is_mean = rules.is_broken("rule") || protocol.rule.is_mean();
-        rules.require(is_mean, "rule", rule.to_owned());
-        if !rules.is_broken("up") {
+        let is_mean = rules.is_broken("aggregator") || protocol.aggregator.is_mean();
+        rules.require(is_mean, "aggregator", rule.to_owned());
+        if !rules.is_broken("uplink_codec") {
             let rule = "must be a codec without feedback with private; what one round holds back comes in another, beyond its clip";
-            rules.require(!protocol.up.feeds_back(), "up", rule.to_owned());
+            rules.require(!protocol.uplink_codec.feeds_back(), "uplink_codec", rule.to_owned());
             let rule =
                 "must be Plain with private and secure; what a codec does to a change after its clip may lengthen it";
-            rules.require(!is_secure || protocol.up.is_plain(), "up", rule.to_owned());
+            rules.require(
+                !is_secure || protocol.uplink_codec.is_plain(),
+                "uplink_codec",
+                rule.to_owned(),
+            );
         }
-        if !rules.is_broken("down") {
+        if !rules.is_broken("downlink_codec") {
             let rule = "must be Plain with private and secure; a change is cut from the model that the server has";
-            rules.require(!is_secure || protocol.down.is_plain(), "down", rule.to_owned());
+            rules.require(
+                !is_secure || protocol.downlink_codec.is_plain(),
+                "downlink_codec",
+                rule.to_owned(),
+            );
         }
     }
 }

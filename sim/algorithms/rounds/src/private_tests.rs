@@ -68,7 +68,7 @@ fn without_a_limit_and_without_noise_it_is_the_uniform_mean_to_the_bit() {
             assert_eq!(bits(&plain), bits(&open));
             let row = open.privacy.last().unwrap();
             assert_eq!((row.mechanism.as_str(), row.releases), ("none: sum of changes", 35));
-            assert_eq!((row.epsilon_worst_client, row.epsilon_renyi), (f64::INFINITY, None));
+            assert_eq!((row.epsilon_max_client, row.epsilon_renyi), (f64::INFINITY, None));
         }
     }
 }
@@ -159,7 +159,7 @@ fn noise_at_the_server_is_charged_by_the_sample() {
         let row = outcome.privacy.last().unwrap().clone();
         assert_eq!(
             (row.mechanism.as_str(), row.unit.as_str()),
-            ("normal noise: sum of changes", "one client")
+            ("Gaussian noise: sum of changes", "one client")
         );
         assert_eq!(row.releases, u64::from(rounds) * 100);
         // The server sees every update.
@@ -198,7 +198,7 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
     let row = &outcome.privacy[0];
     assert_eq!(
         (row.mechanism.as_str(), row.releases),
-        ("normal noise: shares, on the sum of changes", 100)
+        ("Gaussian noise: shares, on the sum of changes", 100)
     );
     assert_eq!(outcome.privacy.len(), 3, "and those of the toy");
     let most = (0..10)
@@ -267,16 +267,16 @@ fn what_breaks_the_bound_is_refused() {
     };
     assert_eq!(broken(weighed), ["private"]);
     let fed_back = Protocol {
-        up: Chosen::new(TopK {
+        uplink_codec: Chosen::new(TopK {
             share: 0.5,
             feedback: true,
             ..TopK::default()
         }),
-        rule: Chosen::new(Median {}),
+        aggregator: Chosen::new(Median {}),
         min_updates: 2,
         ..with(server(1.0), 3)
     };
-    assert_eq!(broken(fed_back), ["min_updates", "rule", "up"]);
+    assert_eq!(broken(fed_back), ["min_updates", "aggregator", "uplink_codec"]);
     let refused = |task: Toy| rounds(task, with(server(1.0), 3)).check().unwrap_err().to_string();
     let running = Toy {
         layout: two(1),

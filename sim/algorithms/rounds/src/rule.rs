@@ -1,4 +1,4 @@
-//! How the updates of a round become one: a part that a card names as `protocol.rule`.
+//! How the updates of a round become one: a part that a card names as `protocol.aggregator`.
 
 mod krum;
 mod mean;

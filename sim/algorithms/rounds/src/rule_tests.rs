@@ -8,7 +8,7 @@ use folkmoot_parts::Chosen;
 /// What the first number is after each of two rounds, in which client c sends c + 1 more than it got; client 0 has no samples.
 fn two_rounds<P: folkmoot_parts::Part + Rule>(rule: P, aggregation: Aggregation) -> Vec<f64> {
     let protocol = Protocol {
-        rule: Chosen::new(rule),
+        aggregator: Chosen::new(rule),
         aggregation,
         ..protocol(2)
     };
@@ -43,7 +43,7 @@ fn a_rule_combines_models_and_changes_alike_and_leaves_out_what_weighs_nothing()
 #[test]
 fn with_too_few_updates_the_model_stays_as_it_is() {
     let trimmed = Protocol {
-        rule: Chosen::new(TrimmedMean { share: 0.1 }),
+        aggregator: Chosen::new(TrimmedMean { share: 0.1 }),
         ..protocol(3)
     };
     // Of three clients one has nothing to say, and of four one sends NaN in the second round.
@@ -69,7 +69,8 @@ fn with_too_few_updates_the_model_stays_as_it_is() {
         .err()
         .unwrap()
         .to_string();
-    let rule = "protocol.rule: needs at least 3 updates, and a round takes at most 2; ask more clients with cohort";
+    let rule =
+        "protocol.aggregator: needs at least 3 updates, and a round takes at most 2; ask more clients with cohort";
     assert!(why.contains(rule), "{why}");
 }
 
@@ -77,8 +78,8 @@ fn with_too_few_updates_the_model_stays_as_it_is() {
 #[test]
 fn what_does_not_learn_is_combined_and_not_stepped() {
     let half = Protocol {
-        rule: Chosen::new(TrimmedMean { share: 0.2 }),
-        server: Chosen::new(Average { rate: 0.5 }),
+        aggregator: Chosen::new(TrimmedMean { share: 0.2 }),
+        server_optimizer: Chosen::new(Average { learning_rate: 0.5 }),
         ..protocol(1)
     };
     let statistics = Toy {

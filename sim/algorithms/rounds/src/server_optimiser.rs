@@ -1,4 +1,4 @@
-//! What the server does with the updates of a round, once a rule has made them one: a part that a card names as `protocol.server`.
+//! What the server does with the updates of a round, once a rule has made them one: a part that a card names as `protocol.server_optimizer`.
 
 mod adaptive;
 mod average;
@@ -21,7 +21,7 @@ pub trait ServerOptimiser: Send + Sync {
     }
 }
 
-kind!(ServerOptimiser, "server optimiser", Average { rate: 1.0 });
+kind!(ServerOptimiser, "server optimiser", Average { learning_rate: 1.0 });
 
 /// What the server's optimiser keeps from round to round: rows of a number for each weight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,12 +70,18 @@ mod tests {
 
     #[test]
     fn steps_are_those_of_the_papers() {
-        near(two_steps(&Average { rate: 0.5 }), 10.5);
+        near(two_steps(&Average { learning_rate: 0.5 }), 10.5);
         // v = 2, then 0.5 · 2 − 1 = 0.
-        near(two_steps(&Momentum { rate: 1.0, beta: 0.5 }), 12.0);
+        near(
+            two_steps(&Momentum {
+                learning_rate: 1.0,
+                beta: 0.5,
+            }),
+            12.0,
+        );
         let (rate, beta1, beta2, tau) = (1.0, 0.5, 0.75, 1.0);
         let adam = Adam {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,
@@ -83,7 +89,7 @@ mod tests {
         // m = 1, v = 0.75 + 1; then m = 0, v = 1.3125 + 0.25.
         near(two_steps(&adam), 10.0 + 1.0 / (1.75f64.sqrt() + 1.0));
         let yogi = Yogi {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,
@@ -95,7 +101,7 @@ mod tests {
     #[test]
     fn only_the_average_at_rate_1_takes_the_mean_as_it_is() {
         let all: [&dyn ServerOptimiser; 4] = [
-            &Average { rate: 0.5 },
+            &Average { learning_rate: 0.5 },
             &Momentum::default(),
             &Adam::default(),
             &Yogi::default(),
@@ -115,13 +121,13 @@ mod tests {
         };
         let (rate, beta1, beta2, tau) = (0.1, 0.9, 0.9, 0.01);
         let adam = second(&Adam {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,
         });
         let yogi = second(&Yogi {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,

@@ -17,9 +17,11 @@ pub struct Protocol {
     /// Weight of each update.
     pub weighting: Weighting,
     /// Aggregation rule: mean, or a robust one.
-    pub rule: Chosen<dyn Rule>,
+    #[part(alias = "rule")]
+    pub aggregator: Chosen<dyn Rule>,
     /// Server optimizer.
-    pub server: Chosen<dyn ServerOptimiser>,
+    #[part(alias = "server")]
+    pub server_optimizer: Chosen<dyn ServerOptimiser>,
     /// Synchronous or asynchronous aggregation.
     pub aggregation: Aggregation,
     /// With fewer updates than this at the end of a round, the model is not changed; at most the cohort size.
@@ -34,9 +36,11 @@ pub struct Protocol {
     /// Differential privacy of training: for clients or examples.
     pub private: Private,
     /// Compression of the model sent to clients.
-    pub down: Chosen<dyn Codec>,
+    #[part(alias = "down")]
+    pub downlink_codec: Chosen<dyn Codec>,
     /// Compression of a client's update.
-    pub up: Chosen<dyn Codec>,
+    #[part(alias = "up")]
+    pub uplink_codec: Chosen<dyn Codec>,
     /// Rounds between evaluations; the last round is always evaluated.
     #[part(default = 1, at_least = 1)]
     pub evaluate_every: u32,
@@ -70,7 +74,7 @@ pub enum Aggregation {
         discount: Discount,
     },
     /// As soon as one update has come, of whatever age: it is mixed into the model, `x ← (1 − a) x + a y` with `a` the share times the
-    /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.proximal`). Clients are asked as
+    /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.fedprox_mu`). Clients are asked as
     /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form. A packed change is added
     /// to the model that its client was sent, which the server keeps until then.
     Mixed {
@@ -218,7 +222,7 @@ impl Protocol {
 
     /// What is doubtful about rounds of a model whose hidden layers have so many columns.
     pub fn lints(&self, hidden: u32) -> Vec<Broken> {
-        packed::lints("protocol.down", &*self.down, hidden, false)
+        packed::lints("protocol.downlink_codec", &*self.downlink_codec, hidden, false)
     }
 
     /// With so many updates a buffer is full; `None` in synchronous rounds.
@@ -235,27 +239,31 @@ impl Protocol {
         if let Some(size) = self.buffer() {
             let rule = format!("must be at most {size} (aggregation.size), got {}", self.min_updates);
             rules.require(self.min_updates <= size.max(1), "min_updates", rule);
-            if !rules.is_broken("rule") {
-                let fewest = self.rule.fewest();
+            if !rules.is_broken("aggregator") {
+                let fewest = self.aggregator.fewest();
                 let rule = format!("needs at least {fewest} updates, got {size} (aggregation.size)");
-                rules.require(fewest <= size.max(1), "rule", rule);
+                rules.require(fewest <= size.max(1), "aggregator", rule);
             }
         }
-        if !rules.is_broken("down") {
+        if !rules.is_broken("downlink_codec") {
             let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: a model is sent to who may have none before";
-            rules.require(self.down.suits_models(), "down", rule);
+            rules.require(self.downlink_codec.suits_models(), "downlink_codec", rule);
         }
         Private::rules(self, rules);
         if self.secure != Secure::Off {
-            if !rules.is_broken("up") {
-                let adds_up = self.up.is_plain() || self.up.common(1, 0).is_some();
+            if !rules.is_broken("uplink_codec") {
+                let adds_up = self.uplink_codec.is_plain() || self.uplink_codec.common(1, 0).is_some();
                 let rule = "must be Plain or RandomK where updates are masked: of any other, what several clients send cannot be added up unread";
-                rules.require(adds_up, "up", rule);
+                rules.require(adds_up, "uplink_codec", rule);
             }
             let rule = "needs aggregation: Synchronous; masks cancel only among clients of one round";
             rules.require(self.aggregation == Aggregation::Synchronous, "secure", rule);
             let rule = "must be Mean where updates are masked: any other needs them one by one, and so secure: Off";
-            rules.require(rules.is_broken("rule") || self.rule.is_mean(), "rule", rule);
+            rules.require(
+                rules.is_broken("aggregator") || self.aggregator.is_mean(),
+                "aggregator",
+                rule,
+            );
         }
     }
 }
@@ -291,16 +299,19 @@ mod tests {
                 size: 2,
                 discount: Discount::Polynomial { exponent: -1.0 },
             },
-            rule: Chosen::new(TrimmedMean { share: 0.5 }),
-            server: Chosen::new(Momentum { rate: 0.0, beta: 1.0 }),
+            aggregator: Chosen::new(TrimmedMean { share: 0.5 }),
+            server_optimizer: Chosen::new(Momentum {
+                learning_rate: 0.0,
+                beta: 1.0,
+            }),
             ..Protocol::default()
         };
         let paths: Vec<String> = protocol.broken().into_iter().map(|broken| broken.path).collect();
         let expected = [
             "rounds",
-            "rule.share",
-            "server.rate",
-            "server.beta",
+            "aggregator.share",
+            "server_optimizer.learning_rate",
+            "server_optimizer.beta",
             "aggregation.discount.exponent",
             "min_updates",
         ];
@@ -312,16 +323,16 @@ mod tests {
     fn a_rule_must_suit_what_the_server_sees() {
         let broken = |protocol: Protocol| protocol.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
         let masked = Protocol {
-            rule: Chosen::new(NormClip { bound: 1.0 }),
+            aggregator: Chosen::new(NormClip { bound: 1.0 }),
             secure: Secure::Pairwise { threshold: 0.67 },
             ..Protocol::default()
         };
         assert_eq!(
             broken(masked),
-            ["rule: must be Mean where updates are masked: any other needs them one by one, and so secure: Off"]
+            ["aggregator: must be Mean where updates are masked: any other needs them one by one, and so secure: Off"]
         );
         let two_of = |share: f64| Protocol {
-            rule: Chosen::new(TrimmedMean { share }),
+            aggregator: Chosen::new(TrimmedMean { share }),
             aggregation: Aggregation::Buffered {
                 size: 2,
                 discount: Discount::None,
@@ -330,7 +341,7 @@ mod tests {
         };
         assert_eq!(
             broken(two_of(0.1)),
-            ["rule: needs at least 3 updates, got 2 (aggregation.size)"]
+            ["aggregator: needs at least 3 updates, got 2 (aggregation.size)"]
         );
         assert!(broken(two_of(0.0)).is_empty());
     }

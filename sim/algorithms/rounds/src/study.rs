@@ -120,9 +120,13 @@ fn compression<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(end: &End<'_, Roun
         (
             "compression_down",
             &[("packed_model", n_down + order)][..],
-            &protocol.down,
+            &protocol.downlink_codec,
         ),
-        ("compression_up", &[up, (P::Extra::PACKED, n_down)], &protocol.up),
+        (
+            "compression_up",
+            &[up, (P::Extra::PACKED, n_down)],
+            &protocol.uplink_codec,
+        ),
     ] {
         let (mut plain, mut packed) = (0, 0);
         for (row, round, _, cell) in end.ledger.rows() {
@@ -214,17 +218,17 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundStudy<R, P, X>> Stud
         let asked = setup.world.cohort.mean_asked(setup.n_clients);
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
-        let packs_extra = P::Extra::PACKED != NOTHING && !rounds.protocol().up.is_plain();
+        let packs_extra = P::Extra::PACKED != NOTHING && !rounds.protocol().uplink_codec.is_plain();
         let expected = match kind.name {
-            "model" => !is_opening && rounds.protocol().down.is_plain(),
-            "packed_model" => !is_opening && !rounds.protocol().down.is_plain(),
+            "model" => !is_opening && rounds.protocol().downlink_codec.is_plain(),
+            "packed_model" => !is_opening && !rounds.protocol().downlink_codec.is_plain(),
             "opening" | "ready" if rounds.is_exchange(round) => return Some(f64::from(setup.n_clients)),
             "opening" => is_opening,
             "ready" => false,
             "statistics" => is_opening && !is_secure,
             name if name == X::Message::NAME && rounds.is_exchange(round) => return None,
-            "update" => !is_opening && !is_secure && rounds.protocol().up.is_plain(),
-            "packed_update" => !is_opening && !is_secure && !rounds.protocol().up.is_plain(),
+            "update" => !is_opening && !is_secure && rounds.protocol().uplink_codec.is_plain(),
+            "packed_update" => !is_opening && !is_secure && !rounds.protocol().uplink_codec.is_plain(),
             "withdrawal" => false,
             "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
             name if name == P::Extra::NAME => rounds.brings_extra(round) && !packs_extra,

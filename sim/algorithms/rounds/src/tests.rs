@@ -513,17 +513,17 @@ fn a_round_waits_for_extras_and_collects_them() {
         [24 * 9, 24 * 12, 12 * 100]
     );
     assert_eq!(
-        (outcome.privacy[1].releases, outcome.privacy[1].epsilon_worst_client),
+        (outcome.privacy[1].releases, outcome.privacy[1].epsilon_max_client),
         (12, 1.0)
     );
     // Four times three things, one in parallel, and two once: 14 releases a client, of which each thing bears 4 × 0.25 + 1.
     let things = &outcome.privacy[2];
-    assert_eq!((things.releases, things.epsilon_worst_client), (6 * 14, 2.0));
+    assert_eq!((things.releases, things.epsilon_max_client), (6 * 14, 2.0));
     assert_eq!(
         (things.epsilon_per_release, things.epsilon_mean_client),
         (5.0 / 14.0, 2.0)
     );
-    assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
+    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
 }
 
 #[test]
@@ -555,8 +555,8 @@ fn threads_windows_and_encoding_do_not_matter() {
         };
         let protocol = Protocol {
             aggregation,
-            server: Chosen::new(Yogi {
-                rate: 0.1,
+            server_optimizer: Chosen::new(Yogi {
+                learning_rate: 0.1,
                 ..Yogi::default()
             }),
             ..protocol(12)
@@ -578,11 +578,19 @@ fn threads_windows_and_encoding_do_not_matter() {
 #[test]
 fn a_model_that_overflows_ends_the_run_with_its_round() {
     let protocol = Protocol {
-        server: Chosen::new(Momentum { rate: 1e38, beta: 0.9 }),
+        server_optimizer: Chosen::new(Momentum {
+            learning_rate: 1e38,
+            beta: 0.9,
+        }),
         ..protocol(9)
     };
     let error = try_play(toy(4), protocol, &World::ideal(), Options::default())
         .err()
         .unwrap();
-    assert!(error.to_string().contains("lower protocol.server.rate"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("lower protocol.server_optimizer.learning_rate"),
+        "{error}"
+    );
 }

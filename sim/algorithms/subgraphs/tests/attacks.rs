@@ -70,7 +70,7 @@ impl Plan {
         let training = Training {
             epochs: 40,
             optimiser: LocalOptimiser::AdamW,
-            rate,
+            learning_rate: rate,
             ..Training::default()
         };
         Plan {
@@ -112,7 +112,7 @@ impl Plan {
             c: 1.0,
             epochs: 3,
             steps: 1,
-            rate: 0.01,
+            learning_rate: 0.01,
             weight_decay: 0.0001,
             dropout: 0.0,
             codec: Chosen::default(),
@@ -228,7 +228,7 @@ fn updates() -> Plan {
     Plan {
         training: Training {
             epochs: 1,
-            rate: 0.1,
+            learning_rate: 0.1,
             ..Training::default()
         },
         train: 0.1,

@@ -117,12 +117,12 @@ impl Worth {
             let bytes: u64 = rows.map(|(.., cell)| cell.payload_bytes).sum();
             sheet.number(Unit::Bytes.of(name), bytes as f64 / n_users);
         }
-        let worst = |at: usize| end.privacy.get(at).map_or(0.0, |row| row.epsilon_worst_client);
+        let worst = |at: usize| end.privacy.get(at).map_or(0.0, |row| row.epsilon_max_client);
         let finite = |epsilon: f64| epsilon.is_finite().then_some(epsilon);
         sheet.number_if("feature_epsilon", finite(worst(0)));
         sheet.number_if("label_epsilon", finite(worst(1)));
         let edge = end.privacy.get(end.strategy.mechanisms().len());
-        sheet.number_if("edge_epsilon", edge.and_then(|row| finite(row.epsilon_worst_client)));
+        sheet.number_if("edge_epsilon", edge.and_then(|row| finite(row.epsilon_max_client)));
     }
 
     fn attacks(&self, end: &End<'_, LocalGnn>, learned: &Learned, sheet: &mut Sheet) -> Result<(), StrategyError> {

@@ -37,8 +37,8 @@ pub struct Training {
     #[part(default = 16, in = 1..=4_096)]
     pub hidden: u32,
     /// The learning rate.
-    #[part(default = 0.01, above = 0, f32)]
-    pub rate: f64,
+    #[part(default = 0.01, above = 0, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// Times the weight, added to its gradient.
     #[part(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
@@ -164,7 +164,7 @@ impl Course {
         let targets = self.targets(&sample, &smooth);
         let corrected = self.corrected();
         let optimiser = Optimiser::Adam(Adam {
-            rate: training.rate as f32,
+            learning_rate: training.learning_rate as f32,
             decay: Decay::L2(training.weight_decay as f32),
             ..Adam::default()
         });

@@ -367,7 +367,7 @@ impl WalkSgd {
         let n = self.stationary.len() as f64;
         let share = self.stationary[cx.me().0 as usize];
         let weight = if self.params.weigh { 1.0 / (n * share) } else { 1.0 };
-        let by = self.params.rate * weight;
+        let by = self.params.learning_rate * weight;
         let mut model = self.opened(&token.model).to_vec();
         // What does not learn has no gradient and stays.
         model
@@ -581,7 +581,7 @@ impl Strategy for WalkSgd {
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let mechanism = if self.noise.is_some() {
-            "normal noise: gradient"
+            "Gaussian noise: gradient"
         } else {
             "none: gradient"
         };

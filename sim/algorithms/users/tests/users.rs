@@ -71,7 +71,7 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
     let dataset = blocks(0.8);
     let bytes = |edges: &str| {
         let outcome = play(&dataset, &format!("edges: {edges}"));
-        let epsilons: Vec<f64> = outcome.privacy.iter().map(|row| row.epsilon_worst_client).collect();
+        let epsilons: Vec<f64> = outcome.privacy.iter().map(|row| row.epsilon_max_client).collect();
         let costs = ["feature_bytes", "edge_bytes"].map(|name| number(&outcome, name));
         (costs, find(&outcome, "edge_epsilon"), epsilons)
     };
@@ -103,7 +103,7 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
     let (costs, epsilon, all) = bytes("PublicEdges()");
     assert_eq!((costs[1], epsilon, &all[..]), (0.0, None, &[1.0, 1.0, 0.0][..]));
     let outcome = play(&dataset, CLEAR);
-    assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
+    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
     assert_eq!(find(&outcome, "feature_epsilon"), None);
     assert_eq!(outcome.ledger.total().sent, u64::from(2 * N));
 }

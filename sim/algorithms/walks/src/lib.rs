@@ -12,7 +12,7 @@ pub mod fedwalk;
 pub mod node_embedding;
 
 use fedwalk::Encoder;
-use fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
+use fedwalk::encoder::{AsPublished, Calibrated, Identity, Normalised, RandomisedResponse};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 
@@ -25,7 +25,7 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("walks");
     registry.add::<fedwalk::Params>()?;
     registry.add::<deep_walk::Params>()?;
-    registry.add_part::<dyn Encoder, AsPrinted>()?;
+    registry.add_part::<dyn Encoder, AsPublished>()?;
     registry.add_part::<dyn Encoder, Calibrated>()?;
     registry.add_part::<dyn Encoder, Normalised>()?;
     registry.add_part::<dyn Encoder, RandomisedResponse>()?;

@@ -96,13 +96,13 @@ fn every_member_is_a_client_and_every_edge_is_cut() {
         (division.items, division.clients, division.edges, division.cut_edges),
         (34, 34, 78, 78)
     );
-    assert_eq!(run.split.len(), 34);
+    assert_eq!(run.partition.len(), 34);
     assert!(
-        run.split
+        run.partition
             .iter()
             .all(|row| row.shard_size == 1 && row.items == 1 && row.inner_edges == 0)
     );
-    assert_eq!(run.split.iter().map(|row| row.cut_edges).sum::<u64>(), 2 * 78);
+    assert_eq!(run.partition.iter().map(|row| row.cut_edges).sum::<u64>(), 2 * 78);
     let downlink: u64 = run.clients.iter().map(|row| row.downlink_bytes).sum();
     assert_eq!(downlink, bytes(&run, Direction::Downlink));
 }
@@ -113,7 +113,7 @@ fn the_written_scenario_states_every_field() {
     let fields = "question paper seed dataset partition strategy network header_bytes devices availability dropout \
                   cohort deadline_ms horizon_s delta observe sweep walk_length walks_per_node predictor_prob n_bins \
                   epsilon_degree epsilon_encoder pool self_hop literal_line27 prepend_start rows absent variant encoder m_upload epsilon_matrix linkage metric embedding dim window \
-                  negatives output epochs rate min_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
+                  negatives output epochs learning_rate min_learning_rate evaluation classification train_ratios n_shuffles decision n_neighbours \
                   hold_out attacks curious uplink downlink \
                   peer loss_prob up_bytes_per_s down_bytes_per_s max_retries retry_after_ms after_ms axes seeds headline";
     for field in fields.split_whitespace() {
@@ -226,7 +226,7 @@ fn walks_send_as_many_messages_as_the_theorem_says() {
     let summary = played(&scenario, &data, &dir.join("out"), &mut ()).unwrap().summary;
     let (measured, theory, error) = (
         summary["peer_messages_per_walk"],
-        summary["peer_messages_per_walk@Theorem 4.2, right form"],
+        summary["peer_messages_per_walk@Theorem 4.2, corrected"],
         summary["peer_messages_per_walk_standard_error"],
     );
     assert!(theory > 32.0 && error > 0.0, "{summary:?}");

@@ -57,7 +57,7 @@ fn it_sends_every_edge_twice_and_learns_the_classes() {
     assert_eq!((total.sent, total.delivered), (100, 100));
     assert_eq!(total.payload_bytes, 8 * dataset.graph().n_edges() as u64);
     assert!(number(&outcome, "micro_f1[train_ratio=0.5]").unwrap() > 0.9);
-    assert_eq!(outcome.privacy[0].epsilon_worst_client, f64::INFINITY);
+    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
     assert_eq!(outcome.artifacts[0].path, "embeddings.npy");
 }
 
@@ -126,7 +126,7 @@ fn at_equal_epsilon_the_server_knows_what_randomised_response_leaves() {
         let outcome = play(&dataset, params, &World::ideal(), Options::default()).unwrap();
         let row = &outcome.privacy[0];
         assert_eq!(
-            (row.releases, row.epsilon_worst_client, row.epsilon_claimed),
+            (row.releases, row.epsilon_max_client, row.epsilon_claimed),
             (100, epsilon, Some(epsilon))
         );
         let named = |name: &str| number(&outcome, name).unwrap();

@@ -17,7 +17,7 @@ use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
-use folkmoot_walks::fedwalk::encoder::{AsPrinted, Calibrated, Identity, Normalised, RandomisedResponse};
+use folkmoot_walks::fedwalk::encoder::{AsPublished, Calibrated, Identity, Normalised, RandomisedResponse};
 use folkmoot_walks::fedwalk::{Absent, Curious, Params, Pool, Rows, SelfHop, theory};
 use folkmoot_walks::node_embedding::{Embedding, Evaluation};
 use std::sync::Arc;
@@ -190,7 +190,7 @@ fn a_start_may_be_prepended_and_an_isolated_vertex_returns_an_empty_walk() {
     };
     let outcome = play(&graph, params.clone(), &World::ideal(), Options::default());
     assert_eq!(number(&outcome, "entries_per_walk"), 9.0 / 4.0);
-    assert_eq!(number(&outcome, "peer_messages_per_walk@Theorem 4.2, right form"), 1.5);
+    assert_eq!(number(&outcome, "peer_messages_per_walk@Theorem 4.2, corrected"), 1.5);
     assert_eq!(number(&outcome, "peer_messages_per_walk"), 1.5);
     let outcome = play(
         &graph,
@@ -334,7 +334,7 @@ fn every_encoder_reports_what_it_costs() {
         );
         (row.epsilon_per_release, outcome)
     };
-    let (printed, outcome) = spent(Chosen::new(AsPrinted {}));
+    let (printed, outcome) = spent(Chosen::new(AsPublished {}));
     assert!(printed > 1000.0 && (printed - number(&outcome, "encoder_worst_log_ratio")).abs() < 1e-6 * printed);
     assert!(number(&outcome, "encoder_keep_probability") > 0.9);
     let (calibrated, outcome) = spent(Chosen::new(Calibrated {}));

@@ -12,8 +12,8 @@ fn a_variant_sets_what_a_card_leaves_open_and_nothing_else() {
     let registry = only();
     let read = |text: &str| registry.settings::<fedwalk::Params>(text).unwrap();
     let open = |params: &fedwalk::Params| (params.m_upload, params.rows, params.encoder.text().to_owned());
-    let printed = (true, Rows::All, "AsPrinted".to_owned());
-    for text in ["()", "(variant: AsPrinted)", "(variant: AsReleased)"] {
+    let printed = (true, Rows::All, "AsPublished".to_owned());
+    for text in ["()", "(variant: AsPublished)", "(variant: AsReleased)"] {
         assert_eq!(open(&read(text)), printed, "{text}");
     }
     let corrected = (false, Rows::OnRequest, "RandomisedResponse".to_owned());

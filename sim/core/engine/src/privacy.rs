@@ -217,7 +217,7 @@ impl Sums {
             releases,
             epsilon_per_release: each(sum(|(law, _, releases)| (*releases, law.epsilon())), releases),
             delta_per_release: each(sum(|(law, _, releases)| (*releases, law.delta())), releases),
-            epsilon_worst_client: worst,
+            epsilon_max_client: worst,
             epsilon_mean_client: each(sum(|(law, times, _)| (*times, law.epsilon())), u64::from(n_clients)),
             composition: if worst.is_finite() { "basic" } else { "none" }.to_owned(),
             epsilon_claimed: info.claimed,
@@ -303,7 +303,7 @@ mod tests {
         );
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a}, not {b}");
         close(row.epsilon_per_release, 0.1);
-        close(row.epsilon_worst_client, 10.0);
+        close(row.epsilon_max_client, 10.0);
         close(row.epsilon_mean_client, 10.7 / 3.0);
         let mut accountant = Accountant::new(row.delta_total).unwrap();
         let totals = accountant.law(VIEW);
@@ -329,8 +329,8 @@ mod tests {
         (0..60).for_each(|_| spent[0].add(small, 1));
         spent[1].add(large, 1);
         let row = row(&prices, &spent, 0);
-        assert_eq!(row.epsilon_basic, Some(row.epsilon_worst_client));
-        assert!((row.epsilon_worst_client - 6.0).abs() < 1e-12);
+        assert_eq!(row.epsilon_basic, Some(row.epsilon_max_client));
+        assert!((row.epsilon_max_client - 6.0).abs() < 1e-12);
         let alone = |law, times| {
             let mut accountant = Accountant::new(DELTA).unwrap();
             let law = accountant.law(law);
@@ -387,10 +387,10 @@ mod tests {
         let sum = Law::Laplace { epsilon: 0.5 };
         let mechanisms = vec![info(); 3];
         let all = rows((&mechanisms, &[edge]), (3, DELTA), &[(2, sum, 1)], parts);
-        assert_eq!((all.len(), all[2].epsilon_worst_client), (4, 0.75));
+        assert_eq!((all.len(), all[2].epsilon_max_client), (4, 0.75));
         let row = all.last().unwrap();
         assert_eq!(
-            (row.releases, row.epsilon_worst_client, row.epsilon_mean_client),
+            (row.releases, row.epsilon_max_client, row.epsilon_mean_client),
             (9, 3.5, 3.5)
         );
         assert_eq!(row.epsilon_basic, Some(3.5));
@@ -410,7 +410,7 @@ mod tests {
         spent[1].add(bare, 1);
         let spoilt = row(&prices, &spent, 0);
         assert_eq!(
-            (spoilt.epsilon_worst_client, spoilt.composition.as_str()),
+            (spoilt.epsilon_max_client, spoilt.composition.as_str()),
             (f64::INFINITY, "none")
         );
         assert_eq!(

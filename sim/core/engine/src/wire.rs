@@ -209,7 +209,7 @@ pub fn put_f32s(out: &mut Vec<u8>, words: &[f32]) {
 /// A value that messages are made of.
 pub trait Payload: Sized {
     /// Whether a message holds all that the ledger counts of it. Default: yes.
-    const CARRIED: bool = true;
+    const MATERIALISED: bool = true;
 
     /// How many bytes [`encode`](Self::encode) writes, exactly.
     fn encoded_len(&self) -> usize;
@@ -359,7 +359,7 @@ pub struct Counted<T> {
 }
 
 impl<T: Payload> Payload for Counted<T> {
-    const CARRIED: bool = false;
+    const MATERIALISED: bool = false;
 
     fn encoded_len(&self) -> usize {
         self.content.encoded_len()
@@ -427,7 +427,7 @@ macro_rules! messages {
                 kind: $crate::wire::Kind {
                     phase: $phase,
                     name: $kind,
-                    carried: true $($(&& <$type as $crate::wire::Payload>::CARRIED)+)?,
+                    materialised: true $($(&& <$type as $crate::wire::Payload>::MATERIALISED)+)?,
                 },
                 about: concat!($($about),*).trim_ascii(),
                 payload: concat!($($("`", stringify!($field), ": ", stringify!($type), "` ",)+)?).trim_ascii(),
@@ -525,7 +525,7 @@ mod tests {
         value.encode(&mut out);
         assert_eq!((out.as_slice(), value.encoded_len()), (bytes, bytes.len()), "{value:?}");
         assert_eq!(
-            (value.counted_len(), P::CARRIED),
+            (value.counted_len(), P::MATERIALISED),
             (bytes.len() as u64, true),
             "{value:?}"
         );
@@ -569,7 +569,7 @@ mod tests {
         let mut out = Vec::new();
         counted.encode(&mut out);
         assert_eq!((out.as_slice(), counted.encoded_len()), (&[7, 0, 0, 0][..], 4));
-        assert_eq!((counted.counted_len(), Counted::<u32>::CARRIED), (1_000, false));
+        assert_eq!((counted.counted_len(), Counted::<u32>::MATERIALISED), (1_000, false));
         let heard = Counted::<u32>::decode(&mut WireReader::new(&out));
         assert_eq!(heard, Ok(Counted { content: 7, bytes: 0 }));
     }

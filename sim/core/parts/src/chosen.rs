@@ -1,4 +1,4 @@
-//! A part inside settings: `server: Adam(rate: 0.01)`, where any crate may add what can be named.
+//! A part inside settings: `server_optimizer: Adam(learning_rate: 0.01)`, where any crate may add what can be named.
 
 use crate::rules::enter;
 use crate::{Broken, Part, Rules, Shape, Value, named_lines_of};

@@ -47,6 +47,8 @@ pub struct Field {
     pub range: Option<&'static str>,
     /// The unit of its numbers.
     pub unit: Option<&'static str>,
+    /// An earlier name, which cards may still use.
+    pub alias: Option<&'static str>,
 }
 
 /// A variant of a choice.
@@ -54,6 +56,8 @@ pub struct Field {
 pub struct Variant {
     /// Its name.
     pub name: &'static str,
+    /// An earlier name, which cards may still use.
+    pub alias: Option<&'static str>,
     /// What it means.
     pub about: &'static str,
     /// What it holds.
@@ -91,7 +95,15 @@ impl Field {
             default: default.map(|value| text_of(value)),
             range,
             unit,
+            alias: None,
         }
+    }
+
+    /// The same field, which had another name.
+    #[must_use]
+    pub fn formerly(mut self, alias: Option<&'static str>) -> Self {
+        self.alias = alias;
+        self
     }
 }
 

@@ -38,6 +38,8 @@ pub trait Bounded {
 pub trait Part: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The name in cards.
     const NAME: &'static str;
+    /// An earlier name, which cards may still use.
+    const ALIAS: Option<&'static str> = None;
     /// What it is, in one line, for `folkmoot list`.
     const ABOUT: &'static str;
     /// Where it is declared.

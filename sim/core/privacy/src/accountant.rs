@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(totals(1e-5, [(view(8.0), 1)]).least(), (Composition::Basic, 8.0));
     }
 
-    /// The Laplace noise counts for its law, the exponential mechanism for its epsilon, and normal noise for its delta too.
+    /// The Laplace noise counts for its law, the exponential mechanism for its epsilon, and Gaussian noise for its delta too.
     #[test]
     fn different_releases_add_up() {
         let gaussian = Gaussian::calibrated(0.5, 1e-6, 1.0, "one edge").unwrap().law();

@@ -233,7 +233,7 @@ mod tests {
         assert!(worst <= 2.0 && worst > 1.9999, "{worst}");
     }
 
-    /// FedWalk's own use: the score is minus a distance, and as printed the true ratio is far above epsilon.
+    /// FedWalk's own use: the score is minus a distance, and as published the true ratio is far above epsilon.
     #[test]
     fn the_printed_scale_spends_more_than_it_says() {
         let scores = [0.0, -8.0, -8.0, 0.0];

@@ -12,7 +12,7 @@ use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive, share};
 use crate::normal;
 
-/// Adds independent normal noise to every value.
+/// Adds independent Gaussian noise to every value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     std: f64,
@@ -112,7 +112,7 @@ impl Mechanism for Gaussian {
     }
 }
 
-/// Values with independent normal noise.
+/// Values with independent Gaussian noise.
 pub(crate) fn with_noise(values: &[f64], std: f64, rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
     all_finite(values)?;
     let noisy = values.iter().map(|value| value + std * folkmoot_draws::normal(rng));

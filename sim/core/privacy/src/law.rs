@@ -100,7 +100,7 @@ impl Law {
     /// where nothing protects.
     ///
     /// Of a bare epsilon it is that of the worst mechanism that keeps it, which is randomised response over two values (Kairouz, Oh and
-    /// Viswanath 2015). For normal noise `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to
+    /// Viswanath 2015). For Gaussian noise `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to
     /// a sample there are bounds up to order 256 (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan 2019).
     pub fn renyi(&self, order: f64) -> f64 {
         match *self {

@@ -5,8 +5,8 @@
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
 //! - [`RandomisedResponse`]: a value that may be another.
-//! - [`SampledGaussian`]: normal noise on a sum over a random sample.
-//! - [`Gaussian`]: normal noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
+//! - [`SampledGaussian`]: Gaussian noise on a sum over a random sample.
+//! - [`Gaussian`]: Gaussian noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
 //! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases are proved to cost together.
 //!

@@ -26,8 +26,8 @@ pub enum Entries {
     Row,
     /// `m` in the whole matrix, `epsilon / m` each: the whole release costs `epsilon`.
     Total,
-    /// `m` in the whole matrix, `epsilon / (m n_rows)` each, as printed: the release costs only `epsilon / n_rows`.
-    TotalAsPrinted,
+    /// `m` in the whole matrix, `epsilon / (m n_rows)` each, as published: the release costs only `epsilon / n_rows`.
+    TotalAsPublished,
 }
 
 /// The number of sampled entries that the paper recommends, `max(1, min(width, floor(epsilon / 2.18)))`.
@@ -105,7 +105,7 @@ impl MultiBit {
     fn pool(&self) -> usize {
         match self.entries {
             Entries::Row => self.width,
-            Entries::Total | Entries::TotalAsPrinted => self.n_rows.saturating_mul(self.width),
+            Entries::Total | Entries::TotalAsPublished => self.n_rows.saturating_mul(self.width),
         }
     }
 
@@ -118,7 +118,7 @@ impl MultiBit {
     pub fn entry_budget(&self) -> f64 {
         let (m, n) = (self.n_sampled as f64, self.n_rows as f64);
         match self.entries {
-            Entries::Row | Entries::TotalAsPrinted => self.epsilon / (m * n),
+            Entries::Row | Entries::TotalAsPublished => self.epsilon / (m * n),
             Entries::Total => self.epsilon / m,
         }
     }
@@ -132,7 +132,7 @@ impl MultiBit {
     pub fn total_epsilon(&self) -> f64 {
         match self.entries {
             Entries::Row | Entries::Total => self.epsilon,
-            Entries::TotalAsPrinted => self.epsilon / self.n_rows as f64,
+            Entries::TotalAsPublished => self.epsilon / self.n_rows as f64,
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn signs_follow_their_probabilities_under_every_reading() {
         let input = [0.0, 0.25, 0.5, 1.0, 0.9, 0.1];
-        for (seed, entries) in [Entries::Row, Entries::Total, Entries::TotalAsPrinted]
+        for (seed, entries) in [Entries::Row, Entries::Total, Entries::TotalAsPublished]
             .into_iter()
             .enumerate()
         {
@@ -283,7 +283,7 @@ mod tests {
     /// budgets.
     #[test]
     fn the_worst_log_ratio_is_the_stated_cost() {
-        for entries in [Entries::Row, Entries::Total, Entries::TotalAsPrinted] {
+        for entries in [Entries::Row, Entries::Total, Entries::TotalAsPublished] {
             let mechanism = encoder(entries, 5.0, 3, 4).with_range(-1.0, 3.0).unwrap();
             let per_entry = libm::log(mechanism.probability(3.0) / mechanism.probability(-1.0));
             assert!((per_entry - mechanism.entry_budget()).abs() < 1e-12);

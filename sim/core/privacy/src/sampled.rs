@@ -24,7 +24,7 @@ pub(crate) fn orders() -> Vec<f64> {
 }
 
 impl Law {
-    /// The law of normal noise on a sum over a sample, which neighbours move by at most `shift` of its standard deviations where they are in
+    /// The law of Gaussian noise on a sum over a sample, which neighbours move by at most `shift` of its standard deviations where they are in
     /// it; each is with probability `rate`. Its epsilon is the one that amplification proves of one release at `delta`:
     /// `ln(1 + rate (e^x - 1))`, with `x` that of the noise alone at `delta / rate`.
     ///
@@ -55,7 +55,7 @@ impl Law {
     }
 }
 
-/// Adds independent normal noise to every value of a sum over a random sample.
+/// Adds independent Gaussian noise to every value of a sum over a random sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussian {
     std: f64,
@@ -235,7 +235,7 @@ mod tests {
         (epsilon, found.order)
     }
 
-    /// dp-accounting 0.6.0: `RdpAccountant` over the orders 2 to 256, adding or removing one, of Poisson-sampled normal noise: rate, noise
+    /// dp-accounting 0.6.0: `RdpAccountant` over the orders 2 to 256, adding or removing one, of Poisson-sampled Gaussian noise: rate, noise
     /// over sensitivity, releases, delta, epsilon, order; then the nearly exact epsilon of its `PLDAccountant`.
     #[test]
     fn samples_by_coin_cost_what_a_published_accountant_says() {

@@ -24,13 +24,12 @@ fn a_rule_of_another_crate_is_listed_explained_shown_and_checked() {
     let rules = listed.split("aggregation rules\n").nth(1).unwrap();
     let rules = rules.split("\n\n").next().unwrap();
     assert!(rules.contains("Middle") && rules.contains("TrimmedMean"), "{listed}");
-    let said = aggregation(&["explain", "strategy.protocol.rule.between"]).unwrap();
+    let said = aggregation(&["explain", "strategy.protocol.aggregator.between"]).unwrap();
     assert!(said.starts_with("Middle.between") && said.contains("0..=1"), "{said}");
-    let said = aggregation(&["explain", "FedAvg.protocol.rule"]).unwrap();
+    let said = aggregation(&["explain", "FedAvg.protocol.aggregator"]).unwrap();
     assert!(said.contains("the middle of each coordinate"), "{said}");
     let shown = aggregation(&["show", "median", "--resolved"]).unwrap();
-    let lines =
-        "            rule: Middle(\n                between: 0.5,\n            ),\n            server: Average(";
+    let lines = "            aggregator: Middle(\n                between: 0.5,\n            ),\n            server_optimizer: Average(";
     assert!(shown.contains(lines), "{shown}");
     let checked = aggregation(&["check", "median"]).unwrap();
     assert!(checked.contains("OK; its sweep has 6 runs"), "{checked}");
@@ -46,7 +45,7 @@ fn faults_are_told_where_they_stand() {
         aggregation(&["check", path.to_str().unwrap()]).unwrap_err()
     };
     let said = refused("name.ron", "Midlle()");
-    let name = "3:37 strategy.protocol.rule: there is no aggregation rule `Midlle`, did you mean `Middle`?";
+    let name = "3:37 strategy.protocol.aggregator: there is no aggregation rule `Midlle`, did you mean `Middle`?";
     assert!(
         said.contains(name) && said.contains("3:55 strategy.protocol.rounds: must lie in"),
         "{said}"
@@ -54,7 +53,7 @@ fn faults_are_told_where_they_stand() {
     assert!(said.contains("has 2 problems"), "{said}");
     let said = refused("range.ron", "Middle(between: 2.0)");
     assert!(
-        said.contains("3:53 strategy.protocol.rule.between: must lie in 0..=1, got 2"),
+        said.contains("3:53 strategy.protocol.aggregator.between: must lie in 0..=1, got 2"),
         "{said}"
     );
     let said = refused("field.ron", "Middle(beetween: 1.0)");
@@ -63,11 +62,11 @@ fn faults_are_told_where_they_stand() {
         "{said}"
     );
     let said = refused("shape.ron", "[1, 2]");
-    assert!(said.contains("strategy.protocol.rule: expected a name"), "{said}");
+    assert!(said.contains("strategy.protocol.aggregator: expected a name"), "{said}");
     let secret = ["--set", "strategy.protocol.secure=Pairwise()"];
     let said = aggregation(&["check", "median", secret[0], secret[1]]).unwrap_err();
     assert!(
-        said.contains("strategy.protocol.rule: must be Mean where updates are masked"),
+        said.contains("strategy.protocol.aggregator: must be Mean where updates are masked"),
         "{said}"
     );
 }
@@ -87,6 +86,9 @@ fn it_runs_and_is_verified_and_differs_from_the_mean() {
         print.to_owned()
     };
     let median = print("median", &[]);
-    assert_ne!(print("mean", &["--set", "strategy.protocol.rule=Mean"]), median);
-    assert_ne!(print("lesser", &["--set", "strategy.protocol.rule.between=0"]), median);
+    assert_ne!(print("mean", &["--set", "strategy.protocol.aggregator=Mean"]), median);
+    assert_ne!(
+        print("lesser", &["--set", "strategy.protocol.aggregator.between=0"]),
+        median
+    );
 }

@@ -1,6 +1,6 @@
 //! Codecs: how numbers that are learned become bytes, and what of them comes out again.
 //!
-//! A [`Codec`] is a part that a card names, such as `protocol: (up: TopK(share: 0.01))`. It takes matrices as one vector, row after row, and
+//! A [`Codec`] is a part that a card names, such as `protocol: (uplink_codec: TopK(share: 0.01))`. It takes matrices as one vector, row after row, and
 //! gives whole bytes; what is counted of a message is what was written. Encoders draw from the stream they are given, decoders from
 //! nothing, so a message means the same wherever it is read.
 //!

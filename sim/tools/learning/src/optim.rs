@@ -19,7 +19,7 @@ pub enum Optimiser {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sgd {
     /// The learning rate, finite and above 0. Default: 0.01.
-    pub rate: f32,
+    pub learning_rate: f32,
     /// In `0..1`; at 0 nothing is kept from step to step. Default: 0.
     pub momentum: f32,
     /// Finite and at least 0. Default: 0.
@@ -30,7 +30,7 @@ pub struct Sgd {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adam {
     /// The learning rate, finite and above 0. Default: 0.001.
-    pub rate: f32,
+    pub learning_rate: f32,
     /// The decay of the gradient's mean, in `0..1`. Default: 0.9.
     pub beta1: f32,
     /// The decay of the squared gradient's mean, in `0..1`. Default: 0.999.
@@ -55,7 +55,7 @@ pub enum Decay {
 impl Default for Sgd {
     fn default() -> Sgd {
         Sgd {
-            rate: 0.01,
+            learning_rate: 0.01,
             momentum: 0.0,
             weight_decay: 0.0,
         }
@@ -65,7 +65,7 @@ impl Default for Sgd {
 impl Default for Adam {
     fn default() -> Adam {
         Adam {
-            rate: 0.001,
+            learning_rate: 0.001,
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-8,
@@ -137,13 +137,13 @@ impl Optimiser {
         assert_eq!(parameters.len(), gradient.len(), "each parameter has a gradient");
         match self {
             Optimiser::Sgd(sgd) if sgd.momentum == 0.0 => {
-                moments::descend(sgd.rate, sgd.weight_decay, parameters, gradient);
+                moments::descend(sgd.learning_rate, sgd.weight_decay, parameters, gradient);
             }
             Optimiser::Sgd(sgd) => {
                 moments.fit(parameters.len(), false);
                 let velocity = &mut moments.first;
                 moments::descend_with_momentum(
-                    sgd.rate,
+                    sgd.learning_rate,
                     sgd.momentum,
                     sgd.weight_decay,
                     parameters,
@@ -162,7 +162,7 @@ impl Adam {
         let [power1, power2] = &mut moments.powers;
         *power1 *= f64::from(self.beta1);
         *power2 *= f64::from(self.beta2);
-        let rate = f64::from(self.rate);
+        let rate = f64::from(self.learning_rate);
         let (l2, shrink) = match self.decay {
             Decay::None => (0.0, 1.0),
             Decay::L2(strength) => (strength, 1.0),
@@ -189,7 +189,7 @@ mod tests {
     fn the_first_step_of_adam_is_the_rate_against_the_sign() {
         for decay in [Decay::None, Decay::L2(0.0), Decay::Decoupled(0.0)] {
             let adam = Optimiser::Adam(Adam {
-                rate: 0.5,
+                learning_rate: 0.5,
                 decay,
                 ..Adam::default()
             });
@@ -205,7 +205,7 @@ mod tests {
         let after = |decay| {
             let mut parameters = [2.0];
             let adam = Optimiser::Adam(Adam {
-                rate: 0.1,
+                learning_rate: 0.1,
                 decay,
                 ..Adam::default()
             });

@@ -67,11 +67,11 @@ pub struct SkipGram {
     #[part(default = 1, in = 1..=10_000)]
     pub epochs: usize,
     /// The learning rate at the start.
-    #[part(default = 0.025, above = 0, at_most = 1)]
-    pub rate: f32,
-    /// The learning rate at the end, at least 0 and at most `rate`; it falls linearly with the vertices seen.
-    #[part(default = 0.0001)]
-    pub min_rate: f32,
+    #[part(default = 0.025, above = 0, at_most = 1, alias = "rate")]
+    pub learning_rate: f32,
+    /// The learning rate at the end, at least 0 and at most `learning_rate`; it falls linearly with the vertices seen.
+    #[part(default = 0.0001, alias = "min_rate")]
+    pub min_learning_rate: f32,
     /// Whether the contexts of a centre share its negatives; otherwise each draws its own.
     #[part(default = true)]
     pub shared_negatives: bool,
@@ -80,9 +80,9 @@ pub struct SkipGram {
 impl SkipGram {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
-        let (rate, min_rate) = (self.rate, self.min_rate);
-        let rule = format!("must lie in 0..={rate} (rate), got {min_rate}");
-        rules.require(min_rate >= 0.0 && min_rate <= rate, "min_rate", rule);
+        let (rate, min_rate) = (self.learning_rate, self.min_learning_rate);
+        let rule = format!("must lie in 0..={rate} (learning_rate), got {min_rate}");
+        rules.require(min_rate >= 0.0 && min_rate <= rate, "min_learning_rate", rule);
     }
 
     /// Trains on `corpus`, whose ids lie in `0..n_vertices`; row `v` of the result is the vector of vertex `v`.

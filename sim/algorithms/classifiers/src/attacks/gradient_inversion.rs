@@ -109,7 +109,7 @@ pub(super) fn gradient(classifier: &Classifier, change: &[f64], model: &[f32]) -
     let training = classifier.training();
     let shrinks = training.optimiser != LocalOptimiser::Adam;
     let decay = match shrinks {
-        true => training.rate * training.weight_decay * f64::from(training.epochs),
+        true => training.learning_rate * training.weight_decay * f64::from(training.epochs),
         false => 0.0,
     };
     let decayed = change.iter().zip(model);

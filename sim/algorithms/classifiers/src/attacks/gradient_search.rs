@@ -20,7 +20,7 @@ use rayon::prelude::*;
 /// gradient on all items that train, without dropout; that of several clients, under secure aggregation, for one of the first of them. With more steps, small batches, Adam or
 /// noise it is a guess.
 ///
-/// A search starts at normal noise of that mean and deviation, and takes `steps` steps of Adam down the distance of the two gradients, at a rate that falls to 0 in a line.
+/// A search starts at Gaussian noise of that mean and deviation, and takes `steps` steps of Adam down the distance of the two gradients, at a rate that falls to 0 in a line.
 /// The slope of the distance, by what nodes bring, is the second derivative of the loss times a direction `v` of the model's numbers: `∂⟨∂L/∂w, v⟩/∂x`. It is taken as the
 /// difference of `∂L/∂x` at two models, to either side along `v`: widely at first, so that bends of relus in between count, and nearly in the end. So a step costs three passes forward and back. Of several
 /// starts the one with the least distance at the end counts.
@@ -48,8 +48,8 @@ pub struct GradientSearch {
     #[part(default = 2, in = 1..=100)]
     pub restarts: u32,
     /// Adam's first rate, in deviations of a number.
-    #[part(default = 0.3, above = 0, at_most = 10, f32)]
-    pub rate: f64,
+    #[part(default = 0.3, above = 0, at_most = 10, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// How far a gradient is from the one of the update.
     pub distance: Distance,
     /// Who knows the classes.
@@ -201,7 +201,7 @@ fn looked_for(classifier: &Classifier, scene: &Scene<'_>, change: &[f64], model:
     let batches = training
         .batch_size
         .map_or(1, |size| (scene.n_items() as u32).div_ceil(size));
-    let scale = training.rate * f64::from(training.epochs) * f64::from(batches);
+    let scale = training.learning_rate * f64::from(training.epochs) * f64::from(batches);
     let mut gradient = gradient(classifier, change, model);
     gradient.truncate(classifier.network().layout().n_trainable());
     gradient.iter_mut().for_each(|g| *g /= scale);
@@ -236,7 +236,7 @@ impl GradientSearch {
                 .zip(columns())
                 .for_each(|(s, deviation)| *s = (f64::from(*s) * deviation) as f32);
             let adam = Optimiser::Adam(Adam {
-                rate: (self.rate * left) as f32,
+                learning_rate: (self.learning_rate * left) as f32,
                 ..Adam::default()
             });
             adam.step(&mut moments, &mut off[..n_searched], &slope[..n_searched]);

@@ -10,7 +10,7 @@ const PERCEPTRON: Network = Network {
     layers: 3,
     width: 32,
     epochs: 50,
-    rate: 1e-3,
+    learning_rate: 1e-3,
     batch: 32,
     standardise: true,
 };

@@ -75,7 +75,7 @@ impl Classifier {
             return self.train_passes(shard, parameters, passes, rng);
         }
         let (mut model, mut moments) = (parameters.to_vec(), Moments::new());
-        let proximal = self.training.proximal as f32;
+        let proximal = self.training.fedprox_mu as f32;
         for _ in 0..n_steps {
             let drawn: Vec<usize> = (0..n).filter(|_| bernoulli(rng, rate)).collect();
             let sum = self.sum_of_cut(shard, &drawn, &model, hidden.clip, rng);

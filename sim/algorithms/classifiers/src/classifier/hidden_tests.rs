@@ -84,9 +84,9 @@ fn a_graph_moves_the_sum_by_no_more_than_the_clip() {
 fn without_a_clip_and_noise_a_step_is_the_plain_one() {
     let training = Training {
         epochs: 3,
-        rate: 0.1,
+        learning_rate: 0.1,
         weight_decay: 0.01,
-        proximal: 0.5,
+        fedprox_mu: 0.5,
         ..Training::default()
     };
     let (classifier, held, model) = one_client(training);
@@ -113,7 +113,7 @@ fn noise_has_its_size_whoever_is_drawn() {
     let training = Training {
         epochs: 1,
         batch_size: Some(8),
-        rate: 1.0,
+        learning_rate: 1.0,
         ..Training::default()
     };
     let (classifier, held, model) = one_client(training);

@@ -165,7 +165,7 @@ mod tests {
                 let training = Training {
                     epochs: 3,
                     optimiser,
-                    proximal,
+                    fedprox_mu: proximal,
                     batch_size,
                     ..Training::default()
                 };

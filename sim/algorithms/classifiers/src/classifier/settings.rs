@@ -244,14 +244,14 @@ pub struct Training {
     /// Local optimiser.
     pub optimiser: LocalOptimiser,
     /// The learning rate. The default is for `Sgd`; Adam learns at about a tenth of it.
-    #[part(default = 0.1, above = 0, f32)]
-    pub rate: f64,
+    #[part(default = 0.1, above = 0, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// Weight decay (L2); decoupled with `AdamW`.
     #[part(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
     /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
-    #[part(default = 0.0, at_least = 0, f32)]
-    pub proximal: f64,
+    #[part(default = 0.0, at_least = 0, f32, alias = "proximal")]
+    pub fedprox_mu: f64,
 }
 
 /// How a client follows its gradient.
@@ -358,32 +358,32 @@ impl Training {
         };
         let is_adam = !matches!(self.optimiser, LocalOptimiser::Sgd { .. });
         let large = || Broken {
-            path: "training.rate".to_owned(),
+            path: "training.learning_rate".to_owned(),
             rule: format!(
-                "{} is large for Adam, whose first steps move every weight by the rate itself; set rate: 0.01",
-                self.rate
+                "{} is large for Adam, whose first steps move every weight by the rate itself; set learning_rate: 0.01",
+                self.learning_rate
             ),
         };
         let lints = [
             is_dragged.then(doubt),
-            (is_adam && self.rate >= LARGE_FOR_ADAM).then(large),
+            (is_adam && self.learning_rate >= LARGE_FOR_ADAM).then(large),
         ];
         lints.into_iter().flatten().collect()
     }
 
     /// The optimiser of a round.
     pub fn build(&self) -> Optimiser {
-        let (rate, decay) = (self.rate as f32, self.weight_decay as f32);
+        let (rate, decay) = (self.learning_rate as f32, self.weight_decay as f32);
         let adam = |decay| {
             Optimiser::Adam(Adam {
-                rate,
+                learning_rate: rate,
                 decay,
                 ..Adam::default()
             })
         };
         match self.optimiser {
             LocalOptimiser::Sgd { momentum } => Optimiser::Sgd(Sgd {
-                rate,
+                learning_rate: rate,
                 momentum: momentum as f32,
                 weight_decay: decay,
             }),
@@ -412,9 +412,9 @@ mod tests {
             epochs: 0,
             batch_size: Some(0),
             optimiser: LocalOptimiser::Sgd { momentum: f64::NAN },
-            rate: 1e-60,
+            learning_rate: 1e-60,
             weight_decay: -1.0,
-            proximal: f64::INFINITY,
+            fedprox_mu: f64::INFINITY,
         };
         let split = Split::Shares {
             train: 0.0,
@@ -435,9 +435,9 @@ mod tests {
             "epochs",
             "batch_size",
             "optimiser.momentum",
-            "rate",
+            "learning_rate",
             "weight_decay",
-            "proximal",
+            "fedprox_mu",
             "train",
             "validation",
             "most",

@@ -35,10 +35,10 @@ impl Scratch {
 }
 
 /// What a course of training does besides following the gradient of the loss. The default does nothing besides, but for the settings'
-/// `proximal`, which pulls to where the course begins.
+/// `fedprox_mu`, which pulls to where the course begins.
 #[derive(Clone, Copy, Default)]
 pub struct Course<'a> {
-    /// A strength and a place: `strength / 2 ‖w − place‖²` is added to the loss, where the settings' `proximal` otherwise pulls to the
+    /// A strength and a place: `strength / 2 ‖w − place‖²` is added to the loss, where the settings' `fedprox_mu` otherwise pulls to the
     /// start.
     pub pull: Option<(f32, &'a [f32])>,
     /// Added to the gradient of every step as it is; empty for nothing. It has the length of the parameters, or of those that learn.
@@ -151,7 +151,7 @@ impl Classifier {
         (course, epochs): (&Course<'_>, u32),
         rng: &mut SimRng,
     ) -> (Vec<f32>, u64) {
-        let proximal = self.training.proximal as f32;
+        let proximal = self.training.fedprox_mu as f32;
         let way = Way {
             pull: course.pull.or((proximal > 0.0).then_some((proximal, parameters))),
             start: parameters,

@@ -24,7 +24,7 @@ use folkmoot_rounds::Personalisation;
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ditto {
-    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times `training.rate` below 2.
+    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times `training.learning_rate` below 2.
     #[part(default = 1.0, at_least = 0, f32)]
     pub strength: f64,
 }
@@ -59,9 +59,10 @@ impl Method for Ditto {
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
-        let reach = self.strength * params.training.rate;
-        let rule =
-            format!("times training.rate must lie below 2, got {reach}: a client's own model would swing ever wider");
+        let reach = self.strength * params.training.learning_rate;
+        let rule = format!(
+            "times training.learning_rate must lie below 2, got {reach}: a client's own model would swing ever wider"
+        );
         rules.require(reach < 2.0 || reach.is_nan(), "method.strength", rule);
     }
 }

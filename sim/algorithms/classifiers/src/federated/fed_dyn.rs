@@ -61,7 +61,7 @@ impl Method for FedDyn {
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let Params { training, protocol, .. } = params;
         let rule = "must be 0 with FedDyn, which pulls to the server's model by method.strength";
-        rules.require(training.proximal == 0.0, "training.proximal", rule);
+        rules.require(training.fedprox_mu == 0.0, "training.fedprox_mu", rule);
         let rule =
             "must be Uniform with FedDyn: what the server keeps is the mean of what clients keep, each counting alike";
         rules.require(protocol.weighting == Weighting::Uniform, "protocol.weighting", rule);
@@ -72,9 +72,13 @@ impl Method for FedDyn {
             rule,
         );
         let rule = "must be Mean with FedDyn: the server adds up what its clients have added up";
-        rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
+        rules.require(protocol.aggregator.is_mean(), "protocol.aggregator", rule);
         let rule = "must be Average() with FedDyn, which makes the next model itself";
-        rules.require(protocol.server.takes_mean(), "protocol.server", rule);
+        rules.require(
+            protocol.server_optimizer.takes_mean(),
+            "protocol.server_optimizer",
+            rule,
+        );
     }
 }
 

@@ -17,7 +17,7 @@ use folkmoot_rounds::{Aggregation, Personalisation, Rule, Secure, Travels, Updat
 ///
 /// `x ← x + τ Σ p_i (y_i − x) / ‖a_i‖₁` with `τ = Σ p_i ‖a_i‖₁` and the weights `p_i` of `protocol.weighting`. `‖a_i‖₁` is the sum of the
 /// coefficients with which the client's gradients stand in `x − y_i`, over the rate: the number of steps, more of them with momentum and fewer
-/// with `training.proximal`. Steps are counted as they are made, a short last batch among them. Where all are equal, the model is
+/// with `training.fedprox_mu`. Steps are counted as they are made, a short last batch among them. Where all are equal, the model is
 /// federated averaging's to the bit. What does not learn, such as running statistics, is averaged.
 ///
 /// What it minimises is the mean of the clients' losses by these weights. Averaging counts who makes more steps for more, so with `weighting: Uniform` its model suits
@@ -49,7 +49,7 @@ fn steps_of(training: &Training) -> (f64, f64) {
         LocalOptimiser::Sgd { momentum } => momentum,
         LocalOptimiser::Adam | LocalOptimiser::AdamW => 0.0,
     };
-    (momentum, training.rate * training.proximal)
+    (momentum, training.learning_rate * training.fedprox_mu)
 }
 
 impl Method for FedNova {
@@ -72,8 +72,10 @@ impl Method for FedNova {
         let rule = "must be Sgd(): with FedNova a client must know how far its steps reach, which Adam's do by their gradients";
         rules.require(is_sgd, "training.optimiser", rule);
         let (_, pull) = steps_of(training);
-        let rule = format!("times training.rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back");
-        rules.require(pull <= 1.0 || pull.is_nan(), "training.proximal", rule);
+        let rule = format!(
+            "times training.learning_rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back"
+        );
+        rules.require(pull <= 1.0 || pull.is_nan(), "training.fedprox_mu", rule);
         let rule = "must be Fresh with FedNova, whose clients tell how far steps reach that begin without a velocity";
         rules.require(params.optimiser_state == OptimiserState::Fresh, "optimiser_state", rule);
         let rule = "must be Synchronous with FedNova: updates are rescaled among those of one round";

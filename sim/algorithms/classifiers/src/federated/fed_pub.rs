@@ -198,7 +198,11 @@ impl Method for FedPub {
             rule.to_owned(),
         );
         let rule = "must be 0 with FedPub, whose pull to what was sent is nearness";
-        rules.require(params.training.proximal == 0.0, "training.proximal", rule.to_owned());
+        rules.require(
+            params.training.fedprox_mu == 0.0,
+            "training.fedprox_mu",
+            rule.to_owned(),
+        );
     }
 }
 

@@ -17,7 +17,7 @@ use folkmoot_rounds::{Personalisation, Rule, Travels, Update, Updates};
 /// | `update` | uplink    | training samples as `u32`, weights, which model, as an `f32` | 4 × n_params + 8        |
 ///
 /// A client takes the model with the least mean cross entropy over its training items (of equals the first; one that is no number is the
-/// worst), trains it, and says which it was. Each model becomes what `protocol.rule` makes of its members' updates, and stays where there
+/// worst), trains it, and says which it was. Each model becomes what `protocol.aggregator` makes of its members' updates, and stays where there
 /// are none, or fewer than the rule needs. Models begin apart, each drawn by itself. A client answers with the model that fits its training items best.
 /// Choosing takes a third of a pass for each model.
 #[part(

@@ -76,7 +76,7 @@ pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: 
     let rule = format!("must be Off with {name}: a sum over clients of several models is one of none");
     require(protocol.secure == Secure::Off, "secure", rule);
     let rule = format!("must be Average() with {name}, which has several models");
-    require(protocol.server.takes_mean(), "server", rule);
+    require(protocol.server_optimizer.takes_mean(), "server_optimizer", rule);
 }
 
 /// The same of one whose server has a model for each client.
@@ -84,7 +84,7 @@ pub(super) fn has_own_models(params: &Params, rules: &mut Rules, name: &str) {
     sees_updates(params, rules, name, "models of clients are made of a round's updates");
     let protocol = &params.protocol;
     let rule = format!("must be Mean() with {name}, which weighs updates by itself");
-    rules.require(protocol.rule.is_mean(), "protocol.rule", rule);
+    rules.require(protocol.aggregator.is_mean(), "protocol.aggregator", rule);
 }
 
 /// The cosine of the angle between two vectors; 0 where one has no length.

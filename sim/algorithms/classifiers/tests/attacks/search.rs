@@ -8,7 +8,7 @@ fn search() -> GradientSearch {
         updates: 4,
         steps: 300,
         restarts: 2,
-        rate: 0.3,
+        learning_rate: 0.3,
         distance: Distance::Cosine,
         classes: Classes::Searched,
     }

@@ -53,7 +53,8 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
         params.protocol.secure = secure;
         let outcome = play(&params, dry_run);
         let row = &outcome.privacy[0];
-        let is_named = (row.mechanism.as_str(), row.unit.as_str()) == ("normal noise: sums of gradients", "one graph");
+        let is_named =
+            (row.mechanism.as_str(), row.unit.as_str()) == ("Gaussian noise: sums of gradients", "one graph");
         assert!(is_named && row.releases == 1000, "{row:?}");
         let epsilon = row.epsilon_renyi.unwrap();
         assert!((epsilon - 2.107753).abs() < 6e-7, "{epsilon}");
@@ -67,7 +68,7 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
     };
     let row = &play(&params, true).privacy[0];
     assert_eq!(
-        (row.mechanism.as_str(), row.epsilon_worst_client),
+        (row.mechanism.as_str(), row.epsilon_max_client),
         ("none: weights", f64::INFINITY)
     );
 }

@@ -142,17 +142,17 @@ fn its_messages_are_counted_in_the_clear_and_masked_wet_and_dry() {
         .iter()
         .find(|row| row.mechanism == "none: statistics")
         .unwrap();
-    assert_eq!((row.releases, row.epsilon_worst_client), (6, f64::INFINITY));
+    assert_eq!((row.releases, row.epsilon_max_client), (6, f64::INFINITY));
     for packs in [false, true] {
         for secure in [Secure::Off, Secure::Pairwise { threshold: 0.67 }] {
             of.protocol.secure = secure;
             if packs && secure == Secure::Off {
-                of.protocol.up = Chosen::new(TopK {
+                of.protocol.uplink_codec = Chosen::new(TopK {
                     share: 0.5,
                     ..TopK::default()
                 });
             } else {
-                of.protocol.up = Chosen::default();
+                of.protocol.uplink_codec = Chosen::default();
             }
             let dry = Options {
                 dry_run: true,

@@ -20,7 +20,7 @@ const CODECS: [&str; 9] = [
 
 fn with(method: &str, protocol: &str) -> Params {
     let protocol = format!("{protocol}, {UNIFORM}");
-    params(method, "epochs: 2, batch_size: 4, rate: 0.05", &protocol)
+    params(method, "epochs: 2, batch_size: 4, learning_rate: 0.05", &protocol)
 }
 
 fn number(outcome: &Outcome, name: &str) -> Option<f64> {
@@ -39,10 +39,17 @@ fn of_kind(outcome: &Outcome, name: &str) -> (u64, u64) {
 fn every_method_takes_every_codec_and_counts_what_was_written() {
     for method in ALL {
         for codec in CODECS {
-            let params = with(method, &format!("rounds: 2, up: {codec}, down: Half()"));
+            let params = with(
+                method,
+                &format!("rounds: 2, uplink_codec: {codec}, downlink_codec: Half()"),
+            );
             let prepared = prepared(&params);
             let (rounds, travels) = (&prepared.strategy, prepared.strategy.travels());
-            let Protocol { up, down, .. } = rounds.protocol();
+            let Protocol {
+                uplink_codec: up,
+                downlink_codec: down,
+                ..
+            } = rounds.protocol();
             let (outcome, _) = left(&params, &World::ideal(), Options::default());
             let shapes = &travels.update_shapes;
             let n_others = (rounds.n_update() - n_values(shapes)) as u64;
@@ -76,7 +83,7 @@ fn packed_methods_are_the_same_for_threads_and_on_the_wire() {
     ] {
         let params = with(
             method,
-            "rounds: 3, up: TopK(share: 0.1), down: Uniform(rounding: Stochastic)",
+            "rounds: 3, uplink_codec: TopK(share: 0.1), downlink_codec: Uniform(rounding: Stochastic)",
         );
         let with = |threads, wire_check| {
             let options = Options {
@@ -127,8 +134,12 @@ fn the_shared_part_of_a_model_keeps_its_matrices() {
 #[test]
 fn a_change_is_that_of_the_model_it_was_learned_from() {
     let slow = |method: &str, up: &str| {
-        let protocol = format!("rounds: 1, {UNIFORM} up: {up}");
-        model(&params(method, "epochs: 2, batch_size: 4, rate: 0.0001", &protocol))
+        let protocol = format!("rounds: 1, {UNIFORM} uplink_codec: {up}");
+        model(&params(
+            method,
+            "epochs: 2, batch_size: 4, learning_rate: 0.0001",
+            &protocol,
+        ))
     };
     let (plain, packed) = (
         slow("Ifca(clusters: 3)", "Plain()"),
@@ -142,10 +153,14 @@ fn a_change_is_that_of_the_model_it_was_learned_from() {
 
     // Each client's model goes on by itself.
     for (up, down) in [("Half()", "Plain()"), ("Half()", "Half()"), ("Plain()", "Half()")] {
-        let mut packed = by_rows(false, 3, &format!("Uniform, up: {up}, down: {down}"));
+        let mut packed = by_rows(
+            false,
+            3,
+            &format!("Uniform, uplink_codec: {up}, downlink_codec: {down}"),
+        );
         let (outcome, ours) = left(&packed, &World::ideal(), Options::default());
-        packed.protocol.up = Default::default();
-        packed.protocol.down = Default::default();
+        packed.protocol.uplink_codec = Default::default();
+        packed.protocol.downlink_codec = Default::default();
         let n = prepared(&packed).strategy.travels().n_trainable();
         let theirs = alone(&packed, 3);
         for (ours, theirs) in ours.own.iter().zip(&theirs) {
@@ -172,7 +187,7 @@ fn what_is_lost_of_a_change_is_where_it_was() {
         ..World::ideal()
     };
     for method in ALL.into_iter().filter(|method| *method != "LocalOnly()") {
-        let params = with(method, "rounds: 1, up: TopK(share: 0.1)");
+        let params = with(method, "rounds: 1, uplink_codec: TopK(share: 0.1)");
         let left_out = |world: &World| left(&params, world, Options::default()).1.left_out;
         for (sent, lost) in left_out(&World::ideal()).iter().zip(left_out(&lossy)) {
             assert_eq!(sent.len(), lost.len());
@@ -193,12 +208,12 @@ fn apart(x: &[f32], y: &[f32]) -> f32 {
 
 #[test]
 fn what_fed_dyns_server_keeps_is_the_mean_of_what_clients_keep_behind_a_codec_or_a_clip() {
-    let protocols = CODECS.map(|codec| format!("rounds: 4, up: {codec}"));
+    let protocols = CODECS.map(|codec| format!("rounds: 4, uplink_codec: {codec}"));
     let more = [
-        "rounds: 4, down: Half()",
-        "rounds: 4, up: Sign(), down: Bfloat()",
-        "rounds: 4, secure: Pairwise(), up: RandomK(share: 0.3), down: Half()",
-        "rounds: 4, secure: Pairwise(), down: Half()",
+        "rounds: 4, downlink_codec: Half()",
+        "rounds: 4, uplink_codec: Sign(), downlink_codec: Bfloat()",
+        "rounds: 4, secure: Pairwise(), uplink_codec: RandomK(share: 0.3), downlink_codec: Half()",
+        "rounds: 4, secure: Pairwise(), downlink_codec: Half()",
     ];
     for protocol in protocols.iter().map(String::as_str).chain(more) {
         let (_, left) = left(&with("FedDyn()", protocol), &World::ideal(), Options::default());
@@ -206,9 +221,12 @@ fn what_fed_dyns_server_keeps_is_the_mean_of_what_clients_keep_behind_a_codec_or
         assert!(gap(&left) < most, "{protocol}: {}", gap(&left));
     }
     // Running statistics cannot be hidden.
-    let text = "(model: (encoder: Gin, hidden: 8), inputs: Degree(most: 8), method: FedDyn(), training: (rate: 0.05), \
-        protocol: (rounds: 3, weighting: Uniform, private: Clients(clip: 0.05, noise_multiplier: 0), up: Half()))";
-    for text in [text.to_owned(), text.replace("up: Half()", "secure: Pairwise()")] {
+    let text = "(model: (encoder: Gin, hidden: 8), inputs: Degree(most: 8), method: FedDyn(), training: (learning_rate: 0.05), \
+        protocol: (rounds: 3, weighting: Uniform, private: Clients(clip: 0.05, noise_multiplier: 0), uplink_codec: Half()))";
+    for text in [
+        text.to_owned(),
+        text.replace("uplink_codec: Half()", "secure: Pairwise()"),
+    ] {
         let params: Params = folkmoot_classifiers::only().settings(&text).unwrap();
         let (_, left) = left(&params, &World::ideal(), Options::default());
         let longest = left

@@ -41,7 +41,8 @@ fn fed_nova_rescales_by_how_far_steps_reach() {
 #[test]
 fn fed_nova_counts_on_the_steps_that_are_made() {
     for (momentum, proximal) in [(0.0, 0.0), (0.9, 0.0), (0.0, 1e5), (0.9, 1e5)] {
-        let training = format!("epochs: 5, rate: 1e-6, optimiser: Sgd(momentum: {momentum}), proximal: {proximal}");
+        let training =
+            format!("epochs: 5, learning_rate: 1e-6, optimiser: Sgd(momentum: {momentum}), fedprox_mu: {proximal}");
         let prepared = prepared(&params("FedNova()", &training, "rounds: 1"));
         let task = prepared.strategy.trainer();
         let common = task.common();

@@ -75,7 +75,7 @@ impl Personalisation<Federated> for TestRows {
     }
 }
 
-const TRAINING: &str = "epochs: 2, batch_size: 4, rate: 0.05";
+const TRAINING: &str = "epochs: 2, batch_size: 4, learning_rate: 0.05";
 
 fn of_rows(method: &str, rounds: u32, weighting: &str) -> Params {
     let mut registry = folkmoot_classifiers::only();
@@ -209,7 +209,7 @@ fn gcfl_that_never_parts_is_fed_per_to_the_bit() {
     let left = |method: &str, weighting: &str| {
         let params = params(
             method,
-            "epochs: 2, batch_size: 4, rate: 0.05",
+            "epochs: 2, batch_size: 4, learning_rate: 0.05",
             &format!("rounds: 3, weighting: {weighting}"),
         );
         super::left(&params, &World::ideal(), Options::default()).1
@@ -242,7 +242,7 @@ const STAR: &str = "model: (encoder: Structured(structure: 4), hidden: 8, readou
 
 fn star(method: &str, model_and_inputs: &str) -> Result<Params, String> {
     let text = format!(
-        "({model_and_inputs}, method: {method}, training: (epochs: 2, batch_size: 4, rate: 0.05), protocol: (rounds: 3))"
+        "({model_and_inputs}, method: {method}, training: (epochs: 2, batch_size: 4, learning_rate: 0.05), protocol: (rounds: 3))"
     );
     folkmoot_classifiers::only()
         .settings(&text)
@@ -311,7 +311,7 @@ fn rings() -> (Arc<Dataset>, Arc<Partition>) {
 fn on_nodes(method: &str) -> Params {
     let text = format!(
         "(model: (hidden: 4, head_layers: 0), inputs: Features, split: Shares(train: 0.5, validation: 0), method: {method}, \
-         training: (epochs: 2, rate: 0.1), protocol: (rounds: 2, weighting: Uniform))"
+         training: (epochs: 2, learning_rate: 0.1), protocol: (rounds: 2, weighting: Uniform))"
     );
     folkmoot_classifiers::only()
         .settings(&text)
@@ -403,7 +403,11 @@ fn what_does_not_go_with_models_of_clients_is_refused() {
     let said = graphs.err().unwrap().to_string();
     assert!(said.contains("a graph has one label"), "{said}");
     for (protocol, path, rule) in [
-        ("rule: Median()", "protocol.rule", "must be Mean() with FedGta"),
+        (
+            "aggregator: Median()",
+            "protocol.aggregator",
+            "must be Mean() with FedGta",
+        ),
         ("secure: Pairwise()", "protocol.secure", "must be Off with FedGta"),
         (
             "aggregation: Buffered(size: 2)",

@@ -21,7 +21,7 @@ const BARE: &str = "Clients(noise_multiplier: 0)";
 fn text(method: &str, private: &str, more: &str) -> String {
     format!(
         "({method} model: (encoder: Gin, hidden: 8, readout: Mean), inputs: Degree(most: 8), split: Shares(train: 0.6, validation: 0.1),
-          training: (epochs: 2, batch_size: 4, rate: 0.05), protocol: (rounds: 3, weighting: Uniform, private: {private}){more})"
+          training: (epochs: 2, batch_size: 4, learning_rate: 0.05), protocol: (rounds: 3, weighting: Uniform, private: {private}){more})"
     )
 }
 
@@ -71,7 +71,7 @@ fn it_is_charged_as_federated_averaging_is() {
     )
     .unwrap();
     let row = expected.privacy.last().unwrap();
-    assert_eq!(row.mechanism, "normal noise: sum of changes");
+    assert_eq!(row.mechanism, "Gaussian noise: sum of changes");
     assert!(row.epsilon_renyi.is_some_and(|epsilon| epsilon > 0.1), "{row:?}");
     for method in ALONE {
         let (outcome, _) = left(&params(method, noisy), &some(4), Options::default());

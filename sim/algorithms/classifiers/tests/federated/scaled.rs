@@ -7,7 +7,7 @@ use folkmoot_engine::prelude::*;
 fn settings(method: &str, scale: &str) -> Result<Params, String> {
     let text = format!(
         "(method: {method}, scale: {scale}, model: (encoder: Gin, hidden: 8, readout: Mean), inputs: Degree(most: 8),
-          split: Shares(train: 0.6, validation: 0.1), training: (epochs: 2, batch_size: 4, rate: 0.05),
+          split: Shares(train: 0.6, validation: 0.1), training: (epochs: 2, batch_size: 4, learning_rate: 0.05),
           protocol: (rounds: 4, weighting: Uniform))"
     );
     folkmoot_classifiers::only()

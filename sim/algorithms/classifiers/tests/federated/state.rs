@@ -23,7 +23,7 @@ fn kept(params: &Params) -> Vec<Option<Vec<f32>>> {
 #[test]
 fn what_is_kept_makes_one_training_of_several_rounds() {
     for optimiser in WITH_MEMORY {
-        let training = |epochs: u32| format!("epochs: {epochs}, rate: 0.02, {optimiser}");
+        let training = |epochs: u32| format!("epochs: {epochs}, learning_rate: 0.02, {optimiser}");
         let at_once = kept(&params("LocalOnly()", &training(6), "rounds: 1"));
         for (epochs, rounds) in [(2, "rounds: 3"), (1, "rounds: 6")] {
             let by_rounds = kept(&with_state("LocalOnly()", &training(epochs), rounds));
@@ -40,7 +40,7 @@ fn what_is_kept_makes_one_training_of_several_rounds() {
 #[test]
 fn a_client_alone_learns_the_same_by_any_method_that_makes_nothing_of_others() {
     // What is sent comes back as it is.
-    let training = "epochs: 1, rate: 0.02, optimiser: Adam";
+    let training = "epochs: 1, learning_rate: 0.02, optimiser: Adam";
     let one = |method: &str, rounds: u32, state| {
         let params = Params {
             optimiser_state: state,
@@ -73,7 +73,7 @@ fn a_client_alone_learns_the_same_by_any_method_that_makes_nothing_of_others() {
 /// Each of Ditto's models has an optimiser of its own: the one that is sent is federated averaging's, whatever the other is drawn by.
 #[test]
 fn two_models_have_two_optimisers() {
-    let training = "epochs: 2, batch_size: 4, rate: 0.02, optimiser: Adam";
+    let training = "epochs: 2, batch_size: 4, learning_rate: 0.02, optimiser: Adam";
     let protocol = format!("rounds: 3, {UNIFORM}");
     let reference = model(&with_state("Global()", training, &protocol));
     for method in ["Ditto(strength: 0)", "Ditto(strength: 2)", "FineTuned(epochs: 3)"] {
@@ -94,7 +94,10 @@ fn two_models_have_two_optimisers() {
 #[test]
 fn steps_without_memory_are_the_same_whether_it_is_kept() {
     for method in ALL.iter().filter(|method| !method.starts_with("FedNova")) {
-        let (training, protocol) = ("epochs: 2, batch_size: 4, rate: 0.05", format!("rounds: 2, {UNIFORM}"));
+        let (training, protocol) = (
+            "epochs: 2, batch_size: 4, learning_rate: 0.05",
+            format!("rounds: 2, {UNIFORM}"),
+        );
         let (world, options) = (World::ideal(), Options::default);
         let (_, afresh) = left(&params(method, training, &protocol), &world, options());
         let (_, kept) = left(&with_state(method, training, &protocol), &world, options());
@@ -111,12 +114,12 @@ fn steps_without_memory_are_the_same_whether_it_is_kept() {
 #[test]
 fn partial_work_is_the_same_work_by_every_method_that_averages() {
     let protocol = format!("rounds: 3, {UNIFORM} completeness: (partial_prob: 0.7)");
-    let some = |method: &str| params(method, "epochs: 4, batch_size: 4, rate: 0.05", &protocol);
+    let some = |method: &str| params(method, "epochs: 4, batch_size: 4, learning_rate: 0.05", &protocol);
     let reference = averaged(&some("Global()"), &World::ideal());
     assert!(
         reference
             != averaged(
-                &params("Global()", "epochs: 4, batch_size: 4, rate: 0.05", UNIFORM),
+                &params("Global()", "epochs: 4, batch_size: 4, learning_rate: 0.05", UNIFORM),
                 &World::ideal()
             )
     );

@@ -237,7 +237,7 @@ fn nothing_packed_depends_on_how_it_is_run() {
 fn a_model_that_is_not_finite_is_not_packed() {
     for method in METHODS {
         let params = params(&format!(
-            "method: {method}, training: (rate: 1e30), topology: Complete(), rounds: 3, timeout_s: 1, codec: Half()"
+            "method: {method}, training: (learning_rate: 1e30), topology: Complete(), rounds: 3, timeout_s: 1, codec: Half()"
         ));
         let ended = outcome(&params, &World::ideal(), Options::default());
         assert!(counted(&ended, "refused_models") > 0, "{method}");

@@ -35,7 +35,7 @@ fn leaks_under(secure: Secure, setting: Setting, copies: bool) -> Outcome {
     params.model.dropout = 0.0;
     params.training = Training {
         optimiser: LocalOptimiser::Sgd { momentum: 0.0 },
-        rate: 0.1,
+        learning_rate: 0.1,
         weight_decay: 0.0,
         ..Training::default()
     };

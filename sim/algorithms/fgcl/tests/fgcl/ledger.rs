@@ -23,8 +23,8 @@ fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
             (row.unit.as_str(), row.composition.as_str()),
             ("one edge of one graph", "basic")
         );
-        assert_eq!(number(&outcome, "epsilon_all_rounds"), row.epsilon_worst_client);
-        (row.releases, row.epsilon_worst_client, row.epsilon_claimed)
+        assert_eq!(number(&outcome, "epsilon_all_rounds"), row.epsilon_max_client);
+        (row.releases, row.epsilon_max_client, row.epsilon_claimed)
     };
     // A round: both views of all 36; and once, or each time anew, the queue's.
     let mut fresh = params(NOISY);
@@ -79,7 +79,7 @@ fn looking_at_the_other_graphs_is_charged_once() {
         let outcome = play_on(graphs(), &params(setting), options);
         let row = &outcome.privacy[2];
         assert_eq!(row.mechanism, "laplace: views at inference");
-        assert_eq!((row.releases, row.epsilon_worst_client), (24, 0.5));
+        assert_eq!((row.releases, row.epsilon_max_client), (24, 0.5));
     }
 }
 
@@ -126,8 +126,7 @@ fn features_that_tell_edges_are_charged_without_limit() {
             ..params(setting)
         };
         let outcome = play_on(with_features(structural), &params, Options::default());
-        let of_edges =
-            |row: &&PrivacyRow| row.unit == "one edge of one graph" && row.epsilon_worst_client.is_infinite();
+        let of_edges = |row: &&PrivacyRow| row.unit == "one edge of one graph" && row.epsilon_max_client.is_infinite();
         let told: Vec<String> = outcome
             .privacy
             .iter()

@@ -36,7 +36,8 @@ pub enum Sampled {
     /// `m` in the whole matrix, `epsilon / m` each: a graph spends `epsilon`.
     Total,
     /// `m` in the whole matrix, `epsilon / (m n)` each, as in the paper's algorithm: a graph spends `epsilon / n`.
-    TotalAsPrinted,
+    #[part(alias = "TotalAsPrinted")]
+    TotalAsPublished,
 }
 
 /// The budget of the encoder.
@@ -58,7 +59,7 @@ impl MultiBit {
         let entries = match self.entries {
             Sampled::Row => Entries::Row,
             Sampled::Total => Entries::Total,
-            Sampled::TotalAsPrinted => Entries::TotalAsPrinted,
+            Sampled::TotalAsPublished => Entries::TotalAsPublished,
         };
         // The number of entries goes by the budget that the card states, whatever a graph comes to spend.
         let (of_graph, stated) = match self.epsilon {
@@ -156,7 +157,7 @@ mod tests {
         assert!((cost - 1.0 / 18.0).abs() < 1e-15);
         let encoder = MultiBit::default().encoder(18, 2).unwrap();
         assert!((encoder.entry_budget() - 1.0 / 324.0).abs() < 1e-15);
-        let (all, cost) = signs(multi_bit(Sampled::TotalAsPrinted, Epsilon::InverseSize), &rows(18, 2));
+        let (all, cost) = signs(multi_bit(Sampled::TotalAsPublished, Epsilon::InverseSize), &rows(18, 2));
         assert_eq!(n_sent(&all), 1);
         assert!((cost - 1.0 / 324.0).abs() < 1e-15);
     }

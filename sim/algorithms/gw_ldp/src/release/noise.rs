@@ -26,7 +26,7 @@ pub struct Additive {
 /// Normal noise on every value, as the authors' code has it, without a sensitivity: it guarantees nothing.
 #[part(
     name = "Gaussian",
-    about = "normal noise on every value, as the authors' code has it; without a sensitivity it guarantees nothing"
+    about = "Gaussian noise on every value, as the authors' code has it; without a sensitivity it guarantees nothing"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
@@ -72,7 +72,7 @@ impl Release for Additive {
 
 impl Release for Gaussian {
     fn mechanism(&self) -> &'static str {
-        "none: normal noise without a sensitivity"
+        "none: Gaussian noise without a sensitivity"
     }
 
     fn settled(&self, _: usize, facts: &Facts) -> Result<Option<Chosen<dyn Release>>, StrategyError> {

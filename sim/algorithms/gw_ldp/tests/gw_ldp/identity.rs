@@ -7,7 +7,7 @@ use folkmoot_gw_ldp::Params;
 fn linked(embed_with: &str) -> Outcome {
     let settings = format!(
         "(inputs: Degree(most: 8), embed_with: {embed_with}, release: Plain, \
-          training: (optimiser: Sgd(), rate: 3.0, epochs: 5), protocol: (rounds: 5), \
+          training: (optimiser: Sgd(), learning_rate: 3.0, epochs: 5), protocol: (rounds: 5), \
           evaluation: (metrics: [Released, Clean, Size, ClientMajority], svm: Off, neighbours: [5], identity: Linked()))"
     );
     let params: Params = folkmoot_gw_ldp::only().settings(&settings).unwrap();

@@ -11,8 +11,8 @@ use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
 /// What citation cards say of their training.
-const TRAINING: &str = "training: (optimiser: Sgd(), rate: 1.0, weight_decay: 5e-4), \
-                        protocol: (rounds: 40, server: Adam(rate: 0.03), evaluate_every: 40)";
+const TRAINING: &str = "training: (optimiser: Sgd(), learning_rate: 1.0, weight_decay: 5e-4), \
+                        protocol: (rounds: 40, server_optimizer: Adam(learning_rate: 0.03), evaluate_every: 40)";
 const NODES: usize = 400;
 const WORDS: u32 = 600;
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 fn params(settings: &str) -> Params {
     let settings = format!(
-        "({settings}, release: Plain, training: (optimiser: Sgd(), rate: 0.1), \
-          protocol: (rounds: 40, server: Adam(rate: 0.03, tau: 1e-6)), evaluation: (metrics: [Released], svm: Off))"
+        "({settings}, release: Plain, training: (optimiser: Sgd(), learning_rate: 0.1), \
+          protocol: (rounds: 40, server_optimizer: Adam(learning_rate: 0.03, tau: 1e-6)), evaluation: (metrics: [Released], svm: Off))"
     );
     folkmoot_gw_ldp::only().settings(&settings).unwrap()
 }
@@ -117,7 +117,7 @@ fn statistics_are_asked_for_once_and_charged() {
     assert_eq!(sent(&federated, "update", 1), sent(&raw, "update", 1));
     let charged = federated.privacy.last().unwrap();
     assert_eq!((charged.mechanism.as_str(), charged.releases), ("none: statistics", 6));
-    assert_eq!(charged.epsilon_worst_client, f64::INFINITY);
+    assert_eq!(charged.epsilon_max_client, f64::INFINITY);
     assert_eq!(raw.privacy.len() + 1, federated.privacy.len());
 }
 

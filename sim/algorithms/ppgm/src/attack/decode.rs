@@ -314,7 +314,7 @@ mod tests {
             layers: 2,
             width: 16,
             epochs: 30,
-            rate: 0.005,
+            learning_rate: 0.005,
             batch: 32,
             standardise: true,
         };

@@ -17,7 +17,7 @@ impl Attack {
             layers: self.layers as usize,
             width,
             epochs: self.epochs,
-            rate: self.rate,
+            learning_rate: self.learning_rate,
             batch: self.batch as usize,
             standardise: self.standardise,
         }

@@ -220,7 +220,7 @@ fn keep(heard: &Heard, view: &View<'_>, sheet: &mut Sheet) {
     let [known, targets] = [0, 1].map(|part| views(&seen[part], Intercept::Everything, &overheard.coins[part]));
     let values = [known.values(), targets.values()].concat();
     sheet.artifact(
-        "messages.npy",
+        "intercepted.npy",
         npy_f32(&values, &[known.n_rows() + targets.n_rows(), known.width()]),
     );
     let (data, n_validating) = (view.data, view.data.validation.len() / 2);

@@ -81,8 +81,8 @@ pub struct Attack {
     #[part(default = 100, in = 1..=100_000)]
     pub epochs: u32,
     /// The attacker's rate of Adam.
-    #[part(default = 0.001, above = 0, in = 1e-8..=10)]
-    pub rate: f64,
+    #[part(default = 0.001, above = 0, in = 1e-8..=10, alias = "rate")]
+    pub learning_rate: f64,
     /// Graphs a step of the attacker.
     #[part(default = 32, in = 1..=10_000)]
     pub batch: u32,
@@ -158,7 +158,7 @@ pub struct Thorough {
     /// Whether pairs of a graph with itself, or with another that is the same number for number, are left out of a second score of
     /// similarity, `similarity_auc_distinct`.
     pub distinct: bool,
-    /// Whether what was read is kept, as `messages.npy`, with what each row is in `messages.csv`.
+    /// Whether what was read is kept, as `intercepted.npy`, with what each row is in `intercepted.csv`.
     pub messages: bool,
 }
 

@@ -24,8 +24,8 @@ pub struct Training {
     #[part(default = 10, in = 1..=10_000)]
     pub batch_pairs: u32,
     /// The rate of Adam.
-    #[part(default = 0.0005, above = 0, in = 1e-8..=10)]
-    pub rate: f64,
+    #[part(default = 0.0005, above = 0, in = 1e-8..=10, alias = "rate")]
+    pub learning_rate: f64,
     /// Added to the gradient of the mean over a batch, times the weights.
     #[part(default = 0.0, in = 0..1)]
     pub weight_decay: f64,

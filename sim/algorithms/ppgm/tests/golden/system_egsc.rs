@@ -163,7 +163,7 @@ fn training(network: &Egsc, graphs: &[Input], distillation: Distillation) -> Got
     let teacher = (distillation != Distillation::None).then(|| Teacher::new(&teaching, &shown, graphs, distillation));
     let settings = Training {
         batch_pairs: 4,
-        rate: 0.01,
+        learning_rate: 0.01,
         weight_decay: 0.02,
         ..Training::default()
     };

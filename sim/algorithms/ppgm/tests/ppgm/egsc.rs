@@ -229,7 +229,7 @@ fn by_edits(model: Model, epochs: u32) -> (Arc<Dataset>, Params) {
     params.training = Training {
         epochs,
         batch_pairs: 16,
-        rate: 0.003,
+        learning_rate: 0.003,
         ..params.training
     };
     (Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap()), params)

@@ -21,7 +21,7 @@ fn devices_train_together() {
         size: params(Model::Ppgm).size,
         training: federated::Local {
             epochs: 3,
-            rate: 0.003,
+            learning_rate: 0.003,
             ..federated::Local::default()
         },
         protocol: Protocol {

@@ -63,7 +63,7 @@ fn every_broken_rule_is_named() {
     params.size.hidden = 2;
     params.size.heads = 3;
     params.form.dropout = 1.0;
-    params.training.rate = f64::NAN;
+    params.training.learning_rate = f64::NAN;
     params.attack.shadow = 0.0;
     params.deployment.patience_s = 0.0;
     let fields: Vec<String> = params.broken().into_iter().map(|broken| broken.path).collect();
@@ -73,7 +73,7 @@ fn every_broken_rule_is_named() {
             "size.hidden",
             "size.heads",
             "form.dropout",
-            "training.rate",
+            "training.learning_rate",
             "attack.shadow",
             "deployment.patience_s"
         ]
@@ -129,13 +129,13 @@ fn training_that_leaves_no_number_ends_the_run_with_the_epoch() {
     let mut params = params(Model::Ppgm);
     params.form.convolution = Convolution::Gin;
     params.size.layers = 16;
-    params.training.rate = 10.0;
+    params.training.learning_rate = 10.0;
     params.training.epochs = 20;
     let system = system(&dataset, &params);
     let error = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved);
     let text = error.err().unwrap().to_string();
     assert!(
-        text.contains("numbers that are not finite in epoch 1; lower training.rate"),
+        text.contains("numbers that are not finite in epoch 1; lower training.learning_rate"),
         "{text}"
     );
     assert_eq!(system.train().diverged_in, Some(1));

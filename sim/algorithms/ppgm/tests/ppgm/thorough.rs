@@ -200,11 +200,11 @@ fn messages_are_kept_with_what_they_are() {
         ..Thorough::default()
     };
     let outcome = play(1.0, &thorough(Model::Ppgm, keeping));
-    let array = Array::parse(artifact(&outcome, "messages.npy"), usize::MAX).unwrap();
+    let array = Array::parse(artifact(&outcome, "intercepted.npy"), usize::MAX).unwrap();
     let n_graphs = functions(120, 1.0, 2).graphs.len();
     let width = 2 * 3 * 16 + 2 * 16 + 1;
     assert_eq!(array.shape, [n_graphs, width]);
-    let table = std::str::from_utf8(artifact(&outcome, "messages.csv")).unwrap();
+    let table = std::str::from_utf8(artifact(&outcome, "intercepted.csv")).unwrap();
     let mut graphs: Vec<usize> = table
         .lines()
         .skip(1)
@@ -212,7 +212,7 @@ fn messages_are_kept_with_what_they_are() {
         .collect();
     graphs.sort_unstable();
     assert!(graphs.iter().copied().eq(0..n_graphs));
-    let columns = std::str::from_utf8(artifact(&outcome, "messages_columns.csv")).unwrap();
+    let columns = std::str::from_utf8(artifact(&outcome, "intercepted_columns.csv")).unwrap();
     assert_eq!(
         columns,
         "part,from,to\ng_1,0,48\no_1,48,64\ng_2,64,112\no_2,112,128\nscore,128,129\n"

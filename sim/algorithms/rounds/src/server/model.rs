@@ -158,7 +158,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             .rounds
             .payload
             .order(&self.rounds.trainer, self.cx.round(), &self.global.collected);
-        if self.rounds.protocol.down.is_plain() {
+        if self.rounds.protocol.downlink_codec.is_plain() {
             return Down::Model(order, Arc::clone(&self.global.parameters));
         }
         let (rounds, cx, global) = (self.rounds, &*self.cx, &mut *self.global);
@@ -244,7 +244,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         self.global.count_barren(is_taken);
         if let Some(index) = first_not_finite(&self.global.parameters) {
             return Err(StrategyError(format!(
-                "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server.rate",
+                "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server_optimizer.learning_rate",
                 round.0
             )));
         }
@@ -272,7 +272,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             values: &received.weights,
         });
         let all: Vec<Update<'_>> = all.filter(|update| update.weight > 0.0).collect();
-        if all.len() < protocol.rule.fewest().max(1) as usize {
+        if all.len() < protocol.aggregator.fewest().max(1) as usize {
             return false;
         }
         let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
@@ -290,9 +290,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             Some(method) => {
                 let n = self.rounds.travels.n_down;
                 self.global.memory.renew(&**method, trainer, n, &updates);
-                method.combine(trainer, &*protocol.rule, &updates)
+                method.combine(trainer, &*protocol.aggregator, &updates)
             }
-            None => protocol.rule.combine(&updates),
+            None => protocol.aggregator.combine(&updates),
         };
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
             // Its one update is a model.
@@ -406,7 +406,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             true => mean[i],
             false => mean[i] - f64::from(model[i]),
         };
-        let n_stepped = if rounds.protocol.server.takes_mean() {
+        let n_stepped = if rounds.protocol.server_optimizer.takes_mean() {
             0
         } else {
             n_trainable
@@ -414,7 +414,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         let changes: Vec<f64> = (0..n_stepped).map(|i| change(&model, i)).collect();
         rounds
             .protocol
-            .server
+            .server_optimizer
             .step(&mut self.global.moments, &mut model[..n_stepped], &changes);
         for (i, x) in model[..n_sent].iter_mut().enumerate().skip(n_stepped) {
             *x = match rounds.sends_changes() {

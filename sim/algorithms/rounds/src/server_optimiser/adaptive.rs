@@ -11,8 +11,8 @@ use folkmoot_parts::part;
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
     /// The rate.
-    #[part(default = 0.01, above = 0)]
-    pub rate: f64,
+    #[part(default = 0.01, above = 0, alias = "rate")]
+    pub learning_rate: f64,
     /// The decay of the first moment.
     #[part(default = 0.9, in = 0..1)]
     pub beta1: f64,
@@ -32,8 +32,8 @@ pub struct Adam {
 #[derive(Clone, Copy, Debug)]
 pub struct Yogi {
     /// The rate.
-    #[part(default = 0.01, above = 0)]
-    pub rate: f64,
+    #[part(default = 0.01, above = 0, alias = "rate")]
+    pub learning_rate: f64,
     /// The decay of the first moment.
     #[part(default = 0.9, in = 0..1)]
     pub beta1: f64,
@@ -48,7 +48,7 @@ pub struct Yogi {
 impl ServerOptimiser for Adam {
     fn step(&self, moments: &mut ServerMoments, weights: &mut [f32], change: &[f64]) {
         let &Adam {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,
@@ -61,7 +61,7 @@ impl ServerOptimiser for Adam {
 impl ServerOptimiser for Yogi {
     fn step(&self, moments: &mut ServerMoments, weights: &mut [f32], change: &[f64]) {
         let &Yogi {
-            rate,
+            learning_rate: rate,
             beta1,
             beta2,
             tau,

@@ -8,8 +8,8 @@ use folkmoot_parts::part;
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
     /// The rate.
-    #[part(default = 1.0, above = 0)]
-    pub rate: f64,
+    #[part(default = 1.0, above = 0, alias = "rate")]
+    pub learning_rate: f64,
 }
 
 /// `v ← beta v + Δ`, `w ← w + rate v`: server momentum, FedAvgM.
@@ -20,8 +20,8 @@ pub struct Average {
 #[derive(Clone, Copy, Debug)]
 pub struct Momentum {
     /// The rate.
-    #[part(default = 1.0, above = 0)]
-    pub rate: f64,
+    #[part(default = 1.0, above = 0, alias = "rate")]
+    pub learning_rate: f64,
     /// The share of the last step that is kept.
     #[part(default = 0.9, in = 0..1)]
     pub beta: f64,
@@ -30,12 +30,12 @@ pub struct Momentum {
 impl ServerOptimiser for Average {
     fn step(&self, _: &mut ServerMoments, weights: &mut [f32], change: &[f64]) {
         for (w, delta) in weights.iter_mut().zip(change) {
-            add(w, self.rate * delta);
+            add(w, self.learning_rate * delta);
         }
     }
 
     fn takes_mean(&self) -> bool {
-        self.rate == 1.0
+        self.learning_rate == 1.0
     }
 }
 
@@ -44,7 +44,7 @@ impl ServerOptimiser for Momentum {
         let [last] = moments.rows(change.len(), [0.0]);
         for ((w, v), delta) in weights.iter_mut().zip(last).zip(change) {
             *v = flush(self.beta * *v + delta);
-            add(w, self.rate * *v);
+            add(w, self.learning_rate * *v);
         }
     }
 }

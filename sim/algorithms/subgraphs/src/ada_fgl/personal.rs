@@ -271,7 +271,7 @@ impl Own {
         let start = self.layout.initialise(rng);
         let trained = nodes.are_in(Part::Train);
         let optimiser = Optimiser::Adam(Adam {
-            rate: personal.rate as f32,
+            learning_rate: personal.learning_rate as f32,
             decay: Decay::L2(personal.weight_decay as f32),
             ..Adam::default()
         });

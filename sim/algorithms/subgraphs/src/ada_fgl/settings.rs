@@ -52,8 +52,8 @@ pub struct Personal {
     #[part(default = 200, in = 0..=100_000)]
     pub epochs: u32,
     /// Adam's rate.
-    #[part(default = 0.01, above = 0, f32)]
-    pub rate: f64,
+    #[part(default = 0.01, above = 0, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// Times the weight, added to its gradient.
     #[part(default = 0.0005, at_least = 0, f32)]
     pub weight_decay: f64,

@@ -173,7 +173,7 @@ fn params(rounds: u32) -> Params {
             ..Model::default()
         },
         training: Training {
-            rate: 0.1,
+            learning_rate: 0.1,
             ..Training::default()
         },
         protocol: Protocol {

@@ -53,7 +53,7 @@ fn small() -> Params {
             ..Model::default()
         },
         training: Training {
-            rate: 0.1,
+            learning_rate: 0.1,
             ..Training::default()
         },
         protocol: Protocol {

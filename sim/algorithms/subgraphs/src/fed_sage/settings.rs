@@ -25,7 +25,7 @@ pub struct Params {
     #[part(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
-    #[part(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, rate: 0.001, batch_size: Some(32), ..Training::default() })]
+    #[part(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, learning_rate: 0.001, batch_size: Some(32), ..Training::default() })]
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
@@ -85,8 +85,8 @@ pub enum Generator {
         #[part(default = 20, in = 0..=100_000)]
         steps: u32,
         /// Adam's rate.
-        #[part(default = 0.001, above = 0, f32)]
-        rate: f64,
+        #[part(default = 0.001, above = 0, f32, alias = "rate")]
+        learning_rate: f64,
         /// Times the weight, added to its gradient.
         #[part(default = 0.0001, at_least = 0, f32)]
         weight_decay: f64,
@@ -170,7 +170,7 @@ impl Generator {
                 c,
                 epochs,
                 steps,
-                rate,
+                learning_rate: rate,
                 weight_decay,
                 dropout,
                 codec: _,
@@ -185,7 +185,7 @@ impl Generator {
                 epochs,
                 steps,
                 optimiser: Optimiser::Adam(Adam {
-                    rate: rate as f32,
+                    learning_rate: rate as f32,
                     decay: Decay::L2(weight_decay as f32),
                     ..Adam::default()
                 }),

@@ -66,7 +66,7 @@ fn small(num_pred: u32, epochs: u32, steps: u32, (noise, dropout): (f64, f64)) -
         c: 1.0,
         epochs,
         steps,
-        rate: 0.01,
+        learning_rate: 0.01,
         weight_decay: 0.0001,
         dropout,
         codec: Chosen::default(),
@@ -88,7 +88,7 @@ fn of_authors() -> Generator {
         c: 1.0,
         epochs: 20,
         steps: 20,
-        rate: 0.001,
+        learning_rate: 0.001,
         weight_decay: 0.0001,
         dropout: 0.5,
         codec: Chosen::default(),
@@ -105,7 +105,7 @@ fn params(generator: Generator, rounds: u32) -> Params {
             ..Model::default()
         },
         training: Training {
-            rate: 0.1,
+            learning_rate: 0.1,
             ..Training::default()
         },
         split: Split::Shares {

@@ -126,7 +126,7 @@ impl Extra for Told {
 }
 
 impl Payload for Told {
-    const CARRIED: bool = false;
+    const MATERIALISED: bool = false;
 
     fn encoded_len(&self) -> usize {
         HEAD as usize + 16 + self.values.encoded_len() + self.packed.encoded_len()

@@ -18,7 +18,7 @@ pub struct LaplaceFeatures {
 /// Normal noise on every feature, calibrated exactly to the L2 sensitivity `(high − low) √d` (Balle & Wang 2018).
 #[part(
     name = "GaussianFeatures",
-    about = "normal noise on every feature of a user, the analytic Gaussian mechanism"
+    about = "Gaussian noise on every feature of a user, the analytic Gaussian mechanism"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianFeatures {
@@ -77,7 +77,7 @@ impl FeatureRelease for LaplaceFeatures {
 
 impl FeatureRelease for GaussianFeatures {
     fn mechanism(&self) -> &'static str {
-        "normal noise: features"
+        "Gaussian noise: features"
     }
 
     fn epsilon(&self) -> Option<f64> {

@@ -40,8 +40,8 @@ pub struct Params {
     /// Training, validation and test sets.
     pub split: Split,
     /// The learning rate.
-    #[part(default = 0.05, above = 0, f32)]
-    pub rate: f64,
+    #[part(default = 0.05, above = 0, f32, alias = "rate")]
+    pub learning_rate: f64,
     /// Noise on every gradient; none where it is left out.
     pub noise: Option<Noise>,
     /// How many gradients a client gives at most, and what it does then; any number where it is left out.

@@ -30,7 +30,7 @@ fn played(rate: f64, attacks: &str, threads: usize) -> Outcome {
     );
     let card = format!(
         "(model: (hidden: 64), split: Shares(train: 0.5, validation: 0), steps: 3000, report_every: 1000, topology: Ring(), \
-         rate: {rate}, attacks: [{attacks}])"
+         learning_rate: {rate}, attacks: [{attacks}])"
     );
     let params: Params = folkmoot_users::only().settings(&card).unwrap();
     let prepared = params

@@ -130,7 +130,7 @@ fn a_packed_hop_has_the_size_of_its_encoding_and_the_identity_changes_nothing() 
 /// arrives as it left.
 #[test]
 fn a_model_in_a_jump_is_not_packed_again() {
-    let base = "steps: 2, report_every: 2, tokens: 8, rate: 1e-30, topology: Complete(), codec: Half()";
+    let base = "steps: 2, report_every: 2, tokens: 8, learning_rate: 1e-30, topology: Complete(), codec: Half()";
     let still = |more: &str| play(&format!("{base}{more}"));
     // One hop, or one of many hops: the same rounding.
     let (hop, jump) = (still(""), still(", jumps: (prob: 1, most: 9)"));
@@ -142,7 +142,7 @@ fn a_model_in_a_jump_is_not_packed_again() {
     // With draws, a second packing would have drawn again; the control is that draws of one packing differ from event to event.
     let noisy = |more: &str| {
         let text = format!(
-            "steps: 2, report_every: 2, tokens: 8, rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}"
+            "steps: 2, report_every: 2, tokens: 8, learning_rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}"
         );
         number(&play(&text), "test_loss")
     };
@@ -156,7 +156,7 @@ fn a_model_in_a_jump_is_not_packed_again() {
 /// Fewer bytes, and about as good a model.
 #[test]
 fn a_packed_walk_learns() {
-    let base = "steps: 1500, report_every: 500, rate: 0.05, topology: SmallWorld(), tokens: 2";
+    let base = "steps: 1500, report_every: 500, learning_rate: 0.05, topology: SmallWorld(), tokens: 2";
     let (plain, half) = (
         play(base),
         play(&format!("{base}, codec: Uniform(bits: 8, rounding: Stochastic)")),
@@ -169,7 +169,7 @@ fn a_packed_walk_learns() {
 /// What no codec packs ends its walk and says so; who has nothing to keep what is left out in, and who has no model before, are refused.
 #[test]
 fn codecs_are_refused_where_they_are_not_sound() {
-    let outcome = play("steps: 40, report_every: 20, rate: 1e30, topology: Complete(), codec: Half()");
+    let outcome = play("steps: 40, report_every: 20, learning_rate: 1e30, topology: Complete(), codec: Half()");
     assert_eq!(number(&outcome, "stopped_tokens"), 1.0, "{:?}", outcome.summary);
     assert!(outcome.warnings.iter().any(|warning| warning.contains("not finite")));
     let refused = |text: &str| {
@@ -189,7 +189,7 @@ fn walks_visit_as_their_chain_says_and_learn() {
         "Metropolis(importance: Few(every: 5, factor: 3))",
     ] {
         let outcome = play(&format!(
-            "steps: 6000, report_every: 6000, rate: 1e-6, topology: Complete(), chain: {chain}"
+            "steps: 6000, report_every: 6000, learning_rate: 1e-6, topology: Complete(), chain: {chain}"
         ));
         assert!(
             number(&outcome, "visit_distance") < 0.05,
@@ -198,7 +198,7 @@ fn walks_visit_as_their_chain_says_and_learn() {
         );
         assert_eq!(number(&outcome, "visited_share"), 1.0);
     }
-    let outcome = play("steps: 1500, report_every: 500, rate: 0.05, topology: SmallWorld(), tokens: 2");
+    let outcome = play("steps: 1500, report_every: 500, learning_rate: 0.05, topology: SmallWorld(), tokens: 2");
     assert!(number(&outcome, "test_accuracy") > 0.6, "{:?}", outcome.summary);
     assert_eq!(outcome.rounds.len(), 3);
 }
@@ -208,7 +208,7 @@ fn walks_visit_as_their_chain_says_and_learn() {
 fn unequal_importance_traps_a_walk_on_a_ring_and_jumps_free_it() {
     let of = |chain: &str, more: &str| {
         let outcome = play(&format!(
-            "steps: 4000, report_every: 4000, rate: 1e-6, topology: Ring(), chain: {chain}{more}"
+            "steps: 4000, report_every: 4000, learning_rate: 1e-6, topology: Ring(), chain: {chain}{more}"
         ));
         ["longest_stay", "visited_share", "visit_distance"].map(|name| number(&outcome, name))
     };
@@ -246,7 +246,7 @@ fn visits_beyond_the_most_give_no_gradient() {
         // Three gradients each, and a shift of 2 clips over a noise of 2.
         assert_eq!(row.releases, u64::from(3 * CLIENTS), "{then}");
         let one = row.epsilon_per_release;
-        assert!((row.epsilon_worst_client - 3.0 * one).abs() < 1e-9 && row.epsilon_renyi.unwrap() < 3.0 * one);
+        assert!((row.epsilon_max_client - 3.0 * one).abs() < 1e-9 && row.epsilon_renyi.unwrap() < 3.0 * one);
         assert_eq!(number(&outcome, "idle_visits"), f64::from(400 - 3 * CLIENTS), "{then}");
         assert!(number(&outcome, "near_epsilon") > 0.0);
     }
@@ -254,7 +254,7 @@ fn visits_beyond_the_most_give_no_gradient() {
     assert_eq!(number(&stopped, "stopped_tokens"), 1.0);
     assert!(tokens(&stopped).0 < 60);
     // Without noise nothing protects, and to add noise alone is refused.
-    assert_eq!(play("steps: 20").privacy[0].epsilon_worst_client, f64::INFINITY);
+    assert_eq!(play("steps: 20").privacy[0].epsilon_max_client, f64::INFINITY);
     let refused = folkmoot_users::only()
         .settings::<Params>("(visits: (then: Noise))")
         .unwrap_err()
@@ -427,7 +427,7 @@ fn a_client_speaks_of_what_it_holds_and_has_heard() {
         .unwrap();
         ear.0.into_inner().unwrap()
     };
-    for more in ["rate: 0.05", "noise: ()", "jumps: ()", "codec: Qsgd()"] {
+    for more in ["learning_rate: 0.05", "noise: ()", "jumps: ()", "codec: Qsgd()"] {
         let (one, other) = (heard(1, more), heard(2, more));
         let first = one
             .iter()

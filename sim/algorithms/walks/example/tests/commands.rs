@@ -24,7 +24,7 @@ fn an_encoder_of_another_crate_is_listed_explained_shown_and_checked() {
     let encoders = listed.split("walk encoders\n").nth(1).unwrap();
     let encoders = encoders.split("\n\n").next().unwrap();
     assert!(
-        encoders.contains("Thrifty") && encoders.contains("AsPrinted"),
+        encoders.contains("Thrifty") && encoders.contains("AsPublished"),
         "{listed}"
     );
     let said = encoder(&["explain", "strategy.FedWalk.encoder.Thrifty.share"]).unwrap();

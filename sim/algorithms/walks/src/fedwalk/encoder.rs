@@ -25,7 +25,7 @@ pub trait Encoder: Send + Sync {
     fn entries(&self, n_nodes: u32, epsilon: f64) -> Result<Entries, StrategyError>;
 }
 
-kind!(Encoder, "walk encoder", AsPrinted {});
+kind!(Encoder, "walk encoder", AsPublished {});
 
 /// How an entry is made of a vertex.
 pub enum Entries {
@@ -73,11 +73,12 @@ impl Entries {
 /// The exponential mechanism with the printed factor: probability proportional to exp(epsilon × score). Its true cost is whatever the
 /// scores make it, not epsilon.
 #[part(
-    name = "AsPrinted",
+    name = "AsPublished",
+    alias = "AsPrinted",
     about = "the exponential mechanism with the printed factor, exp(epsilon × score). Its true cost is whatever the scores make it"
 )]
 #[derive(Clone, Copy, Debug)]
-pub struct AsPrinted {}
+pub struct AsPublished {}
 
 /// The exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair.
 #[part(
@@ -108,9 +109,9 @@ pub struct RandomisedResponse {}
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {}
 
-impl Encoder for AsPrinted {
+impl Encoder for AsPublished {
     fn mechanism(&self) -> &'static str {
-        "exponential as printed"
+        "exponential as published"
     }
 
     fn entries(&self, _: u32, epsilon: f64) -> Result<Entries, StrategyError> {

@@ -80,8 +80,9 @@ impl From<Metric> for folkmoot_similarity::dtw::Metric {
 pub enum Variant {
     /// The paper's letter: matrices uploaded, the whole matrix to every device, the unscaled exponential mechanism.
     #[default]
-    AsPrinted,
-    /// The authors' code: none is public, so the same as `AsPrinted`.
+    #[part(alias = "AsPrinted")]
+    AsPublished,
+    /// The authors' code: none is public, so the same as `AsPublished`.
     AsReleased,
     /// What is sound: nothing is uploaded in clear, and what is appended to a walk costs its epsilon.
     #[part(sets("m_upload=false", "rows=OnRequest", "encoder=RandomisedResponse"))]
@@ -103,7 +104,7 @@ pub enum SelfHop {
 #[part]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// The tree and the whole matrix, as printed: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
+    /// The tree and the whole matrix, as published: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
     /// Without uploaded matrices there is only the tree.
     #[default]
     All,

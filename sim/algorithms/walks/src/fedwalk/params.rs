@@ -47,7 +47,7 @@ pub struct Params {
     #[part(default = true)]
     pub m_upload: bool,
     /// Fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix; read with `m_upload` only. It hides which
-    /// vectors the rows are, not how many there are. None where it is left out, as printed.
+    /// vectors the rows are, not how many there are. None where it is left out, as published.
     #[part(above = 0, in = 1e-6..=1e6)]
     pub epsilon_matrix: Option<f64>,
     /// How clusters are merged to make the tree.

@@ -138,10 +138,10 @@ impl Watch {
             let error = (self.connected_share * theory::message_variance(l, p) / n_walks).sqrt();
             for (label, form) in [
                 (
-                    "Theorem 4.2, right form",
+                    "Theorem 4.2, corrected",
                     theory::expected_messages as fn(u32, f64) -> f64,
                 ),
-                ("Theorem 4.2, as printed", theory::printed_messages),
+                ("Theorem 4.2, as published", theory::printed_messages),
             ] {
                 sheet.reference("peer_messages_per_walk", label, self.messages_per_walk(system, form));
             }
@@ -187,7 +187,7 @@ impl Watch {
         let bound = theory::dissimilarity_bound(system.n_bins, max_degree, system.params.epsilon_degree);
         sheet.number("dissimilarity_gap", gap);
         sheet.number("dissimilarity_gap_standard_error", error);
-        sheet.reference("dissimilarity_gap", "Theorem 4.1, as printed", bound);
+        sheet.reference("dissimilarity_gap", "Theorem 4.1, as published", bound);
     }
 }
 

@@ -133,7 +133,7 @@ fn requests_for_rows_name_the_edges_and_are_charged_and_a_whole_matrix_names_non
             .privacy
             .iter()
             .find(|row| row.mechanism == "none: row request")?;
-        Some((row.releases, row.epsilon_worst_client))
+        Some((row.releases, row.epsilon_max_client))
     };
     // Predicted vertices are asked for apart, and hide nothing.
     let all = play_with(Rows::Neighbours, true, 0.4);

@@ -8,7 +8,7 @@ fn with(codec: impl Codec + Part, rows: Rows) -> Params {
     Params {
         walk_length: 5,
         walks_per_node: 2,
-        encoder: Chosen::new(AsPrinted {}),
+        encoder: Chosen::new(AsPublished {}),
         rows,
         codec: Chosen::new(codec),
         ..counting()

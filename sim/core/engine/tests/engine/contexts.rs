@@ -220,7 +220,7 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     let releases: Vec<(u64, f64)> = outcome
         .privacy
         .iter()
-        .map(|row| (row.releases, row.epsilon_worst_client))
+        .map(|row| (row.releases, row.epsilon_max_client))
         .collect();
     // Six clients: in each of three rounds three releases of a handler and one of a job; the kept ones but once.
     assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5), (6 * 3 * 2, 3.0)]);
@@ -243,7 +243,7 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     let sent: Vec<(u32, u64, bool)> = outcome
         .messages
         .iter()
-        .map(|row| (row.round, row.sent, row.carried))
+        .map(|row| (row.round, row.sent, row.materialised))
         .collect();
     assert_eq!(sent, [0, 1, 2, 0, 1, 2].map(|round| (round, 6, true)));
 }

@@ -12,6 +12,8 @@ use syn::{Attribute, Expr, ExprLit, ExprRange, ExprUnary, Lit, LitStr, RangeLimi
 pub(crate) struct Declared {
     /// The name in cards, of a part that is looked up by it.
     pub(crate) name: Option<LitStr>,
+    /// An earlier name, which cards may still use.
+    pub(crate) alias: Option<LitStr>,
     /// One line about it.
     pub(crate) about: Option<LitStr>,
     /// Whether there is a method `rules` for what ties several fields.
@@ -26,10 +28,14 @@ impl Parse for Declared {
         let parser = syn::meta::parser(|meta| {
             match () {
                 () if meta.path.is_ident("name") => declared.name = Some(meta.value()?.parse()?),
+                () if meta.path.is_ident("alias") => declared.alias = Some(meta.value()?.parse()?),
                 () if meta.path.is_ident("about") => declared.about = Some(meta.value()?.parse()?),
                 () if meta.path.is_ident("rules") => declared.rules = true,
                 () if meta.path.is_ident("settle") => declared.settle = true,
-                () => return Err(meta.error("a type takes `name = \"…\"`, `about = \"…\"`, `rules` and `settle`")),
+                () => {
+                    return Err(meta
+                        .error("a type takes `name = \"…\"`, `alias = \"…\"`, `about = \"…\"`, `rules` and `settle`"));
+                }
             }
             Ok(())
         });
@@ -53,6 +59,8 @@ impl Parse for Declared {
 pub(crate) struct Chosen {
     /// Whether it is the default.
     pub(crate) is_default: bool,
+    /// An earlier name, which cards may still use.
+    pub(crate) alias: Option<LitStr>,
     /// Settings that it lays under those of the card, as `--set` takes them.
     pub(crate) sets: Vec<LitStr>,
 }
@@ -67,8 +75,14 @@ impl Chosen {
         })?;
         each(attributes, "part", |attribute| {
             attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("alias") {
+                    chosen.alias = Some(meta.value()?.parse()?);
+                    return Ok(());
+                }
                 if !meta.path.is_ident("sets") {
-                    return Err(meta.error("a variant takes `sets(\"path=value\", …)`, and `#[default]` beside it"));
+                    return Err(meta.error(
+                        "a variant takes `sets(\"path=value\", …)` and `alias = \"…\"`, and `#[default]` beside it",
+                    ));
                 }
                 let list;
                 syn::parenthesized!(list in meta.input);
@@ -91,6 +105,8 @@ pub(crate) struct Said {
     pub(crate) default: Option<Expr>,
     pub(crate) required: bool,
     pub(crate) unit: Option<LitStr>,
+    /// An earlier name, which cards may still use.
+    pub(crate) alias: Option<LitStr>,
     pub(crate) bounds: Bounds,
 }
 
@@ -148,6 +164,7 @@ impl Said {
             () if meta.path.is_ident("default") => self.default = Some(meta.value()?.parse()?),
             () if meta.path.is_ident("required") => self.required = true,
             () if meta.path.is_ident("unit") => self.unit = Some(meta.value()?.parse()?),
+            () if meta.path.is_ident("alias") => self.alias = Some(meta.value()?.parse()?),
             () if meta.path.is_ident("above") => bounds.above = Some(number()?),
             () if meta.path.is_ident("at_least") => bounds.at_least = Some(number()?),
             () if meta.path.is_ident("below") => bounds.below = Some(number()?),
@@ -165,7 +182,8 @@ impl Said {
                 bounds.inside = Some((self::number(start, name)?, self::number(end, name)?, is_closed));
             }
             () => {
-                let why = "a field takes `default`, `required`, `in`, `above`, `at_least`, `below`, `at_most`, `f32`, `hint` and `unit`";
+                let why = "a field takes `default`, `required`, `alias`, `in`, `above`, `at_least`, `below`, `at_most`, `f32`, \
+                    `hint` and `unit`";
                 return Err(meta.error(format!("{name}: {why}")));
             }
         }

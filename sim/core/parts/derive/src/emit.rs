@@ -50,12 +50,19 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
             }
         }
     });
+    let alias = declared.alias.iter().map(|alias| {
+        quote! {
+            const ALIAS: ::core::option::Option<&'static str> = ::core::option::Option::Some(#alias);
+        }
+    });
+    let alias = quote! { #(#alias)* };
     let part = declared.name.iter().zip(&declared.about).map(|(part, about)| {
         quote! {
             impl ::folkmoot_parts::Part for #name {
                 const NAME: &'static str = #part;
                 const ABOUT: &'static str = #about;
                 const SOURCE: &'static str = concat!(module_path!(), "::", stringify!(#name));
+                #alias
                 #settle
             }
         }
@@ -226,7 +233,10 @@ impl Known {
         };
         let range = optional(self.said.bounds.text(self.is_float).map(|(_, range)| range));
         let unit = optional(self.said.unit.as_ref().map(LitStr::value));
-        quote_spanned! { self.ty.span() => ::folkmoot_parts::Field::new::<#ty>(#name, #about, #default, #range, #unit) }
+        let alias = optional(self.said.alias.as_ref().map(LitStr::value));
+        quote_spanned! { self.ty.span() =>
+            ::folkmoot_parts::Field::new::<#ty>(#name, #about, #default, #range, #unit).formerly(#alias)
+        }
     }
 }
 
@@ -321,9 +331,11 @@ fn of_enum(name: &Ident, variants: Vec<&mut Variant>) -> syn::Result<Body> {
         }
         let text = renamed(&variant.attrs)?.unwrap_or_else(|| bare(&ident));
         let (body, is_default) = (whole.body, chosen.is_default);
+        let alias = optional(chosen.alias.as_ref().map(LitStr::value));
         described.push(quote! {
             ::folkmoot_parts::Variant {
                 name: #text,
+                alias: #alias,
                 about: #about,
                 body: #body,
                 sets: &[#(#sets),*],

@@ -4,7 +4,7 @@
 use super::Partition;
 use crate::profile::labels;
 use crate::{Dataset, Graph};
-use folkmoot_metrics::{Division, SplitRow};
+use folkmoot_metrics::{Division, PartitionRow};
 
 /// With more clients than this, some that follow each other share a row.
 const MOST_ROWS: usize = 1000;
@@ -26,7 +26,7 @@ impl Partition {
     ///
     /// # Complexity
     /// O(shards and the arcs of their nodes); where every client is one node and the graph has no loops, no arc is looked at.
-    pub fn split(&self, dataset: &Dataset) -> (Division, Vec<SplitRow>) {
+    pub fn split(&self, dataset: &Dataset) -> (Division, Vec<PartitionRow>) {
         let (places, names) = places(dataset);
         let n_clients = self.n_clients();
         let step = n_clients.div_ceil(MOST_ROWS).max(1);
@@ -71,7 +71,7 @@ impl Partition {
             spare_items,
         };
         let rows = groups.iter().enumerate().flat_map(|(at, group)| {
-            let row = |(name, items): (&String, &u64)| SplitRow {
+            let row = |(name, items): (&String, &u64)| PartitionRow {
                 client: (at * step) as u32,
                 clients: (n_clients - at * step).min(step) as u32,
                 shard_size: group.size,

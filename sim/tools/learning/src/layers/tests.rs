@@ -465,7 +465,7 @@ fn federated(n_threads: usize) -> Vec<u32> {
     let head = Linear::new(&mut layout, "head", 7, 2);
     let model = layout.initialise(&mut SimRng::seed_from_u64(1));
     let adam = Optimiser::Adam(Adam {
-        rate: 0.01,
+        learning_rate: 0.01,
         ..Adam::default()
     });
     let train = |client: u64| {

@@ -202,12 +202,22 @@ fn what_cannot_be_trained_is_an_error() {
         window: 2000,
         negatives: 0,
         epochs: 0,
-        rate: f32::NAN,
-        min_rate: -1.0,
+        learning_rate: f32::NAN,
+        min_learning_rate: -1.0,
         ..SkipGram::default()
     };
     let fields: Vec<String> = settings.broken().into_iter().map(|broken| broken.path).collect();
-    assert_eq!(fields, ["dim", "window", "negatives", "epochs", "rate", "min_rate"]);
+    assert_eq!(
+        fields,
+        [
+            "dim",
+            "window",
+            "negatives",
+            "epochs",
+            "learning_rate",
+            "min_learning_rate"
+        ]
+    );
     assert!(matches!(
         settings.train(&corpus, 6, &mut rng),
         Err(TrainError::Algorithm(_))

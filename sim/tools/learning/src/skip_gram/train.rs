@@ -131,7 +131,8 @@ pub(super) fn train(
             let work = |(i, unit): (usize, &mut Unit)| {
                 let piece = &round[i];
                 let done = (seen + piece.centres.start) as f64 / total;
-                let rate = f64::from(settings.rate) - f64::from(settings.rate - settings.min_rate) * done;
+                let rate = f64::from(settings.learning_rate)
+                    - f64::from(settings.learning_rate - settings.min_learning_rate) * done;
                 let mut rng = SimRng::from_seed(keys[1]);
                 rng.set_stream(stream + i as u64);
                 unit.work(&shared, &model.rows, piece, rate as f32, &mut rng);

@@ -19,7 +19,7 @@ pub struct Network {
     /// Passes over what is known.
     pub epochs: u32,
     /// The rate of Adam.
-    pub rate: f64,
+    pub learning_rate: f64,
     /// Rows a step.
     pub batch: usize,
     /// Whether every number is brought to mean 0 and variance 1 over the known rows first.
@@ -46,7 +46,7 @@ impl Network {
     ) -> Perceptron {
         let mut perceptron = self.begin(rows, n_classes, rng);
         let optimiser = Optimiser::Adam(Adam {
-            rate: self.rate as f32,
+            learning_rate: self.learning_rate as f32,
             ..Adam::default()
         });
         let scaled = perceptron.scaling.apply(rows);

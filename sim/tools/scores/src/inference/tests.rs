@@ -8,7 +8,7 @@ fn network() -> Network {
         layers: 2,
         width: 16,
         epochs: 60,
-        rate: 0.005,
+        learning_rate: 0.005,
         batch: 16,
         standardise: true,
     }

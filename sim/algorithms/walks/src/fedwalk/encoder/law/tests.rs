@@ -2,7 +2,7 @@
 
 use super::super::super::dictionary::Dictionary;
 use super::super::super::scores::DegreeIndex;
-use super::super::{AsPrinted, Calibrated, Encoder, Entries, Normalised};
+use super::super::{AsPublished, Calibrated, Encoder, Entries, Normalised};
 use super::*;
 use folkmoot_draws::SeedableRng;
 use folkmoot_privacy::Exponential;
@@ -57,7 +57,7 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
     let scores = scores(&world);
     let mut left_out = 0;
     for epsilon in [0.5, 2.0, 40.0] {
-        let law = law_of(&AsPrinted {}, epsilon, scores);
+        let law = law_of(&AsPublished {}, epsilon, scores);
         for u in 0..40 {
             let table = law.table(u, scores).unwrap();
             let full = full_law(epsilon, u, scores);
@@ -82,7 +82,7 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
     }
     assert!(left_out > 1000, "the tables save nothing: {left_out}");
     // The bound itself, where rounding hides nothing: the weights left out are all below 2^-64 / |V|.
-    let law = law_of(&AsPrinted {}, 2.0, scores);
+    let law = law_of(&AsPublished {}, 2.0, scores);
     for u in 0..40 {
         let table = law.table(u, scores).unwrap();
         let weight = |v: u32| libm::exp(2.0 * scores.score(u, v));
@@ -97,7 +97,7 @@ fn draws_follow_the_full_law() {
     let world = world();
     let scores = scores(&world);
     let encoders: [(&dyn Encoder, f64, bool); 3] = [
-        (&AsPrinted {}, 0.5, false),
+        (&AsPublished {}, 0.5, false),
         (&Normalised {}, 3.0, true),
         (&Calibrated {}, 3.0, true),
     ];
@@ -128,7 +128,7 @@ fn draws_follow_the_full_law() {
 fn the_audit_is_that_of_the_full_table() {
     let world = world();
     let scores = scores(&world);
-    let encoders: [&dyn Encoder; 3] = [&AsPrinted {}, &Normalised {}, &Calibrated {}];
+    let encoders: [&dyn Encoder; 3] = [&AsPublished {}, &Normalised {}, &Calibrated {}];
     for encoder in encoders {
         let law = law_of(encoder, 2.0, scores);
         let audit = law.audit(scores);
@@ -149,7 +149,7 @@ fn the_audit_is_that_of_the_full_table() {
             "exponential normalised" => assert!(audit.worst_log_ratio <= 4.0),
             _ => assert!(
                 audit.worst_log_ratio > 100.0,
-                "as printed, epsilon = 2 protects nothing"
+                "as published, epsilon = 2 protects nothing"
             ),
         }
     }
@@ -159,7 +159,7 @@ fn the_audit_is_that_of_the_full_table() {
 fn equal_vertices_are_exchanged_and_others_are_not() {
     let world = world();
     let scores = scores(&world);
-    let law = law_of(&AsPrinted {}, 1000.0, scores);
+    let law = law_of(&AsPublished {}, 1000.0, scores);
     let mut rng = SimRng::seed_from_u64(1);
     let drawn: Vec<u32> = (0..20).map(|_| law.draw(0, scores, &mut rng)).collect();
     assert!(
